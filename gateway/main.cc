@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -58,6 +60,12 @@ class SteadyClock final : public Clock {
  public:
   [[nodiscard]] TimePoint now() const override { return std::chrono::steady_clock::now(); }
 };
+
+uint64_t random_number() {
+  std::array<uint8_t, sizeof(uint64_t)> bytes{};
+  app::fill_random(bytes);
+  return std::bit_cast<uint64_t>(bytes);
+}
 
 std::chrono::sys_seconds now_in_seconds() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -145,8 +153,9 @@ std::string read_stdin() {
 int run_tool(const tools::Tool& tool, std::vector<std::string> arguments,
              const std::map<std::string, std::string>& variables,
              const config::Environment& environment) {
-  const tools::ToolSurroundings surroundings{variables, environment, STDGATE_VERSION,
-                                             isatty(STDOUT_FILENO) == 1, now_in_seconds()};
+  const tools::ToolSurroundings surroundings{variables,        environment,
+                                             STDGATE_VERSION,  isatty(STDOUT_FILENO) == 1,
+                                             now_in_seconds(), random_number()};
   const tools::ToolOutput output = tools::run_tool(tool, arguments, surroundings);
   std::fputs(output.err.c_str(), stderr);
   const int printed = print(output.out);

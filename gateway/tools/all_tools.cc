@@ -6,9 +6,8 @@
 namespace stdgate::tools {
 
 std::span<const Tool> all_tools() {
-  static const std::array kTools{kDoctorTool,     kLsTool,      kToolsTool,
-                                 kCallTool,       kSnippetTool, kAddTool,
-                                 kCompletionTool, kManTool,     kInstallTool};
+  static const std::array kTools{kDoctorTool,  kLsTool,  kToolsTool,      kCallTool, kConnectTool,
+                                 kSnippetTool, kAddTool, kCompletionTool, kManTool,  kInstallTool};
   return kTools;
 }
 

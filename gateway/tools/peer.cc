@@ -189,7 +189,8 @@ class GatewayPeer final : public Peer {
   uint64_t last_id_ = 0;
 };
 
-// The one line of a key file that is a key, as `stdgate hash-key` prints it or alone.
+}  // namespace
+
 tl::expected<std::string, std::string> read_key(const std::string& file) {
   const auto text = config::read_text_file(file, kMaxKeyFile);
   if (!text) return tl::unexpected(text.error());
@@ -225,6 +226,8 @@ tl::expected<fetch::GatewayAddress, Trouble> find_gateway(const ToolArguments& a
   return tl::unexpected(
       Trouble{kBadUsage, "the gateway's address is not known; --url names it\n" + config.error()});
 }
+
+namespace {
 
 tl::expected<std::unique_ptr<Peer>, Trouble> open_gateway_peer(const ToolArguments& arguments,
                                                                const ToolSurroundings& surroundings,

@@ -67,4 +67,11 @@ std::string request_text(uint64_t id, std::string_view method, std::string_view 
 tl::expected<config::Config, std::string> gateway_config_of(const ToolArguments& arguments,
                                                             const ToolSurroundings& surroundings);
 
+// The one line of a file that is a key, as `stdgate hash-key` prints it or alone.
+tl::expected<std::string, std::string> read_key(const std::string& file);
+
+// Of --url, else of the configuration; without one, where a gateway usually is.
+tl::expected<fetch::GatewayAddress, Trouble> find_gateway(const ToolArguments& arguments,
+                                                          const ToolSurroundings& surroundings);
+
 }  // namespace stdgate::tools

@@ -49,6 +49,7 @@ class ArgumentReader {
     if (option != tool_.options.data() + tool_.options.size()) {
       if (const auto value = value_of(argument, equals, !option->placeholder.empty())) {
         out_.options[name] = *value;
+        out_.all_options.emplace_back(name, *value);
       }
       return;
     }
@@ -147,6 +148,14 @@ tl::expected<Duration, Trouble> ToolArguments::timeout(Duration otherwise) const
   return config::parse_duration(value("--timeout")).map_error([](const std::string& error) {
     return Trouble{kBadUsage, "--timeout: " + error};
   });
+}
+
+std::vector<std::string> ToolArguments::values(std::string_view option) const {
+  std::vector<std::string> found;
+  for (const auto& [name, value] : all_options) {
+    if (name == option) found.push_back(value);
+  }
+  return found;
 }
 
 const Tool* find_tool(std::string_view word) {

@@ -24,6 +24,7 @@ struct ToolSurroundings {
   std::string version;
   bool is_terminal = false;  // stdout is one
   std::chrono::sys_seconds now{};
+  uint64_t chance = 0;  // which nobody can guess
 };
 
 struct ToolOutput {
@@ -58,10 +59,11 @@ struct ToolOption {
 };
 
 struct ToolArguments {
-  std::map<std::string, std::string, std::less<>> options;  // the last value counts
-  std::vector<std::string> words;                           // beside options
-  std::vector<std::string> backend_options;                 // as given, for parse_command_line()
-  std::vector<std::string> command;                         // behind "--"
+  std::map<std::string, std::string, std::less<>> options;       // the last value counts
+  std::vector<std::pair<std::string, std::string>> all_options;  // each, as given
+  std::vector<std::string> words;                                // beside options
+  std::vector<std::string> backend_options;  // as given, for parse_command_line()
+  std::vector<std::string> command;          // behind "--"
   bool has_command = false;
 
   [[nodiscard]] bool has(std::string_view option) const { return options.contains(option); }
@@ -69,6 +71,8 @@ struct ToolArguments {
   [[nodiscard]] std::string value(std::string_view option, std::string_view otherwise = {}) const;
   // The value of --timeout.
   [[nodiscard]] tl::expected<Duration, Trouble> timeout(Duration otherwise) const;
+  // Of one that may be given several times.
+  [[nodiscard]] std::vector<std::string> values(std::string_view option) const;
 };
 
 struct Tool {
@@ -85,6 +89,7 @@ extern const Tool kDoctorTool;
 extern const Tool kLsTool;
 extern const Tool kToolsTool;
 extern const Tool kCallTool;
+extern const Tool kConnectTool;
 extern const Tool kSnippetTool;
 extern const Tool kAddTool;
 extern const Tool kCompletionTool;

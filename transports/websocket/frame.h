@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace stdgate::websocket {
@@ -79,5 +80,8 @@ class FrameHead {
   std::array<char, 10> bytes_;
   size_t size_ = 2;
 };
+
+// The whole of an unfragmented frame as a client sends it; `mask` is from chance (section 5.3).
+std::string masked_frame(Opcode opcode, std::string_view payload, uint32_t mask);
 
 }  // namespace stdgate::websocket

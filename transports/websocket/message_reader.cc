@@ -138,7 +138,9 @@ tl::expected<size_t, ReadError> MessageReader::read_header(std::string_view byte
 MessageReader::Checked MessageReader::check_begin(const FrameHeader& header) const {
   if (header.reserved != 0) return broken("a reserved bit is set");
   if (!is_known(header.opcode)) return broken("unknown opcode");
-  if (!header.masked) return broken("a frame is not masked");
+  if (header.masked != (peer_ == Peer::client)) {
+    return broken(header.masked ? "a frame of the server is masked" : "a frame is not masked");
+  }
   if (header.is_control()) {
     if (!header.final) return broken("a fragmented control frame");
     if (header.short_length > kMaxControlPayload) return broken("control frame over 125 bytes");
@@ -169,8 +171,8 @@ MessageReader::Checked MessageReader::begin_frame() {
 // --- Payloads ------------------------------------------------------------------------------------
 
 tl::expected<bool, ReadError> MessageReader::read_payload(std::span<char> part, MessageSink& sink) {
-  unmask(part.data(), part.data(), part.size(), frame_.mask);
-  if (part.size() < left_) frame_.mask = rotate_mask(frame_.mask, part.size());
+  if (frame_.masked) unmask(part.data(), part.data(), part.size(), frame_.mask);
+  if (frame_.masked && part.size() < left_) frame_.mask = rotate_mask(frame_.mask, part.size());
   left_ -= part.size();
   in_payload_ = left_ > 0;
   return frame_.is_control() ? read_control(part, sink) : read_text(part, sink);

@@ -1,4 +1,4 @@
-// The messages in the bytes of a WebSocket client, and their UTF-8.
+// The messages in the bytes of a WebSocket peer, and their UTF-8.
 #pragma once
 
 #include <array>
@@ -49,9 +49,9 @@ struct ReadError {
   const char* reason = "";
 };
 
-// MessageReader: the frames of a client, put together to messages (RFC 6455 sections 5 and 8.1).
+// MessageReader: the frames of a peer, put together to messages (RFC 6455 sections 5 and 8.1).
 //
-// Job: take bytes cut anywhere, check what the protocol demands of a client, and give whole text
+// Job: take bytes cut anywhere, check what the protocol demands of the peer, and give whole text
 // messages, pings and the close frame to a sink. A message that lies unfragmented and whole in the
 // bytes given is unmasked in place and handed over without a copy; others are collected in storage
 // borrowed from the pool, so an idle reader holds none and a busy one allocates none, and offered
@@ -60,8 +60,12 @@ struct ReadError {
 // constant phrase; after one, and after a close frame, nothing more is taken.
 class MessageReader {
  public:
-  MessageReader(StoragePool& storages, size_t limit)
-      : limit_(limit), message_(storages), control_(storages) {}
+  // Who sends the frames: those of a client are masked, those of a server must not be
+  // (section 5.1).
+  enum class Peer : uint8_t { client, server };
+
+  MessageReader(StoragePool& storages, size_t limit, Peer peer = Peer::client)
+      : limit_(limit), peer_(peer), message_(storages), control_(storages) {}
   MessageReader(const MessageReader&) = delete;
   MessageReader& operator=(const MessageReader&) = delete;
 
@@ -94,6 +98,7 @@ class MessageReader {
   tl::expected<bool, ReadError> end_close(std::string_view payload, MessageSink& sink);
 
   const size_t limit_;
+  const Peer peer_;
   PooledBuffer message_;  // what has come of a message, unless it is whole at once
   PooledBuffer control_;  // the same of a control frame
   FrameHeader frame_;     // the one whose payload is read
