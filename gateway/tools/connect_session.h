@@ -25,7 +25,6 @@
 #include "transports/fetch/curl_web_client.h"
 #include "transports/net/byte_stream.h"
 #include "transports/net/loop.h"
-#include "transports/net/signals.h"
 
 namespace stdgate::tools {
 

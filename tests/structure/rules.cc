@@ -94,7 +94,7 @@ const std::vector<Layer>& layers() {
       {"transports/websocket/*",
        kUpstream + Patterns{"gateway/mcp/modern_request.h", "transports/net/*", "transports/http/*",
                             "transports/auth/authenticator.h", "transports/auth/digest.h",
-                             "transports/fetch/curl_connection.h", "gateway/remote/*"}},
+                            "transports/fetch/curl_connection.h", "gateway/remote/*"}},
       {"metrics/logs/*", kPool + Patterns{"metrics/backend_names.h"}},
       {"metrics/prometheus/*", kPool + Patterns{"metrics/backend_names.h"}},
       {"metrics/traces/*",
