@@ -137,7 +137,7 @@ void StateFiles::remove_old() const {
   for (const auto& entry : fs::directory_iterator(directory_, error)) {
     const std::string name = entry.path().filename();
     std::error_code ignored;
-    if (name.ends_with(std::string(kSuffix))) {
+    if (name.ends_with(kSuffix)) {
       files.emplace_back(entry.last_write_time(ignored), entry.path());
     } else if (name.ends_with(kUnfinished)) {
       fs::remove(entry.path(), ignored);

@@ -149,7 +149,7 @@ std::vector<std::string_view> ServerMemory::words() const {
   const auto has = [this](const auto& is_there) {
     return std::ranges::any_of(variants_, is_there);
   };
-  if (has([](const Variant& one) { return !one.greeting.empty(); })) words.push_back("greeting");
+  if (has([](const Variant& one) { return !one.greeting.empty(); })) words.emplace_back("greeting");
   for (size_t i = 0; i < kListKindCount; ++i) {
     if (has([i](const Variant& one) { return one.lists[i].has_value(); })) {
       words.push_back(kListNames[i].word);

@@ -23,7 +23,7 @@ bool MessageQueue::is_full() const {
   return messages_.size() >= kMaxMessages || bytes_ >= kMaxBytes;
 }
 
-std::optional<ClientMessage> MessageQueue::take_out(Place place) {
+std::optional<ClientMessage> MessageQueue::take_out(const Place& place) {
   if (place == messages_.end()) return std::nullopt;
   ClientMessage message = std::move(*place);
   messages_.erase(place);

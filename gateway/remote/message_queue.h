@@ -37,7 +37,7 @@ class MessageQueue {
 
  private:
   using Place = std::deque<ClientMessage>::iterator;
-  std::optional<ClientMessage> take_out(Place place);
+  std::optional<ClientMessage> take_out(const Place& place);
 
   std::deque<ClientMessage> messages_;
   size_t bytes_ = 0;
