@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "gateway/base/ascii.h"
-#include "gateway/mcp/param_headers.h"
 #include "gateway/mcp/modern_request.h"
+#include "gateway/mcp/param_headers.h"
 #include "gateway/rpc/json_string.h"
 #include "transports/http/field_value.h"
 #include "transports/http/mcp_exchange.h"
