@@ -10,7 +10,7 @@
 //                        were ended; before "cpu", and only if there were any
 //   "lingered 640"       milliseconds that they had between; before "cpu", and only if any could
 //                        pass (kLingerOption)
-//   "unsandboxed 38 no Landlock ABI 3 (Linux 6.2) for files: Function not implemented"
+//   "unsandboxed 95 no Landlock ABI 3 (Linux 6.2) for files: Operation not supported"
 //                        errno and what is missing of a sandbox; the command runs nevertheless
 //   "cpu 123456"         microseconds of CPU used by the command, its descendants and the guard;
 //                        sent before the guard exits
