@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -23,10 +25,10 @@
 
 #include "gateway/app/command_line.h"
 #include "gateway/app/config_findings.h"
-#include "gateway/app/hash_key.h"
+#include "gateway/app/listeners.h"
 #include "gateway/app/permissions.h"
 #include "gateway/app/process.h"
-#include "gateway/app/tls_listeners.h"
+#include "gateway/app/secret_bytes.h"
 #include "gateway/base/visible_text.h"
 #include "gateway/config/config_changes.h"
 #include "gateway/demo/demo_server.h"
@@ -34,8 +36,8 @@
 #include "gateway/policy/rule_review.h"
 #include "gateway/tools/tool.h"
 #include "metrics/audit/verification.h"
-#include "metrics/logs/start_error.h"
-#include "transports/net/standard_descriptors.h"
+#include "metrics/logs/log_writer.h"
+#include "transports/net/file_descriptor.h"
 
 namespace stdgate {
 namespace {
@@ -58,6 +60,12 @@ class SteadyClock final : public Clock {
  public:
   [[nodiscard]] TimePoint now() const override { return std::chrono::steady_clock::now(); }
 };
+
+uint64_t random_number() {
+  std::array<uint8_t, sizeof(uint64_t)> bytes{};
+  app::fill_random(bytes);
+  return std::bit_cast<uint64_t>(bytes);
+}
 
 std::chrono::sys_seconds now_in_seconds() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -145,8 +153,9 @@ std::string read_stdin() {
 int run_tool(const tools::Tool& tool, std::vector<std::string> arguments,
              const std::map<std::string, std::string>& variables,
              const config::Environment& environment) {
-  const tools::ToolSurroundings surroundings{variables, environment, STDGATE_VERSION,
-                                             isatty(STDOUT_FILENO) == 1, now_in_seconds()};
+  const tools::ToolSurroundings surroundings{variables,        environment,
+                                             STDGATE_VERSION,  isatty(STDOUT_FILENO) == 1,
+                                             now_in_seconds(), random_number()};
   const tools::ToolOutput output = tools::run_tool(tool, arguments, surroundings);
   std::fputs(output.err.c_str(), stderr);
   const int printed = print(output.out);

@@ -77,7 +77,7 @@ enum class ParkedEnd : uint8_t {
 inline constexpr size_t kParkedEndCount = static_cast<size_t>(ParkedEnd::failed) + 1;
 std::string_view parked_end_name(ParkedEnd end);
 
-// What became of a request that brings back what a child has given out: see CallFilter.
+// What became of a request that brings back what a child has given out: see mcp::ClaimFilter.
 enum class ReturnEnd : uint8_t {
   returned,  // it goes to that child
   unknown,   // its client has not been given this here
@@ -324,6 +324,8 @@ class Observer {
   // A modern client has been answered with what a child has told another one.
   virtual void on_return(BackendId, ReturnEnd) {}
   virtual void on_cache_hit(BackendId) {}
+  // A client of a server that sleeps has been answered with what the server is remembered to say.
+  virtual void on_remembered(BackendId) {}
   virtual void on_session_revived(BackendId, RevivalOutcome, Duration /*since_request*/) {}
   virtual void on_session_closed(BackendId, SessionState /*it was in*/) {}
 

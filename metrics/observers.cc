@@ -94,6 +94,10 @@ void Observers::on_return(BackendId backend, ReturnEnd end) {
   for (Observer* observer : of(Event::call_returned)) observer->on_return(backend, end);
 }
 
+void Observers::on_remembered(BackendId backend) {
+  for (Observer* observer : of(Event::remembered)) observer->on_remembered(backend);
+}
+
 void Observers::on_cache_hit(BackendId backend) {
   for (Observer* observer : of(Event::cache_hit)) observer->on_cache_hit(backend);
 }

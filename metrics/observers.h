@@ -1,4 +1,4 @@
-// Observers: passes on what happened to several observers, in the order in which they were added.
+// Observers: passes each event on to several observers, in the order of their add().
 //
 // Job: each is told what it overrides, so none misses in silence what it wants, and events that an
 // observer does not override cost nothing. Owner: the worker, which also owns the observers; they
@@ -48,6 +48,7 @@ class Observers final : public Observer {
            &Observer::on_parked_call_ended);
     enlist(Event::call_returned, observer, &Some::on_return, &Observer::on_return);
     enlist(Event::cache_hit, observer, &Some::on_cache_hit, &Observer::on_cache_hit);
+    enlist(Event::remembered, observer, &Some::on_remembered, &Observer::on_remembered);
     enlist(Event::session_revived, observer, &Some::on_session_revived,
            &Observer::on_session_revived);
     enlist(Event::session_closed, observer, &Some::on_session_closed, &Observer::on_session_closed);
@@ -86,6 +87,7 @@ class Observers final : public Observer {
   void on_parked_call_ended(BackendId backend, ParkedEnd end) override;
   void on_return(BackendId backend, ReturnEnd end) override;
   void on_cache_hit(BackendId backend) override;
+  void on_remembered(BackendId backend) override;
   void on_session_revived(BackendId backend, RevivalOutcome outcome,
                           Duration since_request) override;
   void on_session_closed(BackendId backend, SessionState state) override;
@@ -121,6 +123,7 @@ class Observers final : public Observer {
     parked_call_ended,
     call_returned,
     cache_hit,
+    remembered,
     session_revived,
     session_closed,
     connection_opened,
@@ -133,7 +136,7 @@ class Observers final : public Observer {
   static constexpr size_t kEvents = static_cast<size_t>(Event::keys_fetched) + 1;
   using List = std::vector<Observer*>;
 
-  // What is not overridden is a member of Observer.
+  // A function that is not overridden is a member of Observer.
   template <class Theirs, class Empty>
   void enlist(Event event, Observer& observer, Theirs /*function*/, Empty /*function*/) {
     if (!std::is_same_v<Theirs, Empty>) lists_[static_cast<size_t>(event)].push_back(&observer);

@@ -15,7 +15,7 @@ constexpr std::string_view kKey = "Bearer YOUR_API_KEY";
 
 using Backends = std::vector<ServedBackend>;
 
-// The place whose URL ends so; empty: there is none.
+// The place whose URL has this end; empty: none has.
 std::string place_of(const ServedBackend& backend, std::string_view end) {
   for (const std::string& place : backend.places) {
     if (place.ends_with(end) && place.starts_with("http")) return place;
@@ -151,7 +151,7 @@ std::string npm_block(const std::string& url, bool with_key) {
          "));\n  console.log(await client.listTools());\n  await client.close();\n}\n";
 }
 
-// With the official TypeScript SDK.
+// A program that uses the official TypeScript SDK.
 std::string for_npm(const Backends& backends, bool with_key) {
   std::string text =
       "// npm install @modelcontextprotocol/sdk\n"

@@ -11,7 +11,7 @@
 
 namespace stdgate::app {
 
-// What a client needs to know of a backend.
+// A backend as a client has to know it.
 struct ServedBackend {
   std::string name;
   std::string protocol;             // "mcp"
@@ -29,7 +29,7 @@ std::vector<std::string_view> snippet_clients();
 // Nothing: no such client. `with_key`: the gateway wants an API key, whose place is marked.
 std::optional<Snippet> snippet_for(std::string_view client,
                                    const std::vector<ServedBackend>& backends, bool with_key);
-// Of all clients that one of the backends serves.
+// The snippets of all clients that one of the backends serves.
 std::vector<Snippet> snippets_for(const std::vector<ServedBackend>& backends, bool with_key);
 
 }  // namespace stdgate::app

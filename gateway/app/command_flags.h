@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,5 +35,18 @@ std::vector<FlagSpec> command_flags();
 
 // What `stdgate --help` says; at most 80 columns wide.
 std::string help_text(const std::vector<FlagSpec>& flags);
+
+// Errors of unknown arguments: what they are taken for, and what to write instead. Internal to
+// command_line.
+std::string unknown_option_text(const std::vector<FlagSpec>& flags, const std::string& word);
+
+// `unknown` is the first argument that the parser does not know, and all behind it: a mistyped
+// word, a file, or a command without "--" in front. `ours`: the arguments in front of a "--".
+std::string unknown_text(const std::vector<FlagSpec>& flags, const std::vector<std::string>& ours,
+                         const std::vector<std::string>& unknown);
+
+// `-min` is one option of ours with a hyphen too few; CLI11 would take it for -m.
+std::optional<std::string> find_short_spelling(const std::vector<FlagSpec>& flags,
+                                               const std::vector<std::string>& arguments);
 
 }  // namespace stdgate::app

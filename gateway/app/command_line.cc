@@ -9,15 +9,13 @@
 #include <system_error>
 
 #include "gateway/app/command_flags.h"
-#include "gateway/app/command_help.h"
-#include "gateway/app/command_mistakes.h"
 #include "gateway/app/command_name.h"
+#include "gateway/app/command_words.h"
 #include "gateway/base/visible_text.h"
-#include "gateway/config/config_place.h"
+#include "gateway/config/config_parser.h"
 #include "gateway/config/config_ranges.h"
 #include "gateway/config/config_reference.h"
 #include "gateway/config/config_schema.h"
-#include "gateway/config/log_format_hint.h"
 #include "gateway/config/text_file.h"
 
 namespace stdgate::app {
@@ -33,7 +31,7 @@ constexpr std::string_view kHashKey = "hash-key";
 constexpr std::string_view kAudit = "audit";
 constexpr std::string_view kVersionText = "stdgate " STDGATE_VERSION "\n";
 
-// What CLI11 found: one list of texts per flag.
+// The findings of CLI11: one list of texts for each flag.
 struct Arguments {
   std::vector<FlagSpec> flags = command_flags();
   std::vector<std::vector<std::string>> values{flags.size()};
@@ -142,7 +140,7 @@ std::optional<CommandLine> explain_word(const std::vector<std::string>& ours) {
   return exit_with_text(std::string(help));
 }
 
-// Who, and where, cannot be nobody and nowhere: that would be another question.
+// Neither may be empty: that would ask another question.
 std::string empty_value_of(const CLI::App& check) {
   for (const std::string name : {"--as", "--backend", "--against"}) {
     const CLI::Option& option = *check.get_option(name);
@@ -189,7 +187,7 @@ bool is_flag_name(const std::vector<FlagSpec>& flags, const std::string& text) {
                      [&](const FlagSpec& spec) { return text == spec.name; });
 }
 
-// What is wrong with how a flag was given; empty: nothing.
+// The mistake in the use of a flag; empty: none.
 std::string misuse(const std::vector<FlagSpec>& flags, const FlagSpec& spec,
                    const std::vector<std::string>& values, bool with_command) {
   const std::string& name = spec.name;
@@ -208,7 +206,7 @@ std::string misuse(const std::vector<FlagSpec>& flags, const FlagSpec& spec,
   return {};
 }
 
-// The same for --config.
+// The mistake in the use of --config.
 std::string misuse_of_config(const std::vector<std::string>& files, bool with_command) {
   if (files.empty()) return {};
   if (files.size() > 1) return "--config is given more than once";

@@ -33,8 +33,7 @@ struct CommandLine {
   std::string against;   // for check: the file that runs, to compare with; empty: none
   int exit_code = 0;     // for exit
   std::string output;    // for exit: goes to stdout with exit code 0, else to stderr
-  config::LogFormat error_format =
-      config::LogFormat::text;       // for exit: in which an error is wanted
+  config::LogFormat error_format = config::LogFormat::text;  // for exit: the format of an error
   std::string config_file;           // empty: the command's, else gateway.yaml
   std::vector<std::string> command;  // what stands behind "--"; empty: none
   std::vector<Flag> flags;
@@ -43,7 +42,7 @@ struct CommandLine {
 // `working_directory`: the current one, as an absolute path; what a backend may be named after.
 CommandLine parse_command_line(int argc, char** argv, const std::string& working_directory = "");
 
-// The file that the configuration is read from; empty: there is none, or it cannot be chosen.
+// The file that the configuration is read from; empty: none is, or it cannot be chosen.
 std::string config_file_of(const CommandLine& command_line);
 
 // Reads the file, or builds the configuration of the one backend. The error is one line or several,
@@ -53,7 +52,8 @@ tl::expected<config::Config, std::string> load_config(const CommandLine& command
                                                       const config::Environment& environment,
                                                       std::vector<std::string>* files = nullptr);
 
-// The same for one backend alone: variables that the rest of the file names need not be set.
+// As load_config(), for one backend alone: variables that the rest of the file names need not be
+// set.
 tl::expected<config::Config, std::string> load_config_of(const CommandLine& command_line,
                                                          const config::Environment& environment,
                                                          const std::string& backend);

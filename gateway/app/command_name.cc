@@ -14,7 +14,7 @@ namespace {
 
 using Words = std::span<const std::string>;
 
-// What the first operand of a runner is.
+// The kind of a runner's first operand.
 enum class Operand : uint8_t {
   package,  // of a registry: @scope/name@version
   script,   // a path or a URL
@@ -277,7 +277,7 @@ std::string from_operand(const Runner& runner, Words rest, std::string_view work
   return {};
 }
 
-// What stands behind an option that names it: a module, a target, a file.
+// The value of an option that names the server: a module, a target, a file.
 std::string from_name(const Runner& runner, const std::string& name,
                       std::string_view working_directory) {
   if (runner.operand == Operand::jar) return from_jar(name, working_directory);

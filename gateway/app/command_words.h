@@ -20,6 +20,7 @@ inline constexpr std::array kCommandWords{
     CommandWord{"ls", "", "list the backends of a running gateway"},
     CommandWord{"tools", "[BACKEND]", "list the tools of its MCP servers"},
     CommandWord{"call", "BACKEND METHOD [PARAMS]", "call a method of one"},
+    CommandWord{"connect", "[BACKEND|URL]", "a remote server as a program on stdin"},
     CommandWord{"snippet", "CLIENT", "what to paste into a client"},
     CommandWord{"add", "NAME -- COMMAND", "add a backend to FILE, or import"},
     CommandWord{"config", "schema", "print FILE's JSON Schema, for editors"},
@@ -33,5 +34,10 @@ inline constexpr std::array kCommandWords{
     CommandWord{"version", "", "print the version"},
     CommandWord{"help", "", "print this"},
 };
+
+// The text of `--help` behind a word of the command line that is no tool.
+
+// At most 80 columns wide; empty: the word is a tool, or unknown.
+std::string_view word_help(std::string_view word);
 
 }  // namespace stdgate::app

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "gateway/base/web_url.h"
-#include "gateway/config/api_key_file.h"
+#include "gateway/config/key_file.h"
 #include "gateway/config/package_run.h"
 #include "gateway/config/text_file.h"
 #include "gateway/pool/launch_spec.h"

@@ -1,7 +1,7 @@
-// What is wrong, here and now, with what a configuration names outside of itself: programs, users,
+// Checks, here and now, the things that a configuration names outside of itself: programs, users,
 // files of keys and certificates, the audit.
 //
-// Each finding has the path of the key that it is about, and no line yet (config/config_place.h).
+// Each finding has the path of the key that it is about, and no line yet (config/config_parser.h).
 // Nothing is changed or kept. Owner: none.
 #pragma once
 
@@ -29,7 +29,7 @@ Findings expired_keys(const config::Config& config, std::chrono::sys_seconds now
 Findings unusable_audit(const config::Config& config);
 // Files of keys that are read only where they are used.
 Findings unusable_keys(const config::Config& config);
-// A public URL to which credentials travel in plain text.
+// A public URL that takes credentials in plain text.
 Findings exposed_url(const config::Config& config);
 
 }  // namespace stdgate::app

@@ -1,5 +1,5 @@
-// What a command line asks for as a configuration: its file, the settings over it, and the errors
-// of both in the words of who typed it.
+// Loads the configuration that a command line asks for: its file, the settings over it, and the
+// errors of both in the words of the command line.
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -7,9 +7,8 @@
 #include "gateway/app/command_flags.h"
 #include "gateway/app/command_line.h"
 #include "gateway/base/visible_text.h"
-#include "gateway/config/config_place.h"
+#include "gateway/config/config_parser.h"
 #include "gateway/config/config_ranges.h"
-#include "gateway/config/log_format_hint.h"
 #include "gateway/config/text_file.h"
 
 namespace stdgate::app {

@@ -1,26 +1,76 @@
-// Listeners: where clients connect, as the configuration says, and the admin listener.
-//
-// Job: open the addresses of a configuration, and go over to those of another one: addresses that
-// both have keep their sockets. A listener that is served otherwise from now on, over TLS or by who
-// has to say who he is, keeps its socket too; its connections end. Owner: the process. The admin
-// listener stays as it was opened.
+// The listeners of a configuration and their TLS.
 #pragma once
 
+#include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "gateway/app/tls_listeners.h"
+#include "gateway/app/config_findings.h"
 #include "gateway/base/log.h"
 #include "gateway/base/timers.h"
 #include "gateway/config/config.h"
 #include "transports/http/banner.h"
 #include "transports/http/server.h"
-#include "transports/net/passed_sockets.h"
+#include "transports/net/systemd.h"
+#include "transports/tls/handshakes.h"
+#include "transports/tls/tls_layer.h"
 
 namespace stdgate::app {
 
+// TlsListeners: the TLS of all listeners of a worker, admin pages included.
+//
+// Job: turn the `tls` sections of the configuration into layers for the servers, and say what is
+// known of them. Owner: the worker; outlives its servers. Limits: limits.handshakes, over all of
+// them.
+class TlsListeners {
+ public:
+  // `config`: the one in use, which may change and outlives it. `audit`: null where there is none.
+  TlsListeners(net::Loop& loop, Log& log, Observer& observer, const WallClock& wall_clock,
+               const config::Config& config, Audit* audit)
+      : handshakes_(config.limits.handshakes, config.limits.unlimited_addresses),
+        services_{loop, log, observer, wall_clock, handshakes_, config.timeouts.handshake, audit} {}
+
+  // For handshakes that begin.
+  void set_limits(const config::LimitsConfig& limits) {
+    handshakes_.set_limits(limits.handshakes, limits.unlimited_addresses);
+  }
+
+  // The layer of the listener at `address`; the error names the key of `tls` and the file.
+  tl::expected<net::StreamLayer*, std::string> open(const std::string& address,
+                                                    const config::TlsConfig& tls);
+
+  // One of them gets no new connections.
+  void retire(const net::StreamLayer& layer);
+  // Destroys one, retired or not, that no connection uses.
+  void close(const net::StreamLayer& layer);
+
+  // Those that are not retired.
+  [[nodiscard]] const std::vector<std::unique_ptr<tls::TlsLayer>>& all() const { return layers_; }
+  [[nodiscard]] const tls::Handshakes& handshakes() const { return handshakes_; }
+
+ private:
+  tls::Handshakes handshakes_;
+  const tls::TlsLayerServices services_;
+  std::vector<std::unique_ptr<tls::TlsLayer>> layers_;
+  std::vector<std::unique_ptr<tls::TlsLayer>> retired_;
+};
+
+// Mistakes in the files of certificates and keys, by the path of the key that names them.
+struct TlsFindings {
+  Findings errors;    // they cannot be used
+  Findings warnings;  // out of date at `now`
+};
+TlsFindings check_tls(const config::Config& config, std::chrono::sys_seconds now);
+
+// Listeners: where clients connect, as the configuration says, and the admin listener.
+//
+// Job: open the addresses of a configuration, and change over to another one: addresses that both
+// have keep their sockets. A listener that is served otherwise from now on, over TLS or by who has
+// to say who he is, keeps its socket too; its connections end. Owner: the process. The admin
+// listener stays as it was opened.
 class Listeners {
  public:
   struct Services {
@@ -37,8 +87,8 @@ class Listeners {
 
   // Opens all of them, or says which one cannot be.
   tl::expected<void, std::string> open(const config::Config& config);
-  // Opens what `wanted` has beside those that are open; nothing has changed if one cannot be.
-  // Else settle() follows within the turn.
+  // Opens the addresses of `wanted` that are not open yet; if one cannot be opened, nothing has
+  // changed. Else settle() follows within the turn.
   tl::expected<void, std::string> prepare(const config::Config& wanted);
   // Closes and changes the others.
   void settle();
@@ -49,7 +99,7 @@ class Listeners {
  private:
   struct Client {
     std::string text;       // as configured
-    size_t nth = 0;         // of those with this text; there are several where the kernel chooses
+    size_t nth = 0;         // among equal texts; there are several where the kernel chooses
     config::TlsConfig tls;  // not used: plain
     bool anonymous = false;
     Address address;  // as bound
@@ -68,7 +118,7 @@ class Listeners {
 
   // Not opened.
   static Client described(const config::Config& config, size_t index);
-  // Null: there is none in the same place of the configuration.
+  // Null: the configuration has none in the same place.
   static const Client* find(const std::vector<Client>& clients, const Client& like);
   tl::expected<Client, std::string> opened(Client client);
   tl::expected<Client, std::string> changed(Client client, const Client& present);

@@ -3,10 +3,9 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/app/operator_page_text.h"
 #include "gateway/base/base64.h"
 #include "gateway/base/check.h"
-#include "transports/auth/sha256.h"
+#include "transports/auth/digest.h"
 
 namespace stdgate::app {
 

@@ -1,20 +1,10 @@
-// OverloadWatch: reads every kPeriod how much memory is used and how late the loop is, says in the
-// log when a stage of the Overload begins and ends, and gives memory up before anybody is refused.
-//
-// While memory is tight, what nobody waits for goes, in this order: events kept for clients that
-// come back, caches, idle buffers, sessions that have been idle longest; each only as far as is
-// needed. The same goes of a single client that nears its own bound, but for what is not its own.
-// That is done in the turn after an account has come near its bound, with each reading, and before
-// a connection is cut or refused for what is held.
-// Freed memory stays with the allocator until it is asked to give it back: that is done when
-// kMuch of it has gathered, when what is held has fallen to half from kMuch and more, or, while
-// memory is tight, for kLittle. Giving back costs the loop some 130 ms for a gigabyte, so the next
-// time comes no sooner than kRest, and than makes it a twentieth of the time. Owner: the worker.
+// OverloadWatch: when memory or time runs short; the system's word on memory.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "gateway/base/log.h"
 #include "gateway/base/rate_limit.h"
@@ -30,7 +20,7 @@ namespace stdgate::app {
 class SystemReading {
  public:
   virtual ~SystemReading() = default;
-  // Bytes of this process, resident; 0: nobody knows.
+  // Bytes of this process, resident; 0: not known.
   virtual uint64_t used() = 0;
   // Bytes that it could have, if nothing else needed any.
   virtual uint64_t whole() = 0;
@@ -41,15 +31,15 @@ class SystemReading {
 // limits.memory, or its default.
 uint64_t memory_limit(const config::LimitsConfig& limits, SystemReading& memory);
 
-// What nobody waits for. Of one client, or of all (null), until `is_enough()`; gives the number of
-// sessions that it was of.
+// Memory that no client waits for. Of one client, or of all (null), until `is_enough()`; gives the
+// number of sessions that it was of.
 class Ballast {
  public:
   using Enough = std::function<bool()>;
   virtual ~Ballast() = default;
   virtual size_t drop_replay(const Account* client, const Enough& is_enough) = 0;
   virtual size_t forget_sessions(const Account* client, const Enough& is_enough) = 0;
-  // What is kept only to be faster.
+  // Caches, which only save time.
   virtual void drop_caches() = 0;
 };
 
@@ -62,6 +52,18 @@ struct OverloadServices {
   Ballast& ballast;
 };
 
+// OverloadWatch: reads every kPeriod how much memory is used and how late the loop is, says in the
+// log when a stage of the Overload begins and ends, and gives memory up before anybody is refused.
+//
+// While memory is tight, memory without a waiting client goes, in this order: events kept for
+// clients that come back, caches, idle buffers, sessions that have been idle longest; each only as
+// far as is needed. A single client that nears its own bound loses the same of its own. This
+// happens in the turn after an account has come near its bound, with each reading, and before a
+// connection is cut or refused for its memory. Freed memory stays with the allocator until it is
+// asked to give it back: that is done when kMuch of it has gathered, when what is held has fallen
+// to half from kMuch and more, or, while memory is tight, for kLittle. Giving back costs the loop
+// some 130 ms for a gigabyte, so the next time comes no sooner than kRest, and than makes it a
+// twentieth of the time. Owner: the worker.
 class OverloadWatch final : public policy::Relief, private AccountWatch {
  public:
   static constexpr Duration kPeriod = std::chrono::milliseconds(250);
@@ -80,7 +82,7 @@ class OverloadWatch final : public policy::Relief, private AccountWatch {
   OverloadWatch& operator=(const OverloadWatch&) = delete;
 
   void relieve_now() override;  // policy::Relief; the stages follow with the next reading
-  // With the next reading.
+  // Takes effect with the next reading.
   void set_limits(const config::LimitsConfig& limits);
 
   [[nodiscard]] const policy::Overload& stages() const { return stages_; }
@@ -112,6 +114,24 @@ class OverloadWatch final : public policy::Relief, private AccountWatch {
   RateLimit lines_{1};
   Timer timer_;
   Timer relief_timer_;
+};
+
+// SystemMemory: what the system says of this process's memory, and of how much there is.
+//
+// Reads /proc/self/statm; the whole is the least of the machine's and what control groups allow
+// (version 2, or 1), read once.
+class SystemMemory final : public SystemReading {
+ public:
+  // `root` has proc and sys/fs/cgroup; "" is the system's.
+  explicit SystemMemory(std::string root = "") : root_(std::move(root)) {}
+
+  uint64_t used() override;
+  uint64_t whole() override;
+  Duration give_back() override;
+
+ private:
+  const std::string root_;
+  const std::string statm_ = root_ + "/proc/self/statm";
 };
 
 }  // namespace stdgate::app

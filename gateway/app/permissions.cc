@@ -32,10 +32,10 @@ Names split(std::string_view text) {
   }
 }
 
-// What one backend lets somebody do.
+// The rights of a principal at one backend.
 struct Permissions {
   const config::BackendConfig& backend;
-  std::vector<const config::RuleConfig*> rules;  // those that hold, in order
+  std::vector<const config::RuleConfig*> rules;  // the rules that hold, in order
 };
 
 Permissions permissions_at(const config::BackendConfig& backend, const config::Config& config,

@@ -1,7 +1,7 @@
 // `--as` of `stdgate check` and `stdgate ls`: who is meant, and what he may do by the rules of a
 // configuration.
 //
-// Which rules hold for somebody is judged by policy::Rules, as when the gateway serves.
+// policy::Rules judges which rules hold for a principal, as when the gateway serves.
 #pragma once
 
 #include <chrono>

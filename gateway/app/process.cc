@@ -13,7 +13,6 @@
 
 #include "gateway/app/client_snippets.h"
 #include "gateway/app/config_findings.h"
-#include "gateway/app/config_watch.h"
 #include "gateway/app/listeners.h"
 #include "gateway/app/operator_page.h"
 #include "gateway/app/reloads.h"
@@ -21,16 +20,14 @@
 #include "gateway/base/visible_text.h"
 #include "gateway/config/value_names.h"
 #include "metrics/audit/audit_file.h"
-#include "metrics/logs/start_error.h"
+#include "metrics/logs/log_writer.h"
 #include "transports/http/admin_endpoint.h"
 #include "transports/http/banner.h"
 #include "transports/http/landing_page.h"
-#include "transports/net/errands.h"
-#include "transports/net/service_notifier.h"
-#include "transports/net/signals.h"
-#include "transports/stdio/guard_binary.h"
+#include "transports/net/loop.h"
+#include "transports/net/systemd.h"
+#include "transports/stdio/guard_process.h"
 #include "transports/stdio/orphan_reaper.h"
-#include "transports/stdio/stranger_watch.h"
 
 namespace stdgate::app {
 
@@ -114,7 +111,7 @@ class Process final : private http::AdminSource {
   }
 
  private:
-  // What runs here, with which configuration, where.
+  // Logs the version, its configuration and its addresses.
   void log_start() {
     const http::Listening bound = listeners_.bound();
     const auto urls_of = [](const std::vector<http::BoundAddress>& addresses) {
@@ -168,8 +165,8 @@ class Process final : private http::AdminSource {
                             sentence + visible(problem, VisibleText::line) + '\n', environment_);
   }
 
-  // What clients are told of the backends, which they reach at the public URL, else at the first
-  // address that has one. None where there is neither.
+  // The backends as clients are told of them: at the public URL, else at the first address that has
+  // a URL. Empty without either.
   std::vector<ServedBackend> served_backends() {
     const std::vector<http::BoundAddress> clients = listeners_.bound().clients;
     const auto first = std::ranges::find_if(
@@ -299,7 +296,7 @@ class Process final : private http::AdminSource {
     }
     return http::judge_readiness(why_not_serving(), std::move(backends));
   }
-  // What keeps clients out of all backends; empty: nothing does.
+  // The reason that keeps clients out of all backends; empty: none.
   [[nodiscard]] std::string why_not_serving() {
     if (worker_.shutdown().requested()) return "shutting down";
     const audit::AuditLog* const audit = worker_.audit();
@@ -307,7 +304,7 @@ class Process final : private http::AdminSource {
     return worker_.why_no_client();
   }
 
-  // In the order in which they need each other; destroyed the other way round.
+  // Each member needs the ones before it, so they are destroyed in the reverse order.
   const std::map<std::string, std::string>& environment_;
   const ConfigSource read_again_;                // null: it is not read again
   const std::string config_file_;                // see ServeOptions
@@ -344,6 +341,10 @@ int serve(const config::Config& config, const std::map<std::string, std::string>
   };
   auto guard_binary = stdio::GuardBinary::open(options.guard_path);
   if (!guard_binary) return fail(guard_binary.error());
+  if (!config.state_dir.empty()) {
+    const auto prepared = prepare_state_dir(config.state_dir);
+    if (!prepared) return fail("cannot use state_dir: " + prepared.error());
+  }
   std::optional<audit::AuditFile> audit_file;
   if (config.audit.is_used()) {
     auto opened = audit::AuditFile::open(config.audit.file);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gateway/config/config.h"
-#include "transports/net/passed_sockets.h"
+#include "transports/net/systemd.h"
 
 namespace stdgate::app {
 
@@ -22,12 +22,12 @@ inline constexpr int kDrainTimedOut = 3;  // calls were cut off
 using ConfigSource = std::function<tl::expected<config::Config, std::string>()>;
 
 struct ServeOptions {
-  std::string guard_path{};   // empty: beside this program (transports/stdio/guard_binary.h)
+  std::string guard_path{};   // empty: beside this program (transports/stdio/guard_process.h)
   ConfigSource read_again{};  // on SIGHUP; null: it is not read again
   std::string config_file{};  // for the log; empty: the configuration is a command line
   // Those that were read for the configuration, or could not be, the last time.
   const std::vector<std::string>* files = nullptr;
-  // Of whoever started the gateway; null: none.
+  // The terminal of the program's user; null: none.
   net::PassedSockets* sockets = nullptr;
 };
 

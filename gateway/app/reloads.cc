@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 namespace stdgate::app {
+
 namespace {
 
 std::string joined(const std::vector<std::string>& keys) {
@@ -39,6 +41,33 @@ void Reloads::note(const config::ConfigChanges& changes) {
   log_.confirm(LogLevel::warn, "configuration needs a restart",
                {{"keys", joined(facts_.restart)},
                 {"advice", "they are as they were at the start; restart stdgate to use them"}});
+}
+
+ConfigWatch::ConfigWatch(const Clock& clock, TimerQueue& timers, std::function<void()> changed)
+    : clock_(clock), changed_(std::move(changed)), timer_(timers, [this] { look(); }) {}
+
+void ConfigWatch::note_reading() { read_ = seen_ = net::stamps_of(files_); }
+
+void ConfigWatch::follow(const std::vector<std::string>& files) {
+  net::FileStamps stamps = net::stamps_of(files);
+  for (size_t i = 0; i < files.size(); ++i) {
+    const auto known = std::ranges::find(files_, files[i]);
+    if (known != files_.end()) stamps[i] = read_[static_cast<size_t>(known - files_.begin())];
+  }
+  files_ = files;
+  read_ = seen_ = std::move(stamps);
+  timer_.disarm();
+  if (!files_.empty()) timer_.arm(clock_.now() + kWatch);
+}
+
+void ConfigWatch::look() {
+  net::FileStamps present = net::stamps_of(files_);
+  const bool has_settled = present == seen_;
+  seen_ = std::move(present);
+  timer_.arm(clock_.now() + kWatch);
+  if (!has_settled || seen_ == read_) return;
+  read_ = seen_;
+  changed_();
 }
 
 }  // namespace stdgate::app

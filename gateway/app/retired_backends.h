@@ -1,11 +1,11 @@
 // RetiredBackends: what reloads have replaced, until it has finished what it had begun.
 //
 // A backend that the configuration has no more, or has otherwise, gets no new sessions, and calls
-// of its sessions only. It finishes the calls under way, and its sessions go on until they end or
-// timeouts.drain has passed: then calls are answered with a fault, WebSockets end (1001), and MCP
-// sessions are forgotten, those whose ids carry what is needed to be taken over by the backend that
-// follows. Then its children are ended, and it goes when its last endpoint has gone, which whoever
-// uses it owns. Owner: the generation. Looks every kPoll, and only while a backend is retired.
+// of its sessions only. Calls under way are finished, and its sessions go on until they end or
+// timeouts.drain has passed. Then calls are answered with a fault, WebSockets end (1001), and MCP
+// sessions are forgotten; the next backend takes over the sessions whose ids carry enough for that.
+// Then its children are ended. The backend goes after its last endpoint, which the exchanges that
+// use it own. Owner: the generation. Looks every kPoll, and only while a backend is retired.
 #pragma once
 
 #include <functional>
@@ -31,7 +31,7 @@ class RetiredBackends {
     Log& log;
     backend::Upstreams& backends;  // whose retired ones they are
     const Duration& drain;         // timeouts.drain, which may change
-    // Some of those that may be reached for their sessions have ended (for_each_served()).
+    // Called when for_each_served() visits fewer of them.
     std::function<void()> reroute;
   };
 
@@ -53,14 +53,14 @@ class RetiredBackends {
       if (is_served) visit(*retired.upstream, *retired.sessions);
     }
   }
-  // Calls visit(McpSessions&) for those of all of them.
+  // Calls visit(McpSessions&) for each that has MCP sessions.
   template <class Visitor>
   void for_each_sessions(Visitor&& visit) const {
     for (const Retired& retired : retired_) {
       if (retired.sessions != nullptr) visit(*retired.sessions);
     }
   }
-  // Of the backend of this name that was retired last; null: there are none.
+  // The MCP sessions of the backend of this name that was retired last; null: none.
   [[nodiscard]] mcp::McpSessions* sessions_of(std::string_view name) const;
 
   // Shutdown: it ends the backends itself. MCP streams that only listen are ended.

@@ -9,10 +9,9 @@
 //   3. end         children are asked to go: end of input, SIGTERM, SIGKILL, each after `grace`.
 //   4. stop        connections closed, the loop stopped.
 // A second request skips to the end: children are killed, connections closed. After the end it only
-// tells the owner, which may wait for something yet. The same signal again
-// within kSameRequest is no second request: timeout(1), and some supervisors, signal the process
-// and then its group. Owner: the worker. Polls every kPoll whether a step is done:
-// finer polling would gain nothing.
+// tells the owner, which may wait for something yet. A repeated signal within kSameRequest is no
+// second request: timeout(1), and some supervisors, signal the process and then its group. Owner:
+// the worker. Polls every kPoll whether a step is done: finer polling would gain nothing.
 #pragma once
 
 #include <functional>
@@ -24,7 +23,7 @@
 
 namespace stdgate::app {
 
-// What shutdown needs of the servers; the core knows none.
+// The servers as shutdown needs them; the core knows none.
 struct ClientSide {
   std::function<void()> stop_accepting;  // stop listening, close with the next answer
   std::function<bool()> has_requests;    // some have come that the core has not been told of
@@ -38,10 +37,10 @@ class Shutdown {
   static constexpr Duration kPoll = std::chrono::milliseconds(5);
   static constexpr Duration kSameRequest = std::chrono::milliseconds(500);
   // Beyond the way between a load balancer and the gateway. A connection that carries a request in
-  // this time ends with its answer, so those that end in silence have been idle for so long.
+  // this time ends with its answer, so only connections that were idle for so long end in silence.
   static constexpr Duration kLastCalls = std::chrono::milliseconds(250);
-  // From the first request on. A busy gateway may not have read by kLastCalls what came before; a
-  // client that sends slowly does not put the end off.
+  // True from the first request on. A busy gateway may not have read by kLastCalls what came
+  // before; a client that sends slowly does not put the end off.
   static constexpr Duration kReadCalls = std::chrono::seconds(2);
 
   // `drain_timeout` may change. `stopped`: the end is reached; again: who waits for more than that

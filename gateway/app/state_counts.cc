@@ -11,7 +11,7 @@ namespace stdgate::app {
 
 namespace {
 
-// Of a family's cells those that are not zero, by the values of its label.
+// The cells of a family that are not zero, by the values of its label.
 std::vector<NamedCount> named(const metrics::Series& series, metrics::Family family) {
   std::vector<NamedCount> found;
   const metrics::FamilyRow& row = metrics::families()[static_cast<size_t>(family)];
@@ -63,7 +63,7 @@ void add(BucketCounts& sum, const BucketCounts& more) {
   for (size_t i = 0; i < more.size(); ++i) sum[i] += more[i];
 }
 
-// Those with the most calls, of those that have any.
+// The names with the most calls; none without calls.
 void keep_busiest(std::vector<NamedDurations>& all) {
   std::erase_if(all, [](const NamedDurations& one) { return one.calls == 0; });
   std::ranges::stable_sort(all, [](const auto& a, const auto& b) { return a.calls > b.calls; });

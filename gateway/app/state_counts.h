@@ -1,8 +1,8 @@
-// StateCounts: what /debug/state shows of what has been counted: outcomes, refusals, and how long
-// calls took, as buckets from which a reader makes quantiles of any time between two looks.
+// StateCounts: the counts that /debug/state shows: outcomes, refusals, and how long calls took, as
+// buckets from which a reader makes quantiles of any time between two looks.
 //
-// Values, made from a MetricsStore for one report. Limit: kMaxNames methods of a backend, and as
-// many tools, those with the most calls.
+// Values, made from a MetricsStore for one report. Limit: the kMaxNames methods of a backend with
+// the most calls, and as many tools.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ struct NamedDurations {
 };
 
 struct BackendCounts {
-  std::vector<NamedCount> outcomes;  // those that there were
+  std::vector<NamedCount> outcomes;  // the calls so far
   std::vector<NamedCount> rejected;  // the same
   std::vector<NamedCount> dropped;   // the same
   BucketCounts total;

@@ -133,7 +133,7 @@ void write_backend_counts(rpc::JsonWriter& json, const BackendCounts& counts) {
   write_durations(json, "tools", counts.tools);
 }
 
-// What is not there is left out.
+// Empty parts are left out.
 void write_held(rpc::JsonWriter& json, const HeldBytes& held) {
   json.begin_object("held_bytes");
   for (size_t i = 0; i < kHoldingCount; ++i) {
@@ -198,6 +198,16 @@ void write_backend(rpc::JsonWriter& json, const backend::Upstream& upstream,
   json.boolean("ready", backend.ready);
   json.text("state", pool::backend_state_name(backend.state));
   if (!backend.reason.empty()) json.text("reason", backend.reason);
+  if (upstream.protocol() == config::Protocol::mcp) {
+    json.boolean("asleep", backend.asleep);
+    write_texts(json, "remembered", backend.remembered);
+  }
+  if (!backend.not_remembered.empty()) json.text("not_remembered", backend.not_remembered);
+  if (!backend.replaced.empty()) {
+    json.begin_object("replaced");
+    for (const auto& [reason, count] : backend.replaced) json.number(reason, count);
+    json.end_object();
+  }
   json.number("in_flight", backend.in_flight);
   json.number("sessions", backend.sessions);
   json.number("parked_sessions", backend.parked_sessions);

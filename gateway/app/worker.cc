@@ -4,17 +4,52 @@
 
 #include <utility>
 
-#include "gateway/app/client_places.h"
-#include "gateway/app/known_principals.h"
-#include "gateway/app/random_bytes.h"
+#include "gateway/app/clients.h"
+#include "gateway/app/secret_bytes.h"
 #include "gateway/app/state_report.h"
 #include "gateway/base/check.h"
 #include "gateway/config/config_parser.h"
 #include "gateway/config/secret.h"
 #include "gateway/config/value_names.h"
-#include "metrics/logs/line_look.h"
+#include "metrics/logs/log_style.h"
 
 namespace stdgate::app {
+
+TurnLog::TurnLog(net::Loop& loop, logs::LogWriter& writer)
+    : loop_(loop), writer_(writer), timer_(loop.timers(), [this] { flush(); }) {}
+
+TurnLog::~TurnLog() { loop_.forget(*this); }
+
+void TurnLog::write(LogLevel level, std::string_view event,
+                    std::initializer_list<LogField> fields) {
+  if (!writer_.enabled(level)) return;
+  writer_.write(level, event, fields);
+  schedule(level);
+}
+
+void TurnLog::confirm(LogLevel level, std::string_view event,
+                      std::initializer_list<LogField> fields) {
+  writer_.confirm(level, event, fields);
+  schedule(level);
+}
+
+void TurnLog::write_rendered(LogLevel level, std::string_view event, std::string_view fields) {
+  writer_.write_rendered(level, event, fields);
+  schedule(level);
+}
+
+void TurnLog::schedule(LogLevel level) {
+  if (level >= LogLevel::warn || writer_.unsent_bytes() >= kEnough) {
+    loop_.flush_later(*this);
+  } else if (!timer_.armed()) {
+    timer_.arm(loop_.now() + kDelay);
+  }
+}
+
+void TurnLog::flush() {
+  writer_.flush();
+  if (writer_.unsent_bytes() > 0) timer_.arm(loop_.now() + kRetry);
+}
 
 namespace {
 
@@ -77,8 +112,12 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
       session_ids_(session_keys(config.sessions, fill_random), fill_random, config.replica,
                    services.number, config.sessions.ttl, {loop_, wall_clock_}),
       identity_(services.identity),
-      lent_{
-          {core_, callers_, identity_, services.environment}, session_ids_, fetcher_, fill_random},
+      state_files_(config.state_dir, loop_, log_),
+      memories_(&state_files_),
+      lent_{{core_, callers_, identity_, services.environment, memories_},
+            session_ids_,
+            fetcher_,
+            fill_random},
       generation_(config, lent_),
       configuration_(shown_configuration(config)),
       tls_(loop_, log_, observers_, wall_clock_, generation_.config(), audit_.get()),
@@ -101,8 +140,8 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
   loop_.check_each_turn([this] { check_invariants(); });
 }
 
-// No connection and no session: nobody whom a call could be answered to, and for whom anything is
-// kept.
+// Without a connection and a session no client is left, so no call and no memory may be kept for
+// one.
 void Worker::check_invariants() {
   generation_.check_invariants();
   accounts_.check_invariants();
@@ -145,7 +184,7 @@ std::unique_ptr<Worker::Traces> Worker::make_traces(const config::Config& config
   return std::make_unique<Traces>(config, source, services, random_);
 }
 
-// By a second signal at once.
+// A second signal ends it at once.
 void Worker::send_last_spans(std::function<void()> done) {
   if (traces_ == nullptr) return done();
   traces_->exporter.finish(shutdown_.was_hurried() ? Duration{0} : kTimeOfLastSpans,

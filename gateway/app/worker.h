@@ -1,46 +1,76 @@
-// Worker: one event loop and all that runs on it: its log, its counters, its children, a generation
-// of backends and routes, the server of its clients.
-//
-// Owner: the process. One thread; everything is called on it, construction, run() and the end too,
-// as guards of children end with the thread that started them. Several workers in one process, each
-// in a thread of its own, share what WorkerServices lend them, and otherwise only what their
-// configurations name.
+// Worker: one event loop and what runs on it; its log.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <random>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "gateway/app/generation.h"
+#include "gateway/app/listeners.h"
 #include "gateway/app/overload_watch.h"
-#include "gateway/app/sealed_session_ids.h"
-#include "gateway/app/sealed_states.h"
+#include "gateway/app/sealed_texts.h"
 #include "gateway/app/shutdown.h"
+#include "gateway/app/state_files.h"
 #include "gateway/app/state_report.h"
-#include "gateway/app/system_memory.h"
-#include "gateway/app/tls_listeners.h"
-#include "gateway/app/turn_log.h"
+#include "gateway/base/confirming_log.h"
+#include "gateway/base/timers.h"
+#include "gateway/config/config.h"
 #include "gateway/config/config_changes.h"
+#include "gateway/session/reply_sink.h"
 #include "metrics/audit/audit_file.h"
 #include "metrics/audit/audit_log.h"
 #include "metrics/logs/access_log.h"
-#include "metrics/logs/payload_log.h"
+#include "metrics/logs/log_writer.h"
 #include "metrics/observers.h"
 #include "metrics/prometheus/exposition.h"
 #include "metrics/prometheus/metrics_observer.h"
 #include "metrics/traces/trace_exporter.h"
-#include "metrics/traces/trace_observer.h"
 #include "transports/fetch/curl_fetcher.h"
 #include "transports/http/server.h"
-#include "transports/net/system_wall_clock.h"
+#include "transports/net/loop.h"
 #include "transports/stdio/child_process.h"
 
 namespace stdgate::app {
 
-// What the process lends to each of its workers; outlives them.
+// TurnLog: the log of one loop. Warnings and errors are written at the end of the turn, other lines
+// within kDelay, so that a line for each call does not cost a system call for each.
+//
+// Owner: the worker. `writer` outlives it.
+class TurnLog final : public ConfirmingLog, public logs::LineSink, private net::Flushable {
+ public:
+  TurnLog(net::Loop& loop, logs::LogWriter& writer);
+  ~TurnLog() override;
+  TurnLog(const TurnLog&) = delete;
+  TurnLog& operator=(const TurnLog&) = delete;
+
+  [[nodiscard]] bool enabled(LogLevel level) const override { return writer_.enabled(level); }
+  void write(LogLevel level, std::string_view event,
+             std::initializer_list<LogField> fields) override;
+  void confirm(LogLevel level, std::string_view event,
+               std::initializer_list<LogField> fields) override;
+  [[nodiscard]] config::LogFormat format() const override { return writer_.format(); }
+  void write_rendered(LogLevel level, std::string_view event, std::string_view fields) override;
+
+ private:
+  static constexpr Duration kDelay = std::chrono::milliseconds(20);
+  static constexpr size_t kEnough = 32 << 10;  // bytes that are written without waiting
+  static constexpr Duration kRetry = std::chrono::milliseconds(50);
+
+  void schedule(LogLevel level);
+  void flush() override;
+
+  net::Loop& loop_;
+  logs::LogWriter& writer_;
+  Timer timer_;
+};
+
+// Lent by the process to each of its workers; outlives them.
 struct WorkerServices {
   const std::map<std::string, std::string>& environment;
   const GatewayIdentity& identity;
@@ -60,6 +90,13 @@ class AdminObserver final : public Observer {
   Observer& observer_;
 };
 
+// Worker: one event loop and everything that runs on it: its log, its counters, its children, a
+// generation of backends and routes, the server of its clients.
+//
+// Owner: the process. One thread; everything is called on it, construction, run() and the end too,
+// as guards of children end with the thread that started them. Several workers in one process, each
+// in a thread of its own, share what WorkerServices lend them, and otherwise only what their
+// configurations name.
 class Worker {
  public:
   // `stopped` is called once, on the loop, when a shutdown has come to its end and the loop stops.
@@ -78,12 +115,12 @@ class Worker {
   [[nodiscard]] Duration patience() const {
     return shutdown_.patience() + (traces_ == nullptr ? Duration{0} : kTimeOfLastSpans);
   }
-  // Takes over another configuration while it serves, but for its listeners. What lasts of clients
-  // whose credentials are not good any more ends.
+  // Takes over another configuration while it serves, but for its listeners. Ends the streams and
+  // connections of clients whose credentials are not good any more.
   void take_over(const config::Config& wanted);
   // Log rotation. False: there is no audit.
   bool reopen_audit();
-  // Null: there is none.
+  // Null: none.
   [[nodiscard]] audit::AuditLog* audit() { return audit_.get(); }
   [[nodiscard]] const audit::AuditLog* audit() const { return audit_.get(); }
 
@@ -91,9 +128,9 @@ class Worker {
   [[nodiscard]] http::Server& clients() { return clients_; }
   [[nodiscard]] TurnLog& log() { return log_; }
   [[nodiscard]] Generation& generation() { return generation_; }
-  // Of its own server and of that of the admin pages.
+  // Counts its own server and the admin pages' one.
   [[nodiscard]] TlsListeners& tls() { return tls_; }
-  // See client_places.h.
+  // See clients.h.
   [[nodiscard]] std::string why_no_client() const;
   [[nodiscard]] const Shutdown& shutdown() const { return shutdown_; }
   [[nodiscard]] const pool::Confinement& confinement() const { return processes_.confinement(); }
@@ -132,19 +169,19 @@ class Worker {
   // At shutdown the spans that wait are sent within this time.
   static constexpr Duration kTimeOfLastSpans = std::chrono::seconds(2);
 
-  // Null: there are none.
+  // Null: none.
   std::unique_ptr<Traces> make_traces(const config::Config& config,
                                       const GatewayIdentity& identity);
-  // Those of its own observers that the configuration asks for.
+  // Adds its own observers that the configuration asks for.
   Observers wanted_observers(const config::Config& config);
-  // Of a configuration that has been taken over.
+  // The facts of a configuration that has been taken over.
   void note_limits();
   void note_log();
   void drain_clients();
   void check_invariants();
   void send_last_spans(std::function<void()> done);
 
-  // In the order in which they need each other; destroyed the other way round.
+  // Each member needs the ones before it, so they are destroyed in the reverse order.
   SystemMemory memory_;
   policy::Accounts accounts_;
   policy::Accounts admin_accounts_;  // of the admin pages, which go on when clients have used all
@@ -171,6 +208,8 @@ class Worker {
   const pool::CoreServices core_;
   SealedSessionIds session_ids_;
   const GatewayIdentity& identity_;
+  StateFiles state_files_;
+  mcp::ServerMemories memories_;
   const GenerationServices lent_;
   Generation generation_;
   std::string configuration_;  // in use, as YAML without its secrets

@@ -1,11 +1,12 @@
 #include "gateway/backend/backend.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "gateway/backend/upstream_facts.h"
-#include "gateway/call/call_clock.h"
 #include "gateway/pool/call_trace.h"
-#include "gateway/rpc/known_message.h"
+#include "gateway/pool/filter_services.h"
+#include "gateway/rpc/json_string.h"
 
 namespace stdgate::backend {
 
@@ -25,8 +26,9 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       calls_{core.random(), core.random()},
       services_{core_,           Upstream::id(), options_.config, options_.limits,
                 options_.launch, *dialect_,      calls_,          options_.hide_secrets},
-      chain_services_{core_.clock, core_.wall_clock, core_.observer,  callers_,  *dialect_,
-                      calls_,      Upstream::id(),   options_.config, core_.log, services_.traces},
+      chain_services_{core_.clock, core_.wall_clock, core_.observer, callers_,
+                      *dialect_,   calls_,           Upstream::id(), options_.config,
+                      core_.log,   services_.traces, &core_.timers,  services_.payer.held},
       chain_(chain_services_),
       names_(names_of_calls_, core_.clock, calls_),
       traces_(core_.traces, core_.random, options_.config, calls_),
@@ -37,22 +39,21 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
                   : std::make_shared<policy::ClientQuotas>(options_.config.calls_per_principal,
                                                            options_.config.calls, core.calls),
               calls_, chain_services_),
+      lists_(list_watches(), *dialect_),
       has_eras_(!dialect_->probe_method().empty()),
-      era_answers_(*dialect_),
       rules_(chain_, options_.roles, calls_, chain_services_),
-      modern_(services_, pool_, callers_),
+      modern_(services_, pool_, chain_, callers_),
       sessions_(services_, pool_, callers_, names_of_calls_.methods(), modern_, rounds_,
                 options_.input_timeout),
       notices_(services_, pool_, sessions_, modern_),
-      changes_(*dialect_, sessions_, *this),
-      returning_(services_, pool_, changes_, *this, *this, modern_, options_.input_timeout),
-      pool_(services_, *this, sessions_, returning_.listener()),
+      children_say_(chain_, sessions_, notices_),
+      pool_(services_, *this, sessions_, children_say_),
       listening_(services_, *this, sessions_, pool_, callers_),
-      memos_(sessions_, pool_, listening_, *dialect_),
+      memos_(sessions_, pool_, listening_, *dialect_, chain_),
       round_trips_(services_, pool_, sessions_, *this, *this,
                    {options_.input_timeout, options_.has_principals}, traces_),
       rounds_(services_, pool_, sessions_, modern_, *this, *this, options_.input_timeout, traces_),
-      greetings_(options_.config, services_, pool_, sessions_, *this, *this),
+      greetings_(options_.config, services_, pool_, sessions_, chain_, *this, *this),
       watches_(services_, modern_, sessions_, callers_) {
   options_.launch.payer = services_.payer;
   core_.observer.on_session_places(Upstream::id(), pool_.session_places());
@@ -61,14 +62,12 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
   for (const std::string& name : options_.known_tools) names_of_calls_.tools().admit(name);
   for (const std::string_view name : dialect_->known_methods()) methods.admit(name);
   if (core_.audit != nullptr) audit_.emplace(chain_, *core_.audit, calls_, chain_services_);
+  if (options_.make_recall) {
+    sleeping_.emplace(SleepingServer::Parts{services_, chain_, *this, pool_, sessions_, memos_,
+                                            notices_, listening_, list_watches()},
+                      options_.make_recall);
+  }
   assemble();
-  if (dialect_->cache() != nullptr && options_.config.cache) {
-    cache_.emplace(*dialect_->cache(), services_.payer);
-  }
-  if (dialect_->mirrors() != nullptr) {
-    mirrors_.emplace(services_, pool_, static_cast<pool::PoolEvents&>(*this),
-                     static_cast<MirrorOwner&>(*this));
-  }
 }
 
 // The order in which a request passes them; its answer, its fault and its end come the other way.
@@ -83,10 +82,23 @@ void Backend::assemble() {
   // Before the rules, which cost more: who asks for too much has no claim to be judged.
   if (quotas_.any()) chain_.add("quota", quotas_);
   // Rules judge and cut in the words of the child; what comes up is translated behind them.
-  if (has_eras_) chain_.add("eras", era_answers_);
+  const pool::FilterServices of_protocol{services_, pool_, chain_, sessions_,
+                                         options_.input_timeout};
+  outer_filters_ = dialect_->add_filters(of_protocol, pool::FilterLayer::outer);
   // Before all that could answer in the place of a child: whoever answers, the client sees no more
   // than it may.
   chain_.add("rules", rules_);
+  // Above the filters that keep lists: whoever asks again when it is told gets a new one.
+  chain_.add("lists", lists_);
+  // Before what concerns a child alone: while none runs, it answers in its place.
+  if (sleeping_) sleeping_->recall().add_to(chain_);
+  // Before what the protocol adds: whom no child can serve is told so, and asks no child for it.
+  if (has_eras_) chain_.add("modern", modern_);
+  inner_filters_ = dialect_->add_filters(of_protocol, pool::FilterLayer::inner);
+  // Behind all that may refuse a call: it counts what sessions have asked for.
+  chain_.add("sessions", memos_);
+  // Below what learns from answers: a greeting that is refused is made again elsewhere.
+  if (has_eras_) chain_.add("greetings", greetings_);
   // Nearest to the children, which it tells of the trace.
   chain_.add("trace", traces_);
   chain_.add("pool", bottom_);
@@ -125,11 +137,12 @@ Admission Backend::accept(const rpc::ParsedMessage& message, const call::CallCon
 
 Admission Backend::accept_request(const rpc::Envelope& request, const call::CallContext& context) {
   const std::string_view method = rpc::decode_string(request.method, method_);
-  const auto intent = intent_of(request, method, context, context.params);
+  const auto intent = intent_of(request, method, context);
   call::CallPtr call = begin_call(
       request.id, {context, &request, method, intent ? intent->tool : std::string_view(), !intent});
   call->bytes_in = request.text.size();
   if (!context.is_own) core_.observer.on_call_started(id());
+  if (services_.traces) pool::trace_arrived(services_, *call, method);
   if (intent) {
     chain_.pass(std::move(call), {request, method, *intent, context});
   } else {
@@ -141,160 +154,58 @@ Admission Backend::accept_request(const rpc::Envelope& request, const call::Call
 
 void Backend::take(call::CallPtr& call, const call::Request& request) {
   const auto& [message, method, intent, context] = request;
-  if (returning_.has_filter() && isolation_of(context) == config::Isolation::shared) {
-    if (auto ruling = returning_.judge(message, method, context, *call)) {
-      return send_as(*ruling, method, context, std::move(call));
-    }
-  }
-  send(message, method, intent, context, std::move(call), nullptr);
-}
-
-void Backend::send_as(pool::CallFilter::Ruling& ruling, std::string_view method,
-                      const call::CallContext& context, call::CallPtr call) {
-  if (ruling.error) {
-    return chain_.answer_error(*call, *ruling.error, Outcome::error(), ruling.detail);
-  }
-  const rpc::KnownMessage known(ruling.text);
-  const rpc::Envelope& request = known.envelope();
-  const auto intent = intent_of(request, method, context, nullptr);
-  STDGATE_CHECK(intent.has_value());  // it has been read before
-  send(request, method, *intent, context, std::move(call), &ruling);
-}
-
-void Backend::send(const rpc::Envelope& request, std::string_view method,
-                   const call::ClientIntent& intent, const call::CallContext& context,
-                   call::CallPtr call, const pool::CallFilter::Ruling* ruling) {
-  const bool is_modern = context.era == Era::modern;
-  if (is_modern && cache_ && answer_from_cache(request, method, context, call)) return;
-  call::Outgoing message;
-  message.text = request.text;
-  message.id = place_of(request.id, request.text);
-  message.account = context.account;
   const bool is_shared = isolation_of(context) == config::Isolation::shared;
+  if (call->listens) {
+    call->request = message.text;
+  } else {
+    call->progress_token = intent.progress_token;
+  }
+  call->greets = intent.greets;
+  call->introduces = intent.introduces;
+  if (context.era == Era::modern && !call->needs_modern) round_trips_.note_request(message);
+  if (is_shared) rounds_.note(message, method, *call);
+  if (const auto own = modern_.own_answer(method, *call); !own.empty()) {
+    const call::CallPtr answered = std::move(call);
+    return chain_.answer_result(*answered, own);
+  }
+  send(std::move(call), request, is_shared);
+}
+
+void Backend::send(call::CallPtr call, const call::Request& request, bool is_shared) {
+  const auto& [text, method, intent, context] = request;
+  call::Outgoing message;
+  message.text = text.text;
+  message.id = place_of(text.id, text.text);
+  message.account = context.account;
   // Tokens can clash only at a child of several clients.
-  if (is_shared) message.progress_token = place_of(intent.progress_token, request.text);
-  message.replaced = place_of(intent.replaced, request.text);
+  if (is_shared) message.progress_token = place_of(intent.progress_token, text.text);
+  message.replaced = place_of(intent.replaced, text.text);
   message.replacement = intent.replacement;
   message.answered_by_handshake = intent.kind == call::ClientIntent::Kind::handshake;
   message.only_of_legacy = intent.only_of_legacy;
-  std::optional<call::EraChanges> changes;
-  if (has_eras_) {
-    changes =
-        modern_.changes_of(request, context.era, is_shared, sessions_.stamp_of(context.session));
-    message.take(*changes);
-  }
-  if (ruling != nullptr) {
-    message.child = ruling->child;
-    message.is_bound = ruling->is_bound;
-    call->state = ruling->state;
-    if (ruling->written_for) message.written_for = ruling->written_for;
-  }
-  traces_.tell_child(request, *call, message);
-  call->progress_token = intent.progress_token;
-  call->greets = intent.greets;
-  call->introduces = intent.introduces;
-  call::start_clock(*call, context.timeout.value_or(timeout()), options_.config);
-  if (is_modern) {
-    modern_.note(request, intent, context, *call);
-    if (!call->needs_modern) round_trips_.note_request(request);
-  }
-  sessions_.note_severity(*call);
-  if (is_shared) rounds_.note(request, method, *call);
-  if (services_.traces) pool::trace_arrived(services_, *call, method);
-  if (intent.kind == call::ClientIntent::Kind::set_severity) return accept_severity(intent, *call);
-  if (!context.session.is_none()) {
-    const auto kept = memos_.keep(intent, *call);
-    if (!kept) return on_fault(std::move(call), kept.error());
-  }
-  const bool is_subscription = intent.kind == call::ClientIntent::Kind::subscribe ||
-                               intent.kind == call::ClientIntent::Kind::unsubscribe;
-  if (is_subscription && !accept_subscription(intent, call, message)) return;
-  const auto own = modern_.own_answer(method, *call);
-  if (!own.empty()) return chain_.answer_result(*call, own);
-  if (modern_.is_refused(*call)) return on_wrong_era(std::move(call));
-  if (mirrors_ && context.mirrored && !intent.tool.empty()) {
-    mirrors_->take(std::move(call), message, request, *context.mirrored);
-  } else {
-    pass_on(std::move(call), message);
-  }
+  if (!has_eras_) return submit(std::move(call), text, message);
+  const call::EraChanges changes =
+      modern_.changes_of(text, context.era, is_shared, sessions_.stamp_of(context.session));
+  message.inserted = changes.view();
+  if (!call->route.written_for) call->route.written_for = changes.era;
+  submit(std::move(call), text, message);
 }
 
-void Backend::pass_on(call::CallPtr call, const call::Outgoing& message) {
+void Backend::submit(call::CallPtr call, const rpc::Envelope& request, call::Outgoing& message) {
+  traces_.tell_child(request, *call, message);
   calls_.index().add(*call);
   call->charge(services_.payer_for(message.account));
-  returning_.begin(*call);
   if (call->alone && pool_.era() == Era::legacy) {
     return round_trips_.take(std::move(call), message);
   }
-  const uint64_t state = call->state;
-  if (const auto taken = pool_.submit(call, message); taken) {
-    returning_.note_returned(message.child, state);
+  const auto taken = pool_.submit(call, message);
+  if (taken) return;
+  // Nobody knows yet whether it could be served: clients of both eras then go on as legacy ones.
+  if (call->needs_modern && !pool_.era()) {
+    on_wrong_era(std::move(call));
   } else {
-    // Nobody knows yet whether it could be served: clients of both eras then go on as legacy ones.
-    if (call->needs_modern && !pool_.era()) {
-      on_wrong_era(std::move(call));
-    } else {
-      on_fault(std::move(call), taken.error());
-    }
+    on_fault(std::move(call), taken.error());
   }
-}
-
-// False: a child is to be asked.
-bool Backend::answer_from_cache(const rpc::Envelope& request, std::string_view method,
-                                const call::CallContext& context, call::CallPtr& call) {
-  if (pool_.is_draining()) return false;
-  const auto known =
-      cache_->find(request, method, identity_of(context.principal), core_.clock.now(), *call);
-  if (!known) return false;
-  core_.observer.on_cache_hit(id());
-  const auto changed = returning_.changed_payload(*call, method, known->payload, known->child);
-  if (changed && !*changed) {
-    const call::CallPtr refused = std::move(call);
-    chain_.answer_error(*refused, changed->error());
-  } else {
-    chain_.on_result(std::move(call), changed ? std::string_view(**changed) : known->payload);
-  }
-  return true;
-}
-
-// Whether a child is to be asked; else the call has been answered. Only subscriptions of sessions
-// are counted. A call without a session passes to the child, but must not end what sessions want.
-bool Backend::accept_subscription(const call::ClientIntent& intent, call::CallPtr& call,
-                                  call::Outgoing& message) {
-  // Nobody knows yet whose request it will be, and modern children know none of these.
-  if (!pool_.era()) message.written_for = Era::legacy;
-  const std::string_view key = rpc::decode_string(intent.key, key_);
-  if (intent.kind == call::ClientIntent::Kind::subscribe) {
-    if (sessions_.find(call->session) == nullptr) return true;
-    const auto is_to_ask = memos_.subscribe(call->session, key);
-    if (!is_to_ask) {
-      on_fault(std::move(call), is_to_ask.error());
-      return false;
-    }
-    if (*is_to_ask) {
-      call->subscription = key;
-      return true;
-    }
-  } else {
-    const auto child = memos_.unsubscribe(call->session, key);
-    message.child = child.value_or(0);
-    if (child) return true;
-  }
-  chain_.answer_result(*call, intent.result);
-  return false;
-}
-
-// A shared child has one level for all, so the gateway itself filters for each session.
-void Backend::accept_severity(const call::ClientIntent& intent, const call::Call& call) {
-  const auto refuse = [&](const char* why) {
-    chain_.answer_error(call, {rpc::RpcError::invalid_params, why});
-  };
-  if (!intent.severity) return refuse("no such log level");
-  if (sessions_.find(call.session) == nullptr) {
-    return refuse("a log level belongs to a session, and this call has none");
-  }
-  sessions_.set_severity(call.session, *intent.severity);
-  chain_.answer_result(call, intent.result);
 }
 
 Admission Backend::accept_notification(const rpc::Envelope& notification,
@@ -317,6 +228,9 @@ Admission Backend::accept_notification(const rpc::Envelope& notification,
     message.text = notification.text;
     message.account = context.account;
     message.completes_greeting = intent->memo == call::SessionMemo::completion;
+    if (message.completes_greeting && sleeping_ && sleeping_->complete_greeting(context.session)) {
+      return Admission::delivered;
+    }
     if (!sessions_.use(context.session) ||
         !pool_.notify(context.session, sessions_.asking_child(context.session), message)) {
       return refuse_notification();
@@ -342,6 +256,7 @@ bool Backend::take_cancel(const rpc::ParsedMessage& message, const call::CallCon
 
 bool Backend::accept_cancel(std::string_view id, const call::CallContext& context) {
   call::CallPtr ended = rounds_.take(context.caller, id);
+  if (!ended) ended = chain_.take_held(context.caller, id);
   if (!ended && !pool_.request_cancel(context.caller, id, &ended)) return false;
   if (ended) {
     // Before what else its end may bring about.
@@ -356,7 +271,6 @@ bool Backend::accept_cancel(std::string_view id, const call::CallContext& contex
 call::CallPtr Backend::begin_call(std::string_view id, const call::Arrival& arrival) {
   call::CallPtr call = chain_.begin(id, arrival);
   sessions_.name_in(*call);
-  if (arrival.context.era == Era::modern) call->revision = dialect_->modern_revision();
   return call;
 }
 
@@ -379,44 +293,62 @@ void Backend::close_session(session::SessionId id, std::string_view why) {
 // --- Ends -----------------------------------------------------------------------------------
 
 void Backend::on_answer(call::CallPtr call, const rpc::Envelope& answer) {
-  if (mirrors_ && mirrors_->take_answer(*call, answer)) return;
   if (call->alone && round_trips_.take_answer(call, answer)) return;
   if (rounds_.take_answer(call, answer)) return;
-  if (greetings_.take_answer(call, answer)) return;
-  if (has_eras_) {
-    if (const auto lack = modern_.lack_of(*call, answer)) return chain_.answer_error(*call, *lack);
+  // The result of a call that listens names it by its id once more.
+  if (call->listens && dialect_->outcome(answer, call->method_name) == Outcome::ok()) {
+    return end_listening(*call);
   }
-  if (mirrors_) mirrors_->learn(*call, call->method_name, answer);
-  if (cache_) cache_->keep(*call, answer, core_.clock.now());
-  const bool has_memo = call->memo != call::SessionMemo::none;
-  if ((has_memo || call->listens) &&
-      dialect_->outcome(answer, call->method_name) == Outcome::ok()) {
-    if (has_memo) memos_.learn(*call, answer);
-    // Its result names the call by its id once more.
-    if (call->listens) return end_listening(*call);
-  }
-  if (!returning_.may_change(*call, answer)) return chain_.on_answer(std::move(call), answer);
-  auto changed = returning_.changed(*call, call->method_name, answer);
-  if (!changed) return chain_.on_answer(std::move(call), answer);
-  if (!*changed) return chain_.answer_error(*call, changed->error());
-  const rpc::KnownMessage known(**changed);
-  chain_.on_answer(std::move(call), known.envelope());
+  chain_.on_answer(std::move(call), answer);
 }
 
 void Backend::on_fault(call::CallPtr call, const rpc::FaultReport& report) {
-  if (mirrors_ && mirrors_->take_fault(*call)) return;
   if (call->alone && round_trips_.take_fault(call, report)) return;
-  if (greetings_.take_fault(*call)) return;
   chain_.on_fault(std::move(call), report);
 }
 
-void Backend::note_end(const call::Call& call, Outcome outcome) {
-  if (!call.subscription.empty()) sessions_.finish_subscribe(call, outcome);
-  if (call.alone) round_trips_.note_end(call, outcome);
-  if (call.listens) {
-    watches_.close(call);
-    returning_.end(call);
+void Backend::on_listener_lost(call::CallPtr call, const rpc::FaultReport& report) {
+  chain_.on_lost(call, call->request, report);
+  if (call != nullptr && !modern_.listen_again(call)) on_fault(std::move(call), report);
+}
+
+void Backend::on_misdirected(call::CallPtr call, const call::Outgoing& message) {
+  if (call->listens) return on_listener_lost(std::move(call), rpc::faults::child_failed("gone"));
+  if (call->rounds > 0) {
+    return on_fault(std::move(call),
+                    rpc::faults::child_failed("the child that has asked has ended"));
   }
+  const auto report = rpc::faults::child_failed("the server is another one now");
+  chain_.on_lost(call, message.text, report);
+  if (call == nullptr) return;
+  // It has waited while a server of the other era was installed.
+  if (!call->route.is_bound) return on_fault(std::move(call), report);
+  call->route.child = 0;
+  call->route.is_bound = false;
+  if (const auto taken = pool_.submit(call, message); !taken) {
+    on_fault(std::move(call), taken.error());
+  }
+}
+
+// --- What children have given out -----------------------------------------------------------
+
+bool Backend::gave(const rpc::Envelope& request, const call::CallContext& context) const {
+  std::string scratch;
+  const std::string_view method = rpc::decode_string(request.method, scratch);
+  return context.session.is_none() &&
+         chain_.gave({.context = context, .message = &request, .method = method});
+}
+
+bool Backend::holds_work() const {
+  return std::ranges::any_of(pool_.children(), [this](const auto& child) {
+    const call::ChildWork work = chain_.work_of(child->number());
+    return work.states > 0 || work.tasks > 0;
+  });
+}
+
+void Backend::note_end(const call::Call& call, Outcome outcome) {
+  if (call.alone) round_trips_.note_end(call, outcome);
+  if (call.listens) watches_.close(call);
   if (!call.listens && !call.request.empty()) rounds_.note_end(call);
 }
 

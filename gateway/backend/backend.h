@@ -13,20 +13,17 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/backend/answer_cache.h"
-#include "gateway/backend/argument_mirrors.h"
-#include "gateway/backend/change_watch.h"
-#include "gateway/backend/era_answers.h"
+#include "gateway/backend/chain_listener.h"
 #include "gateway/backend/input_rounds.h"
 #include "gateway/backend/key_watches.h"
 #include "gateway/backend/list_notices.h"
 #include "gateway/backend/modern_calls.h"
 #include "gateway/backend/refused_greetings.h"
-#include "gateway/backend/returning_calls.h"
 #include "gateway/backend/round_trips.h"
 #include "gateway/backend/session_listening.h"
 #include "gateway/backend/session_memos.h"
 #include "gateway/backend/session_router.h"
+#include "gateway/backend/sleeping_server.h"
 #include "gateway/backend/upstream.h"
 #include "gateway/call/audit_filter.h"
 #include "gateway/call/backend_names.h"
@@ -62,15 +59,15 @@ struct BackendOptions {
   std::function<std::string(std::string_view)> hide_secrets = {};  // see PoolServices
   // That backends share whose clients are the same. Null: it has its own.
   std::shared_ptr<policy::ClientQuotas> quotas = nullptr;
+  // What answers while no child runs; none: nothing does.
+  pool::MakeRecall make_recall = nullptr;
   bool has_principals = false;  // clients can say who they are, though some may be anonymous
 };
 
 class Backend final : public Upstream,
                       private pool::PoolEvents,
                       private TripEnds,
-                      private RefusedGreetings::Owner,
-                      private MirrorOwner,
-                      private ChangeListener {
+                      private RefusedGreetings::Owner {
  public:
   // Whoever gives the `id` tells the observer of it first, as a backend tells the observer its
   // names from the beginning.
@@ -96,7 +93,8 @@ class Backend final : public Upstream,
       session::Caller caller, session::SessionSink& sink, const policy::Client& client) override {
     auto obstacle = find_obstacle(client);
     if (obstacle) return tl::unexpected(*std::move(obstacle));
-    return sessions_.open(caller, sink, client);
+    return sessions_.open(caller, sink, client,
+                          sleeping_ && sleeping_->recall().may_greet_sessions());
   }
   void close_session(session::SessionId session, std::string_view why) override;
   tl::expected<session::SessionId, rpc::FaultReport> adopt_session(
@@ -145,24 +143,25 @@ class Backend final : public Upstream,
     rounds_.drain();
     for (const call::CallPtr& call : pool_.withdraw_listeners()) end_listening(*call);
   }
-  void fail_calls(const rpc::FaultReport& report) override { pool_.fail_calls(report); }
+  void fail_calls(const rpc::FaultReport& report) override {
+    chain_.fail_held(report);
+    pool_.fail_calls(report);
+  }
   void end_children(Duration grace) override { pool_.end_children(grace); }
   [[nodiscard]] size_t calls() const override {
-    return pool_.calls() + rounds_.size() + (mirrors_ ? mirrors_->held() : 0);
+    return pool_.calls() + rounds_.size() + chain_.held();
   }
   [[nodiscard]] size_t kept_messages() const override {
     return round_trips_.parked() + pool_.queued();
   }
   void drop_caches() override {
-    if (cache_) cache_->clear();
+    chain_.drop_kept();
     calls_.drop_kept();
   }
   [[nodiscard]] bool has_children() const override { return pool_.has_children(); }
   [[nodiscard]] bool gave(const rpc::Envelope& request,
-                          const call::CallContext& context) const override {
-    return returning_.gave(request, context);
-  }
-  [[nodiscard]] bool holds_work() const override { return returning_.holds_work(); }
+                          const call::CallContext& context) const override;
+  [[nodiscard]] bool holds_work() const override;
 
   [[nodiscard]] pool::BackendStatus status() const override {
     pool::BackendStatus status;
@@ -170,7 +169,12 @@ class Backend final : public Upstream,
     sessions_.describe(status);
     pool_.describe(status);
     status.parked_calls = round_trips_.parked() + rounds_.size();
-    returning_.describe(status);
+    for (pool::ChildStatus& child : status.children) {
+      const call::ChildWork work = chain_.work_of(child.number);
+      child.states = work.states;
+      child.tasks = work.tasks;
+    }
+    if (sleeping_) sleeping_->recall().describe(status);
     return status;
   }
   void check_invariants() override {
@@ -180,7 +184,7 @@ class Backend final : public Upstream,
     const auto check = [this](const call::Call& call) { sessions_.check_owner(call); };
     pool_.for_each_call(check);
     rounds_.for_each_call(check);
-    if (mirrors_) mirrors_->for_each_call(check);
+    chain_.for_each_held(check);
   }
   // The filters that a request passes, in their order.
   [[nodiscard]] std::span<const std::string_view> filters() const { return chain_.names(); }
@@ -196,10 +200,6 @@ class Backend final : public Upstream,
     void on_end(const call::Call& call, call::End& end) override {
       backend_.note_end(call, end.outcome);
     }
-    void on_ended(const call::Call& call) override {
-      // Its session may be over by this: that comes after the answer.
-      if (!call.refusal.empty()) backend_.greetings_.note_end(call);
-    }
 
    private:
     Backend& backend_;
@@ -209,13 +209,7 @@ class Backend final : public Upstream,
   void note_end(const call::Call& call, Outcome outcome);
   void on_answer(call::CallPtr call, const rpc::Envelope& answer) override;
   void on_fault(call::CallPtr call, const rpc::FaultReport& report) override;
-  void on_wrong_era(call::CallPtr call) override {
-    modern_.note_refused();
-    const bool is_probe = call->method_name == dialect_->probe_method();
-    chain_.answer(*call, is_probe ? Outcome::other_era() : Outcome::error(),
-                  R"("error":)" + dialect_->wrong_era_error(),
-                  rpc::rpc_error_code(rpc::RpcError::unsupported_version));
-  }
+  void on_wrong_era(call::CallPtr call) override { modern_.refuse(std::move(call)); }
   void on_call_alone(call::CallPtr call, const call::Outgoing& message) override {
     if (options_.config.serves_one) {
       round_trips_.take_turn(std::move(call), message);
@@ -226,10 +220,6 @@ class Backend final : public Upstream,
   void end_call(const call::Call& call, Outcome outcome, std::string_view member,
                 std::optional<int64_t> error_code) override {
     chain_.answer(call, outcome, member, error_code);
-  }
-  void pass_on(call::CallPtr call, const call::Outgoing& message) override;
-  void refuse_mirrored(call::CallPtr call, const std::string& why) override {
-    chain_.answer_error(*call, {rpc::RpcError::header_mismatch, why});
   }
   void on_era(Era era) override { greetings_.note_era(era); }
   void on_children_shared() override { set_owns_children(false); }
@@ -246,30 +236,12 @@ class Backend final : public Upstream,
     return calls;
   }
   void on_session_moved(session::SessionId session) override { listening_.go_on(session); }
-  void pass_refusal(const call::Call& call, std::string_view refusal) override {
-    chain_.answer(call, Outcome::error(), refusal);
-  }
-  void on_changed(const pool::Audience& audience) override {
-    if (mirrors_) mirrors_->note_change(audience.list);
-    if (cache_) cache_->note_change(audience);
-    if (audience.list != 0) {
-      tell_watches([&audience](ListWatch& watch) { watch.on_lists_changed(audience.list); });
-    }
-  }
-  void on_restart(const pool::Child& child) override {
-    notices_.note_gone(child);
-    if (mirrors_) mirrors_->note_restart();
-    if (cache_) cache_->clear();
-    tell_watches([](ListWatch& watch) { watch.on_restart(); });
+  void on_greeted_again(std::string_view params, const rpc::Envelope& answer) override {
+    if (sleeping_) sleeping_->recall().note_greeting(params, answer);
   }
   void on_listening_end(call::CallPtr call) override { end_listening(*call); }
-  void on_listener_lost(call::CallPtr call, const rpc::FaultReport& report) override {
-    returning_.take_lost_listener(std::move(call), report);
-  }
-  void on_misdirected(call::CallPtr call, const call::Outgoing& message) override {
-    const std::string method(call->method_name);
-    returning_.take_misdirected(std::move(call), method, message);
-  }
+  void on_listener_lost(call::CallPtr call, const rpc::FaultReport& report) override;
+  void on_misdirected(call::CallPtr call, const call::Outgoing& message) override;
   void on_listening(const call::Call& call, const pool::ChildFacts& facts) override {
     std::vector<std::string> keys = modern_.listened_keys(call, facts);
     watches_.open(call, keys);
@@ -277,18 +249,15 @@ class Backend final : public Upstream,
   }
 
   Admission accept_request(const rpc::Envelope& request, const call::CallContext& context);
-  bool accept_subscription(const call::ClientIntent& intent, call::CallPtr& call,
-                           call::Outgoing& message);
   void assemble();
-  void accept_severity(const call::ClientIntent& intent, const call::Call& call);
   Admission accept_notification(const rpc::Envelope& notification,
                                 const call::CallContext& context);
   // Its calls, wherever they are.
   std::vector<call::CallPtr> withdraw(session::Caller caller) {
     std::vector<call::CallPtr> calls = pool_.withdraw(caller);
     for (call::CallPtr& call : rounds_.withdraw(caller)) calls.push_back(std::move(call));
-    if (!mirrors_) return calls;
-    for (call::CallPtr& call : mirrors_->withdraw(caller)) calls.push_back(std::move(call));
+    const auto is_its = [caller](const call::Call& call) { return call.caller == caller; };
+    for (call::CallPtr& call : chain_.take_held(is_its)) calls.push_back(std::move(call));
     return calls;
   }
   bool accept_cancel(std::string_view id, const call::CallContext& context);
@@ -319,21 +288,17 @@ class Backend final : public Upstream,
     }
     return capacity_.obstacle_of_session(client.account.get());
   }
-  // `params`: see CallContext.
   [[nodiscard]] tl::expected<call::ClientIntent, const char*> intent_of(
-      const rpc::Envelope& request, std::string_view method, const call::CallContext& context,
-      const mcp::ModernParams* params) const {
-    if (context.era == Era::modern) return dialect_->read_modern_client(request, method, params);
+      const rpc::Envelope& request, std::string_view method,
+      const call::CallContext& context) const {
+    if (context.era == Era::modern) {
+      return dialect_->read_modern_client(request, method, context.params);
+    }
     return dialect_->read_client(request, method, isolation_of(context));
   }
-  // A request that may go on, as its child is to get it. `ruling`: null: as any other one.
-  void send(const rpc::Envelope& request, std::string_view method, const call::ClientIntent& intent,
-            const call::CallContext& context, call::CallPtr call,
-            const pool::CallFilter::Ruling* ruling);
-  void send_as(pool::CallFilter::Ruling& ruling, std::string_view method,
-               const call::CallContext& context, call::CallPtr call);
-  bool answer_from_cache(const rpc::Envelope& request, std::string_view method,
-                         const call::CallContext& context, call::CallPtr& call);
+  // Brings a request that every filter has let through to the pool.
+  void send(call::CallPtr call, const call::Request& request, bool is_shared);
+  void submit(call::CallPtr call, const rpc::Envelope& request, call::Outgoing& message);
   void end_listening(const call::Call& call) {
     chain_.answer(call, Outcome::ok(), dialect_->listening_end(call.id));
   }
@@ -364,15 +329,14 @@ class Backend final : public Upstream,
   call::CapacityFilter capacity_;
   std::optional<call::AuditFilter> audit_;  // nothing: there is no audit
   call::QuotaFilter quotas_;
+  ListWatchFilter lists_;
   const bool has_eras_;  // the protocol has two (see Era)
-  EraAnswers era_answers_;
   call::RuleFilter rules_;
   Bottom bottom_{*this};
   ModernCalls modern_;
   SessionRouter sessions_;
   ListNotices notices_;
-  ChangeWatch changes_;
-  ReturningCalls returning_;
+  ChainListener children_say_;
   pool::Pool pool_;
   SessionListening listening_;
   SessionMemos memos_;
@@ -380,8 +344,9 @@ class Backend final : public Upstream,
   InputRounds rounds_;
   RefusedGreetings greetings_;
   KeyWatches watches_;
-  std::optional<AnswerCache> cache_;        // nothing: nothing is kept
-  std::optional<ArgumentMirrors> mirrors_;  // nothing: the protocol has none
+  std::optional<SleepingServer> sleeping_;  // nothing: nothing is remembered
+  std::shared_ptr<void> outer_filters_;     // of the protocol; null: it has none
+  std::shared_ptr<void> inner_filters_;
 };
 
 }  // namespace stdgate::backend

@@ -170,9 +170,8 @@ void InputRounds::go_on(Round round) {
   }
   const call::EraChanges changes =
       modern_.changes_of(sent, call->client_era, true, sessions_.stamp_of(call->session));
-  message.take(changes);
-  message.child = round.child;
-  message.is_bound = round.child != 0;
+  message.inserted = changes.view();
+  call->route = {round.child, round.child != 0, changes.era};
   traces_.tell_child(sent, *call, message);
   call->heard = now();
   call->deadline = call::due_after(*call, call->heard, services_.config);

@@ -23,6 +23,12 @@ class ListNotices {
   // A shared child has gone; its sessions have heard what it declared.
   void note_gone(const pool::Child& child);
   void tell();
+  // Tells those who listen at shared children.
+  void tell_listeners(uint8_t lists) const {
+    for (const auto& child : pool_.children()) {
+      tell_listeners(*child, static_cast<uint8_t>(lists & lists_of(*child)));
+    }
+  }
 
  private:
   [[nodiscard]] uint8_t lists_of(const pool::Child& child) const;

@@ -13,13 +13,6 @@ namespace {
 constexpr std::string_view kNothingDeclared = "{}";
 }  // namespace
 
-std::string identity_of(const policy::Principal* principal) {
-  if (principal == nullptr) return {};
-  std::string text = std::to_string(static_cast<int>(principal->kind));
-  text.append(" ").append(std::to_string(principal->issuer.size())).append(" ");
-  return text.append(principal->issuer).append(principal->name);
-}
-
 bool ModernCalls::can_serve_alone() const {
   const bool has_child = services_.config.serves_one || pool_.has_own_places();
   return services_.core.states != nullptr && services_.dialect.input() != nullptr && has_child;
@@ -28,8 +21,8 @@ bool ModernCalls::can_serve_alone() const {
 // A legacy child that sessions have to themselves keeps state for its client, and what it asks has
 // to reach that client: a request that stands alone has neither. Any request may read or change
 // what a child keeps; of a principal, who has one child, that is no reason to wait.
-void ModernCalls::note(const rpc::Envelope& request, const call::ClientIntent& intent,
-                       const call::CallContext& context, call::Call& call) const {
+void ModernCalls::note(const call::Request& request, call::Call& call) const {
+  const call::ClientIntent& intent = request.intent;
   if (!is_bridged_) {
     call.needs_modern = true;
   } else if (can_serve_alone()) {
@@ -39,7 +32,7 @@ void ModernCalls::note(const rpc::Envelope& request, const call::ClientIntent& i
         services_.config.serves_one ? may_ask && intent.may_need_input : may_ask || is_strict_;
     call.alone = is_call && is_alone;
     call.resumes = intent.resumes;
-    if (call.alone) call.identity = identity_of(context.principal);
+    if (call.alone) call.identity = policy::identity_of(request.context.principal);
   } else {
     call.needs_modern = is_strict_ || intent.may_be_asked;
   }
@@ -49,7 +42,14 @@ void ModernCalls::note(const rpc::Envelope& request, const call::ClientIntent& i
   call.progress_token = call.id;  // its events name it by its id
   call.deadline = TimePoint::max();
   call.lists = intent.lists;
-  call.request = request.text;
+}
+
+void ModernCalls::refuse(call::CallPtr call) {
+  note_refused();
+  const bool is_probe = call->method_name == services_.dialect.probe_method();
+  chain_.answer(*call, is_probe ? Outcome::other_era() : Outcome::error(),
+                R"("error":)" + services_.dialect.wrong_era_error(),
+                rpc::rpc_error_code(rpc::RpcError::unsupported_version));
 }
 
 void ModernCalls::note_refused() {
@@ -101,23 +101,21 @@ void ModernCalls::note_ask(pool::Child& child, const rpc::Envelope& ask,
   }
   pool::InputRuling ruling = input->judge(ask, method, kNothingDeclared);
   if (ruling.verdict == pool::InputRuling::Verdict::lacks_capability) {
-    only->lacking = std::move(ruling.capability);
+    lacking_.of(only->slots).text = std::move(ruling.capability);
   }
 }
 
-std::optional<call::Absence> ModernCalls::lack_of(const call::Call& call,
-                                                  const rpc::Envelope& answer) const {
+void ModernCalls::refuse_lack(call::CallPtr& call, const rpc::Envelope& error) {
   const pool::InputDialect* const input = services_.dialect.input();
-  if (answer.kind != rpc::MessageKind::error || input == nullptr || call.alone ||
-      call.client_era != Era::modern || call.child_era != Era::legacy) {
-    return std::nullopt;
-  }
-  std::string lacking = call.lacking;
-  for (pool::InputRuling& demand : input->demanded(answer, kNothingDeclared)) {
+  if (input == nullptr || call->alone) return;
+  const call::KeptText* const asked = lacking_.find(call->slots);
+  std::string lacking = asked == nullptr ? std::string() : asked->text;
+  for (pool::InputRuling& demand : input->demanded(error, kNothingDeclared)) {
     lacking = std::move(demand.capability);
   }
-  if (lacking.empty()) return std::nullopt;
-  return input->missing_capability(lacking);
+  if (lacking.empty()) return;
+  const call::CallPtr refused = std::move(call);
+  chain_.answer_error(*refused, input->missing_capability(lacking));
 }
 
 bool ModernCalls::listen_again(call::CallPtr& call) const {
@@ -128,6 +126,7 @@ bool ModernCalls::listen_again(call::CallPtr& call) const {
   message.text = request.text;
   message.id = place_of(request.id, request.text);
   message.account = call->held.account();
+  call->route = {};
   call->cancelled = false;
   return pool_.submit(call, message).has_value();
 }

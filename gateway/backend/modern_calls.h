@@ -8,36 +8,40 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "gateway/call/call_context.h"
+#include "gateway/call/chain.h"
 #include "gateway/pool/pool.h"
 
 namespace stdgate::backend {
 
-// Tells who may go on with a call, or see what was kept of one, from all others; empty for nobody.
-std::string identity_of(const policy::Principal* principal);
-
-class ModernCalls {
+class ModernCalls final : public call::Filter {
  public:
   // `pool` may not be constructed yet.
-  ModernCalls(const pool::PoolServices& services, pool::Pool& pool, session::Callers& callers)
+  ModernCalls(const pool::PoolServices& services, pool::Pool& pool, call::Chain& chain,
+              session::Callers& callers)
       : services_(services),
         pool_(pool),
+        chain_(chain),
         callers_(callers),
+        lacking_(services.calls.reserve<call::KeptText>()),
         is_bridged_(services.config.bridges()),
         is_strict_(services.config.isolation == config::Isolation::session) {}
 
-  // `call` is this request of a modern client.
-  void note(const rpc::Envelope& request, const call::ClientIntent& intent,
-            const call::CallContext& context, call::Call& call) const;
-  // The children are known to be of the legacy era, and cannot serve it.
-  [[nodiscard]] bool is_refused(const call::Call& call) const {
-    return call.needs_modern && pool_.era() == Era::legacy;
+  void on_request(call::CallPtr& call, const call::Request& request) override {
+    if (request.context.era != Era::modern) return;
+    note(request, *call);
+    if (call->needs_modern && pool_.era() == Era::legacy) refuse(std::move(call));
   }
-  // A client gets that answer: the log tells of the first one, and what to write for those that
-  // cannot go on by it.
-  void note_refused();
+  void on_answer(call::CallPtr& call, call::Answer& answer) override {
+    const bool may_lack = answer.message.kind == rpc::MessageKind::error &&
+                          call->client_era == Era::modern && call->child_era == Era::legacy;
+    if (may_lack) refuse_lack(call, answer.message);
+  }
+  // The children are of the legacy era, and cannot serve it. The log tells of the first one, and
+  // what to write for clients that cannot go on by the answer.
+  void refuse(call::CallPtr call);
   // The result (raw JSON) of a request of a legacy client that no modern child knows; empty: it is
   // none of those, or its session has a child of its own, which its greeting has made a legacy one.
   [[nodiscard]] std::string_view own_answer(std::string_view method, const call::Call& call) const {
@@ -59,10 +63,6 @@ class ModernCalls {
   // A legacy child asks what no client here will be asked. If the only call there is of a modern
   // client, which has not said that it could be asked this, the call keeps what it lacks.
   void note_ask(pool::Child& child, const rpc::Envelope& ask, std::string_view method) const;
-  // The error for a call that a legacy child has ended so, if it has for what the client lacks;
-  // nothing: the answer is for the client. Calls that have a child alone are judged by RoundTrips.
-  [[nodiscard]] std::optional<call::Absence> lack_of(const call::Call& call,
-                                                     const rpc::Envelope& answer) const;
   // Gives a call that listens, and has lost its child, to another one. False: none takes it.
   bool listen_again(call::CallPtr& call) const;
   // Tells the client of a call that listens that it does, and for updates of these keys.
@@ -79,11 +79,18 @@ class ModernCalls {
   bool pass_to_listeners(pool::Child& child, const rpc::Envelope& notification, uint8_t list) const;
 
  private:
+  void note(const call::Request& request, call::Call& call) const;
+  void note_refused();
+  // A legacy child has ended the call by this error, perhaps for what its client lacks. Calls that
+  // have a child alone are judged by RoundTrips.
+  void refuse_lack(call::CallPtr& call, const rpc::Envelope& error);
   [[nodiscard]] bool can_serve_alone() const;
 
   const pool::PoolServices& services_;
   pool::Pool& pool_;
+  call::Chain& chain_;
   session::Callers& callers_;
+  const call::Slot<call::KeptText> lacking_;  // what a client would have to declare: a capability
   // Whatever later children turn out to be: whether legacy ones serve modern clients, and whether
   // no client gets one that another one has used.
   const bool is_bridged_;

@@ -47,6 +47,10 @@ void add(pool::BackendStatus& sum, pool::BackendStatus one, const std::string& p
   sum.missing_places += one.missing_places;
   sum.parked_calls += one.parked_calls;
   sum.watches += one.watches;
+  sum.asleep = sum.asleep && one.asleep;
+  sum.remembered = std::move(one.remembered);
+  sum.not_remembered = std::move(one.not_remembered);
+  for (const auto& [reason, count] : one.replaced) sum.replaced[reason] += count;
   if (one.era) sum.era = one.era;
   sum.state = better_of(sum.state, one.state);
   const auto append = [](auto& to, const auto& from) {
@@ -395,6 +399,8 @@ pool::BackendStatus PrincipalPools::status() const {
   const pool::BackendStatus lobby = lobby_->status();
   sum.sandbox = lobby.sandbox;
   sum.state = lobby.state;
+  // Each says it of itself, and all remember the same.
+  sum.asleep = !pools_.empty();
   for (const auto& [key, pool] : pools_) add(sum, pool->upstream->status(), pool->principal);
   for (const auto& pool : ending_) add(sum, pool->upstream->status(), pool->principal);
   keep_first(sum.oldest_sessions, [](const auto& a, const auto& b) { return a.age > b.age; });

@@ -123,12 +123,8 @@ class PrincipalPools final : public Upstream {
   class PoolWatch final : public ListWatch {
    public:
     explicit PoolWatch(PrincipalPools& pools) : pools_(pools) {}
-    void on_lists_changed(uint8_t lists) override {
-      pools_.tell_watches([lists](ListWatch& watch) { watch.on_lists_changed(lists); });
-    }
-    void on_restart() override {
-      pools_.tell_watches([](ListWatch& watch) { watch.on_restart(); });
-    }
+    void on_lists_changed(uint8_t lists) override { pools_.list_watches().tell_changed(lists); }
+    void on_restart() override { pools_.list_watches().tell_restart(); }
 
    private:
     PrincipalPools& pools_;
@@ -143,7 +139,6 @@ class PrincipalPools final : public Upstream {
   std::vector<std::unique_ptr<Pool>> ending_;  // they take nothing new
   SlotMap<Session> sessions_;
   std::string key_;  // scratch
-  // Of pools that are made from now on; null: as they are made.
   // Of the last reload, for pools that are made after it; empty: there was none.
   std::function<void(Upstream&)> set_rules_;
   std::function<void(Upstream&)> set_limits_;

@@ -9,21 +9,23 @@
 
 namespace stdgate::backend {
 
-bool RefusedGreetings::take_answer(call::CallPtr& call, const rpc::Envelope& answer) {
-  if (call->refusal.empty()) {
-    if (answer.kind != rpc::MessageKind::error) return false;
-    // Another program may have taken the place of the server that was known.
-    if (pool::refuses_era(answer)) pool_.doubt_era();
-    if (!may_be_modern(*call)) return false;
-    ask_shared_child(std::move(call), answer);
-    return true;
-  }
-  if (call->child_era != Era::modern) return take_fault(*call);
+void RefusedGreetings::take_refusal(call::CallPtr& call, const rpc::Envelope& refusal) {
+  // Another program may have taken the place of the server that was known.
+  if (pool::refuses_era(refusal)) pool_.doubt_era();
+  if (may_be_modern(*call)) ask_shared_child(std::move(call), refusal);
+}
+
+void RefusedGreetings::take_second_answer(call::CallPtr& call) {
+  if (call->child_era != Era::modern) return pass_refusal(call);
   sessions_.find_mutable(call->session)->awaits_era = false;
-  call->refusal.clear();
+  refusals_.of(call->slots).clear();
   count_asked(-1);
   share_children();
-  return false;
+}
+
+void RefusedGreetings::pass_refusal(call::CallPtr& call) {
+  const call::CallPtr refused = std::move(call);
+  chain_.answer(*refused, Outcome::error(), refusals_.of(refused->slots).text);
 }
 
 bool RefusedGreetings::may_be_modern(const call::Call& call) const {
@@ -34,7 +36,7 @@ bool RefusedGreetings::may_be_modern(const call::Call& call) const {
 void RefusedGreetings::ask_shared_child(call::CallPtr call, const rpc::Envelope& refusal) {
   session::Session& session = *sessions_.find_mutable(call->session);
   session.awaits_era = true;
-  call->refusal = R"("error":)" + std::string(refusal.payload);
+  refusals_.of(call->slots).text = R"("error":)" + std::string(refusal.payload);
   count_asked(1);
   for (call::CallPtr& other : pool_.close_lease(call->session)) {
     events_.on_fault(std::move(other), rpc::faults::child_failed("the child has refused to begin"));
@@ -48,6 +50,8 @@ void RefusedGreetings::greet(call::CallPtr call) {
   call->greets = call->introduces = false;
   std::string text = services_.dialect.greet_again(0, call->memo_text);
   const rpc::KnownMessage greeting(text);
+  call->route = {};
+  call->at = call::Call::kBelowAll;
   call::Outgoing message;
   message.text = greeting.envelope().text;
   message.id = place_of(greeting.envelope().id, greeting.envelope().text);
@@ -112,18 +116,14 @@ void RefusedGreetings::go_on_alone(call::CallPtr call) {
   call->greets = call->introduces = true;
   std::string text = services_.dialect.greet_again(0, call->memo_text);
   const rpc::KnownMessage greeting(text);
+  call->route = {};
+  call->at = call::Call::kBelowAll;
   call::Outgoing message;
   message.text = greeting.envelope().text;
   message.id = place_of(greeting.envelope().id, greeting.envelope().text);
   if (const auto taken = pool_.submit(call, message); !taken) {
     events_.on_fault(std::move(call), taken.error());
   }
-}
-
-bool RefusedGreetings::take_fault(const call::Call& call) {
-  if (call.refusal.empty()) return false;
-  owner_.pass_refusal(call, call.refusal);
-  return true;
 }
 
 void RefusedGreetings::note_end(const call::Call& call) {

@@ -123,7 +123,7 @@ void RoundTrips::submit(Trip& trip, call::CallPtr call, const rpc::Envelope& req
   call::Outgoing message = outgoing(*call, sent);
   const call::EraChanges changes = services_.dialect.omissions(sent);
   message.inserted = changes.view();
-  message.written_for = Era::legacy;
+  call->route = {0, false, Era::legacy};
   traces_.tell_child(sent, *call, message);
   if (!takes_turns_ && !pool_.has_room_alone(message.bytes())) {
     trip.is_spoilt = true;
@@ -445,6 +445,7 @@ tl::expected<Trip*, rpc::FaultReport> RoundTrips::own_trip() {
 // A child that has room for it hears of it at once, if nobody has the turn, and a modern one gets
 // it as it is.
 void RoundTrips::await_turn(call::CallPtr call, const rpc::Envelope& request) {
+  call->route = {};
   if (const auto taken = pool_.submit(call, outgoing(*call, request)); !taken) {
     events_.on_fault(std::move(call), taken.error());
   }

@@ -26,6 +26,8 @@ class SessionJournal {
   void introduce(session::Session& session, std::string label);
   // It comes from another process, and has no child here.
   void adopt(session::Session& session, std::string label, Duration age);
+  // It has been greeted while its server sleeps.
+  void begin_parked(session::Session& session) { set_state(session, SessionState::parked); }
   // It has this child to itself.
   void serve(session::Session& session, pool::Child& child) const;
   void park(session::Session& session, ParkReason reason);

@@ -87,12 +87,19 @@ void SessionListening::listen_soon(session::SessionListener& listener) {
   arm(*listener.due);
 }
 
+void SessionListening::go_on_all() {
+  sessions_.for_each_of_client([this](session::SessionId, session::Session& session) {
+    const bool waits = session.listener != nullptr && session.listener->due == TimePoint::max();
+    if (waits) listen_soon(*session.listener);
+  });
+}
+
 void SessionListening::settle() {
   std::optional<TimePoint> next;
   std::vector<session::SessionId> due;
   sessions_.for_each([&](const session::Session& session) {
     const session::SessionListener* const listener = session.listener.get();
-    if (listener == nullptr || !listener->due) return;
+    if (listener == nullptr || !listener->due || *listener->due == TimePoint::max()) return;
     if (*listener->due <= now()) {
       due.push_back(listener->session);
     } else {
@@ -118,6 +125,11 @@ void SessionListening::listen(session::SessionListener& listener) {
   }
   const session::Session* const session = sessions_.find(listener.session);
   if (session == nullptr || (!listener.wants_lists && listener.keys.empty())) return;
+  // A server that sleeps has nothing to tell of its lists, and is not woken to be asked for them.
+  if (listener.keys.empty() && services_.config.pool.remember && pool_.is_asleep()) {
+    listener.due = TimePoint::max();
+    return;
+  }
   std::string text =
       services_.dialect.listen_request(session->stamp, listener.wants_lists, listener.keys);
   const rpc::KnownMessage request(text);

@@ -33,6 +33,8 @@ class SessionListening final : public session::ListenerOwner {
   void begin(session::SessionId session, const rpc::Envelope& discovery);
   // A session goes on that was greeted elsewhere, where its child may have promised changes.
   void go_on(session::SessionId session);
+  // The server is awake: those that want to hear of lists alone have not been listened for.
+  void go_on_all();
   // The session wants to hear of a key, or not any more. An error: it has too many.
   tl::expected<void, rpc::FaultReport> subscribe(session::SessionId session, std::string_view key);
   // False: it has not wanted to.

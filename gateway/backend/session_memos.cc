@@ -6,6 +6,52 @@
 
 namespace stdgate::backend {
 
+void SessionMemos::on_request(call::CallPtr& call, const call::Request& request) {
+  using Kind = call::ClientIntent::Kind;
+  const call::ClientIntent& intent = request.intent;
+  sessions_.note_severity(*call);
+  if (intent.kind == Kind::set_severity) return accept_severity(call, intent);
+  if (!call->session.is_none()) {
+    const auto kept = keep(intent, *call);
+    if (!kept) return chain_.on_fault(std::move(call), kept.error());
+  }
+  const bool is_subscription = intent.kind == Kind::subscribe || intent.kind == Kind::unsubscribe;
+  if (is_subscription) accept_subscription(call, intent);
+}
+
+// A shared child has one level for all, so the gateway itself filters for each session.
+void SessionMemos::accept_severity(call::CallPtr& call, const call::ClientIntent& intent) {
+  const auto refuse = [this, &call](const char* why) {
+    const call::CallPtr refused = std::move(call);
+    chain_.answer_error(*refused, {rpc::RpcError::invalid_params, why});
+  };
+  if (!intent.severity) return refuse("no such log level");
+  if (sessions_.find(call->session) == nullptr) {
+    return refuse("a log level belongs to a session, and this call has none");
+  }
+  sessions_.set_severity(call->session, *intent.severity);
+  answer(call, intent.result);
+}
+
+// Only subscriptions of sessions are counted. A call without a session goes on to the child, but
+// must not end what sessions want.
+void SessionMemos::accept_subscription(call::CallPtr& call, const call::ClientIntent& intent) {
+  // Nobody knows yet whose request it will be, and modern children know none of these.
+  if (!pool_.era()) call->route.written_for = Era::legacy;
+  const std::string_view key = rpc::decode_string(intent.key, key_);
+  if (intent.kind == call::ClientIntent::Kind::subscribe) {
+    if (sessions_.find(call->session) == nullptr) return;
+    const auto is_to_ask = subscribe(call->session, key);
+    if (!is_to_ask) return chain_.on_fault(std::move(call), is_to_ask.error());
+    if (!*is_to_ask) return answer(call, intent.result);
+    call->subscription = key;
+  } else {
+    const auto child = unsubscribe(call->session, key);
+    if (!child) return answer(call, intent.result);
+    call->route.child = *child;
+  }
+}
+
 tl::expected<void, rpc::FaultReport> SessionMemos::keep(const call::ClientIntent& intent,
                                                         call::Call& call) {
   if (auto usable = sessions_.use(call.session); !usable) return usable;
@@ -24,6 +70,14 @@ tl::expected<void, rpc::FaultReport> SessionMemos::keep(const call::ClientIntent
     return {};
   }
   return tl::unexpected(rpc::faults::overloaded("this session has too many subscriptions"));
+}
+
+void SessionMemos::recall(const call::ClientIntent& intent, call::Call& call,
+                          const rpc::Envelope& answer) {
+  sessions_.touch(call.session);
+  call.memo = intent.memo;
+  call.memo_text = intent.memo_text;
+  learn(call, answer);
 }
 
 // The greeting of a session that shares children says who the client is.

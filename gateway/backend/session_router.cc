@@ -7,10 +7,12 @@
 
 namespace stdgate::backend {
 
-tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
-    session::Caller caller, session::SessionSink& sink, const policy::Client& client) {
+tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(session::Caller caller,
+                                                                       session::SessionSink& sink,
+                                                                       const policy::Client& client,
+                                                                       bool may_sleep) {
   const bool takes_child = services_.config.isolation == config::Isolation::session;
-  const pool::LeaseStart start = start_of(sink);
+  const pool::LeaseStart start = may_sleep ? pool::LeaseStart::when_needed : start_of(sink);
   const bool takes_it_now = takes_child && start == pool::LeaseStart::at_once;
   if (takes_it_now) {
     if (const auto may = check_starts(client.address); !may) return tl::unexpected(may.error());
@@ -18,9 +20,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
   if (auto free = check_count({client.principal.get(), client.address}); !free) {
     return tl::unexpected(free.error());
   }
-  const size_t at_work = sessions_.size(session::SessionKind::client) - journal_.parked();
-  const bool is_full = at_work >= services_.config.pool.sessions;
-  if (is_full && !park_longest_idle()) return tl::unexpected(too_many());
+  if (is_full() && !park_longest_idle()) return tl::unexpected(too_many());
   auto id = add(session::SessionKind::client, caller, sink);
   if (!id) return id;
   journal_.identify(known(*id), client);

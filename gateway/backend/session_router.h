@@ -61,9 +61,12 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
         sessions_(limits_of(services.config.pool)),
         journal_(services) {}
 
+  // `may_sleep`: its greeting may be answered without a child, so that it gets one when it needs
+  // it.
   tl::expected<session::SessionId, rpc::FaultReport> open(session::Caller caller,
                                                           session::SessionSink& sink,
-                                                          const policy::Client& client);
+                                                          const policy::Client& client,
+                                                          bool may_sleep = false);
   // Opens a session that has begun so in another process. It has no child yet.
   tl::expected<session::SessionId, rpc::FaultReport> adopt(session::Caller caller,
                                                            session::SessionSink& sink,
@@ -120,6 +123,15 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
       journal_.introduce(*known, services_.dialect.client_label(greeting));
     }
   }
+  // The same for a message that needs none.
+  void touch(session::SessionId session) {
+    if (session::Session* const known = sessions_.find(session); known != nullptr) {
+      known->used = services_.core.clock.now();
+      ++known->messages;
+    }
+  }
+  // The session has begun, and has no child.
+  void begin_parked(session::SessionId session) { journal_.begin_parked(known(session)); }
   // What is known of the session has changed.
   void charge(session::SessionId session);
   // What a modern child demands of the session's requests; empty: the client has not greeted.
@@ -198,6 +210,21 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
     return oldest ? session->asks->at(*oldest).child : 0;
   }
 
+  // Calls visit(SessionId, Session&) for those of clients.
+  template <class Visitor>
+  void for_each_of_client(Visitor&& visit) {
+    sessions_.for_each([&](session::SessionId id, session::Session& session) {
+      if (session.is_of_client()) visit(id, session);
+    });
+  }
+  // Tells the client of one that these lists may have changed.
+  void tell_changed_to(session::SessionId id, uint8_t lists) {
+    const session::Session* const session = listener(id);
+    if (session == nullptr) return;
+    for (const std::string_view notice : services_.dialect.change_notices(lists)) {
+      tell(*session, {&notice, 1});
+    }
+  }
   // Tells each session of a client that some lists may have changed, though no child says so.
   // `lists_of`: which ones, of a session by its id (bits of the dialect's own).
   template <class Lists>
@@ -389,6 +416,10 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   // Of sessions that share children. Others have none for the moment, and are refused.
   [[nodiscard]] bool takes_messages() const {
     return reading_ || services_.config.isolation == config::Isolation::session;
+  }
+  [[nodiscard]] bool is_full() const {
+    const size_t at_work = sessions_.size(session::SessionKind::client) - journal_.parked();
+    return at_work >= services_.config.pool.sessions;
   }
   void tell_what_is_gone(session::Session& session);
   bool pass_cancel(pool::Child& child, const rpc::Envelope& notification, std::string_view id);

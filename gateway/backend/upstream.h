@@ -7,7 +7,6 @@
 // PrincipalPools (a backend for each principal). Owner: Upstreams.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -19,6 +18,7 @@
 
 #include "gateway/base/account.h"
 #include "gateway/base/client_address.h"
+#include "gateway/backend/list_watches.h"
 #include "gateway/base/time.h"
 #include "gateway/call/call_context.h"
 #include "gateway/config/config.h"
@@ -55,16 +55,6 @@ struct UpstreamFacts {
   Duration idle_timeout{0};        // after which an MCP session without traffic is parked
   Duration grace{0};               // which children get to end by themselves; see end_children()
   HeldBytes* held = nullptr;       // what is kept at it, for clients too; null: it is not counted
-};
-
-// Hears that lists of an upstream (of tools, prompts, resources) may not be what they were.
-class ListWatch {
- public:
-  virtual ~ListWatch() = default;
-  // A child has said so. `lists`: bits of the dialect's own.
-  virtual void on_lists_changed(uint8_t lists) = 0;
-  // A shared child has gone; the next one may be another program.
-  virtual void on_restart() = 0;
 };
 
 class Upstream {
@@ -152,9 +142,9 @@ class Upstream {
   virtual void end_sessions(session::SessionEnd end, std::string_view message) = 0;
 
   // Told from now on until it is gone, from inside of calls of this upstream.
-  void watch_lists(std::weak_ptr<ListWatch> watch) { watches_.push_back(std::move(watch)); }
+  void watch_lists(std::weak_ptr<ListWatch> watch) { list_watches_.add(std::move(watch)); }
 
-  // --- What children have given out (see CallFilter), before and after a reload -----------------
+  // --- What children have given out (call::ChildWork), before and after a reload ----------------
 
   // `former` has been replaced by this one: what its children have given out goes back to them
   // while they run.
@@ -191,18 +181,7 @@ class Upstream {
   virtual void check_invariants() {}
 
  protected:
-  // Calls visit(ListWatch&) for each.
-  template <class Visitor>
-  void tell_watches(const Visitor& visit) {
-    for (size_t i = 0; i < watches_.size();) {
-      if (const auto watch = watches_[i].lock()) {
-        visit(*watch);
-        ++i;
-      } else {
-        watches_.erase(watches_.begin() + static_cast<ptrdiff_t>(i));
-      }
-    }
-  }
+  [[nodiscard]] ListWatches& list_watches() { return list_watches_; }
   void set_owns_children(bool owns) { facts_.owns_children = owns; }
   void set_envelope_limits(const rpc::EnvelopeLimits& limits) { facts_.envelope_limits = limits; }
   // What has become of a message that is not for this upstream; nothing: it is.
@@ -220,7 +199,7 @@ class Upstream {
   Upstream* former_ = nullptr;     // that it has replaced; null: there is none any more
   Upstream* successor_ = nullptr;  // the other way round
   bool is_retired_ = false;
-  std::vector<std::weak_ptr<ListWatch>> watches_;
+  ListWatches list_watches_;
 };
 
 }  // namespace stdgate::backend

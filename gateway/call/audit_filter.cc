@@ -34,7 +34,7 @@ void AuditFilter::describe(const rpc::Envelope& message, std::string_view method
   AuditedCall about;
   about.client.principal = context.principal;
   if (context.client != nullptr) about.client.address = *context.client;
-  // What readers could take for different elements has no name here.
+  // An element that readers could understand differently has no name here.
   if (const auto element = services_.protocol.used_element(message, method)) {
     about.element = word_of(element->kind);
     about.name = rpc::decode_string(element->name, name_);
@@ -66,7 +66,7 @@ void AuditFilter::on_request(CallPtr& call, const Request& request) {
 }
 
 Passage AuditFilter::on_notification(const Notification& notification) {
-  // What a session needs to live is nothing that somebody does.
+  // Messages that keep a session alive are no deeds of a client.
   const bool is_to_record =
       !services_.protocol.is_lifecycle(notification.method) && audit_.covers(notification.method);
   return is_to_record && !audit_.can_record() ? Passage::refused : Passage::open;

@@ -1,7 +1,7 @@
-// AuditFilter: what of a backend's calls goes into the audit.
+// AuditFilter: writes a backend's calls into the audit.
 //
-// Finds what a call is about, keeps it with the call, records its end. What must be recorded and
-// cannot be does not begin, and is not answered. Owner: the backend.
+// Finds the subject of a call, keeps it with the call, records its end. A call that must be
+// recorded and cannot be does not begin, or is not answered. Owner: the backend.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ class AuditFilter final : public Filter {
   AuditFilter(Chain& chain, Audit& audit, CallStore& calls, const ChainServices& services)
       : chain_(chain), audit_(audit), notes_(calls.reserve<Notes>()), services_(services) {}
 
-  // Of a message that is refused for its form.
+  // Describes a message that is refused for its form.
   void on_begin(Call& call, const Arrival& arrival) override;
   void on_request(CallPtr& call, const Request& request) override;
   Passage on_notification(const Notification& notification) override;

@@ -1,7 +1,7 @@
 // BackendNames: the names of methods and tools that metrics tell apart at one backend.
 //
-// The observer hears of each name as it gets its place. Owner: the backend, or whoever has several
-// pools of one backend: they share the names, as they share the backend's id. Limits: NameTable's.
+// The observer hears of each name as it gets its place. Owner: the backend, or the owner of several
+// pools of one backend, which share the names as they share the backend's id. Limits: NameTable's.
 #pragma once
 
 #include <cstddef>

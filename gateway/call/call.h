@@ -26,9 +26,21 @@
 
 namespace stdgate::call {
 
-// Where a call is: it waits in a queue, is in the table of a child, or neither, and then it is
-// about to be answered.
-enum class CallPlace : uint8_t { nowhere, waiting, in_flight };
+// Where a call is: held by a filter (HeldCalls), in a queue, in the table of a child, or nowhere,
+// and then it is about to be answered.
+enum class CallPlace : uint8_t { nowhere, held, waiting, in_flight };
+
+// Which child a request is for; by itself any.
+struct Route {
+  uint64_t child = 0;                // the number of the one that it is for; 0: any
+  bool is_bound = false;             // no other one may get it, see Pool; else it comes first
+  std::optional<Era> written_for{};  // no other child may get it; nothing: any may
+
+  // `era`: of a child; nothing counts as legacy.
+  [[nodiscard]] bool suits(std::optional<Era> era) const {
+    return !written_for || *written_for == era.value_or(Era::legacy);
+  }
+};
 
 struct CallFacts {
   // Of what it calls: see NameFilter. The names are decoded, and live as long as the call.
@@ -71,11 +83,11 @@ struct CallFacts {
   uint64_t round = 0;  // in which it waits for its client, see InputRounds; 0: none
   uint64_t child = 0;  // number of the child that it was written to; 0: none yet
   int child_pid = 0;
-  uint64_t bound = 0;  // number of the child that alone may get it; 0: any may
-  uint64_t state = 0;  // what it brings back to that child, see CallFilter; 0: nothing
+  Route route;
+  size_t kept_bytes = 0;  // of texts that filters keep in their slots
   CallPlace place = CallPlace::nowhere;
   rpc::WireId wire_id = 0;  // in flight: its id at that child
-  uint64_t ticket = 0;      // waiting: its place in the queue, see CallQueue
+  uint64_t ticket = 0;      // waiting: its place in the queue, see CallQueue; held: see HeldCalls
   // Of the filter of its chain that it is at, see Chain.
   static constexpr uint8_t kBelowAll = UINT8_MAX;
   uint8_t at = kBelowAll;
@@ -92,11 +104,6 @@ struct Call : CallFacts {
   std::string memo_text;       // see ClientIntent
   std::string request;         // its text, if it may have to be sent again: InputRounds, listens
   std::string identity;        // of one that has a child alone: who may go on with it
-  std::string cache_key;       // under which its answer may be kept; empty: it must not be
-  std::string mirrored;        // while it waits for a list of tools: see CallContext
-  std::string refusal;         // the member error that it has got first: see RefusedGreetings
-  std::string lacking;         // of its client: a capability, see ModernCalls::note_ask()
-  std::string bridged;         // the end of its answer, as the era of its client has it
   Share held{{}, Holding::calls};  // of the texts that are kept as long as it lasts
   CallSlots slots;                 // what the filters keep of it
 
@@ -112,7 +119,7 @@ struct Call : CallFacts {
 
   // Charges what is kept of its request while a child has it: nothing of most calls.
   void charge(const Payer& payer) {
-    const size_t texts = request.size() + cache_key.size() + memo_text.size();
+    const size_t texts = request.size() + memo_text.size() + kept_bytes;
     if (texts == 0) return;
     held.move_to(payer);
     held.set(sizeof(Call) + texts);
@@ -137,16 +144,8 @@ struct Outgoing {
   bool completes_greeting = false;      // the client's greeting of its own child, see SessionMemory
   bool answered_by_handshake = false;   // the child's handshake result answers it, see Dialect
   bool only_of_legacy = false;          // a modern child is asked all the same
-  std::optional<Era> written_for{};     // no other child may get it; nothing: any may
-  uint64_t child = 0;                   // the number of the one that it is for; 0: any
-  bool is_bound = false;                // no other one may get it, see Pool; else it comes first
   Account* account = nullptr;           // of its client, which outlives it; null: nobody pays
 
-  // `changes` outlive the message.
-  void take(const EraChanges& changes) {
-    inserted = changes.view();
-    written_for = changes.era;
-  }
   // What has to be kept of it while it waits.
   [[nodiscard]] size_t bytes() const {
     size_t bytes = text.size();

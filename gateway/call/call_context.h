@@ -34,7 +34,7 @@ struct CallContext {
   // Of the client, which pays for what is kept of the message; null: nothing is charged.
   Account* account = nullptr;
   // What is repeated of a message's arguments beside it, a line `NAME:VALUE` each (see
-  // MirrorDialect); nothing: this transport repeats none. Needed during the call only.
+  // mcp::ParamFilter); nothing: this transport repeats none. Needed during the call only.
   std::optional<std::string_view> mirrored{};
   // Of a request of the modern era, whose transport has read them; null: it has not, or they are of
   // another message. Needed during the call only.

@@ -4,7 +4,7 @@
 // taken out at once, and nothing is allocated in the steady state. Where all calls have the same
 // timeout, each is due after those before it, and adding one takes a single comparison. Owner: the
 // CallStore; a call is in the heap from its admission until it expires or its storage is given
-// back. Limit: that of all calls. Its storage keeps the size of the peak.
+// back. Limit: the number of calls. Its storage keeps the size of the peak.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,16 @@ class CallDeadlines {
   CallDeadlines(const CallDeadlines&) = delete;
   CallDeadlines& operator=(const CallDeadlines&) = delete;
 
-  // Only for a call that is not in it; its deadline must not change while it is. Without effect for
-  // one without a deadline (TimePoint::max()).
+  // The call must not be in the heap yet, and its deadline must not change while it is. Without
+  // effect for a call without a deadline (TimePoint::max()).
   void add(Call& call);
-  // One that had expired, and has a later deadline now; it keeps its turn among equal ones.
+  // For a call that had expired and has a later deadline now; it keeps its turn among equal ones.
   void add_again(Call& call) { push(call); }
   // Without effect for a call that is not in it.
   void remove(Call& call) {
     if (call.heap_place != Call::kNoPlace) erase(call);
   }
-  // The earliest deadline; nothing when there is none.
+  // The earliest deadline; nothing without calls.
   [[nodiscard]] std::optional<TimePoint> next() const;
   // Takes out the calls that have expired, in the order of their admission.
   std::vector<Call*> take_due(TimePoint now);

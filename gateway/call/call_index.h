@@ -1,10 +1,9 @@
-// CallIndex: the calls of clients by who made them and under which id, so that a cancel finds its
-// call at once, however many there are.
+// CallIndex: the calls of clients by caller and id, so that a cancel finds its call by one look-up.
 //
-// An intrusive hash table: a call has its links in itself, so nothing is allocated for it. The
-// hash has a random key, so that no client can choose ids that share a bucket. Owner: the
-// CallStore; a call is in the table from its acceptance until its storage is given back. Limit:
-// that of all calls. Its storage keeps the size of the peak.
+// An intrusive hash table: a call has its links in itself, so nothing is allocated for it. The hash
+// has a random key, so that no client can choose ids that share a bucket. Owner: the CallStore; a
+// call is in the table from its acceptance until its storage is given back. Limit: the number of
+// calls. Its storage keeps the size of the peak.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +21,13 @@ class CallIndex {
   CallIndex(const CallIndex&) = delete;
   CallIndex& operator=(const CallIndex&) = delete;
 
-  // Only for a call that is in no index; `caller` and `id` must not change while it is.
+  // The call must be in no index yet; `caller` and `id` must not change while it is.
   void add(Call& call);
-  // Without effect for a call that is in none.
+  // Without effect for a call that is in no index.
   void remove(Call& call);
   // A call that waits or is in flight: the youngest, if its client uses an id twice. Null: none.
   [[nodiscard]] Call* find(session::Caller caller, std::string_view id) const;
-  // The same of calls that are at no child, as their clients are asked something (Call::round).
+  // As find(), among calls that no child has, as their clients are asked something (Call::round).
   [[nodiscard]] Call* find_asked(session::Caller caller, std::string_view id) const;
 
   [[nodiscard]] size_t size() const { return size_; }

@@ -43,7 +43,7 @@ void CallQueue::push(CallPtr call, const Outgoing& message) {
   }
   waiting.held = Share({message.account, held_}, Holding::calls);
   waiting.held.set(waiting.bytes.capacity() + sizeof(WaitingMessage) +
-                   (waiting.call ? sizeof(Call) + waiting.call->mirrored.size() : 0));
+                   (waiting.call ? sizeof(Call) : 0));
   bytes_ += waiting.bytes.size();
   ++size_;
 }

@@ -1,4 +1,4 @@
-// What a call says of itself in its record, as it ends.
+// The part of a call's record that the call itself knows at its end.
 #pragma once
 
 #include "gateway/call/call.h"

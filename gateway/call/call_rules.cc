@@ -13,7 +13,7 @@ namespace {
 using policy::ElementKind;
 using policy::Verdict;
 
-// What a rare answer has grown to is not kept.
+// Storage that a rare large answer needed is not kept.
 constexpr size_t kMaxKeptCut = 256 << 10;
 
 void clear(std::string& text) {
@@ -72,7 +72,8 @@ CallRuling CallRules::judge(const rpc::Envelope& message, std::string_view metho
   return {.verdict = ruling.verdict, .scopes = ruling.scopes};
 }
 
-// Of several elements all have to be allowed; `subject` is the one that is not, or the last one.
+// If there are several elements, all have to be allowed; `subject` is the one that is not, or the
+// last one.
 policy::Ruling CallRules::judge_use(const UsedElement& element, const policy::Principal* principal,
                                     policy::Subject& subject) {
   const auto judge = [&](std::string_view spelled) {
@@ -82,7 +83,7 @@ policy::Ruling CallRules::judge_use(const UsedElement& element, const policy::Pr
   if (element.names.empty()) return judge(element.name);
   policy::Ruling ruling{.verdict = Verdict::allowed};
   rpc::JsonCursor cursor(element.names);
-  // What is no array of strings is judged as an element without a name.
+  // A value that is no array of strings is judged as an element without a name.
   if (!cursor.take('[')) return judge({});
   if (cursor.take(']')) return ruling;
   do {

@@ -1,8 +1,9 @@
-// CallRules: whether a message of a client may pass, and what of a list its client may see.
+// CallRules: judges whether a client's message may pass, and which elements of a list the client
+// may see.
 //
-// Job: find with the dialect what a message is about, have the policy judge it, cut lists. The one
-// place where rules meet messages. Owner: a backend. Nothing of a judgement is kept but what the
-// answer to a list is cut by, with its call. Limit: the answer that is being cut.
+// Job: find with the dialect which element a message uses, have the policy judge it, cut lists. The
+// one place where rules meet messages. Owner: a backend. Of a judgement only the cut of a list is
+// kept, with its call. Limit: the answer that is being cut.
 #pragma once
 
 #include <memory>
@@ -15,7 +16,7 @@
 
 namespace stdgate::call {
 
-// What becomes of a message.
+// The ruling about a message.
 struct CallRuling {
   policy::Verdict verdict = policy::Verdict::allowed;
   // Denied: the element, decoded, that does not exist for this client; none: the method.
@@ -25,11 +26,11 @@ struct CallRuling {
   const char* rejection = nullptr;        // denied because readers could see different messages
 };
 
-// What the answer to a list is cut by.
+// The rules by which the answer to a list is cut.
 struct ListCut {
   const ListShape* list = nullptr;
-  std::shared_ptr<const policy::Rules> judged_by;  // that the call was
-  policy::RuleSet rules;                           // those of them that hold for its caller
+  std::shared_ptr<const policy::Rules> judged_by;  // the rules that judged the call
+  policy::RuleSet rules;                           // the ones that hold for its caller
 };
 
 class CallRules {
@@ -41,16 +42,17 @@ class CallRules {
   CallRules& operator=(const CallRules&) = delete;
 
   // Lists that are under way are cut by the rules that their calls were judged by. False: nothing
-  // has changed for anybody.
+  // has changed for any client.
   bool replace(const config::BackendConfig& backend, const std::vector<config::RoleConfig>& roles) {
     auto rules = std::make_shared<const policy::Rules>(backend, roles);
     if (*rules == *rules_) return false;
     rules_ = std::move(rules);
     return true;
   }
-  // Whether anything is forbidden to anybody; else nothing else is to be asked.
+  // Whether any client may be denied anything; if not, the other functions need not be called.
   [[nodiscard]] bool any() const { return rules_->any(); }
-  // Whether the client may have a session: no rule is about others, who may do nothing at all.
+  // Whether the client may have a session. A client that no rule names may do nothing, and has
+  // none.
   [[nodiscard]] bool admits(const policy::Principal* principal) const {
     return rules_->is_about(principal);
   }
@@ -58,11 +60,12 @@ class CallRules {
   // until the next one.
   CallRuling judge(const rpc::Envelope& message, std::string_view method,
                    const policy::Principal* principal);
-  // For the answer to such a list.
+  // The cut for the answer to such a list.
   [[nodiscard]] ListCut cut_of(const ListShape& list, const policy::Principal* principal) const {
     return {&list, rules_, rules_->rules_of(principal)};
   }
-  // A list without what the client may not see. What is new is valid until the next cut.
+  // A list without the elements that the client may not see. A view that is not `payload` is valid
+  // until the next cut.
   std::string_view seen(const ListCut& cut, std::string_view payload);
 
  private:

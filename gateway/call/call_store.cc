@@ -35,8 +35,7 @@ void CallStore::give_back(std::unique_ptr<Call> call) {
   static_cast<CallFacts&>(*call) = {};
   if (call->held.account() != nullptr) call->held = {};
   for (std::string* text : {&call->id, &call->principal, &call->progress_token, &call->subscription,
-                            &call->memo_text, &call->request, &call->identity, &call->mirrored,
-                            &call->refusal, &call->lacking, &call->bridged, &call->cache_key}) {
+                            &call->memo_text, &call->request, &call->identity}) {
     clear_text(*text);
   }
   call->slots.clear();

@@ -21,6 +21,13 @@ class CallStore;
 // one client's long texts do not stay in memory.
 void clear_text(std::string& text);
 
+// A text that a filter keeps of a call, in a slot.
+struct KeptText {
+  std::string text;
+
+  void clear() { clear_text(text); }
+};
+
 struct ReturnCall {
   CallStore* store = nullptr;
   void operator()(Call* call) const;

@@ -1,5 +1,5 @@
-// CapacityFilter: refuses what the gateway has no memory for: by the process, by the account of the
-// client, and by that of the backend.
+// CapacityFilter: refuses calls for want of memory, judged by the process, by the account of the
+// client, and by the account of the backend.
 //
 // Judges and counts; keeps nothing. Owner: the backend.
 #pragma once
@@ -14,7 +14,7 @@ namespace stdgate::call {
 
 class CapacityFilter final : public Filter {
  public:
-  // Bytes of a request that listens, which is kept for as long.
+  // Bytes of a request that listens, which is kept until it ends.
   static constexpr size_t kMaxListening = 64 << 10;
 
   // `overload`: null: never. `own`: the account of the backend; null: it has none.
@@ -26,9 +26,10 @@ class CapacityFilter final : public Filter {
     if (request.intent.listens || is_short(request.context.account)) judge(call, request);
   }
 
-  // What keeps such a client from having a session; nothing: nothing does.
+  // Why such a client can have no session; nothing: it can.
   [[nodiscard]] std::optional<rpc::FaultReport> obstacle_of_session(const Account* client) const;
-  // Whether too much is kept already, for the client (null: nobody is charged) or at this backend.
+  // Whether too much is kept already, for the client (null: no account is charged) or at this
+  // backend.
   [[nodiscard]] std::optional<rpc::FaultReport> find_lack(const Account* client) const;
 
  private:

@@ -1,8 +1,10 @@
 #include "gateway/call/chain.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
+#include "gateway/call/call_clock.h"
 #include "gateway/call/call_record.h"
 #include "gateway/call/message_trace.h"
 
@@ -44,21 +46,66 @@ void note_context(const CallContext& context, Call& call) {
 
 // --- Down -----------------------------------------------------------------------------------
 
+Chain::Chain(const ChainServices& services) : services_(services) {
+  if (services.timers == nullptr) return;
+  const HeldCalls::Services of_held{services.calls, services.config.pool, services.clock,
+                                    *services.timers, services.held};
+  held_.emplace(of_held, [this](HeldCalls::Held held) { release(std::move(held)); });
+}
+
 CallPtr Chain::begin(std::string_view id, const Arrival& arrival) {
   CallPtr call = services_.calls.take();
   call->id = id;
   note_context(arrival.context, *call);
+  start_clock(*call, arrival.context.timeout.value_or(services_.config.timeout), services_.config);
   for (const Row& row : begins_) row.filter->on_begin(*call, arrival);
   return call;
 }
 
 void Chain::pass(CallPtr&& call, const Request& request) {
-  for (const Row& row : requests_) {
-    call->at = row.place;
-    row.filter->on_request(call, request);
+  descend(requests_.begin(), call, request);
+}
+
+void Chain::go_on(CallPtr call, const Request& request) {
+  descend(std::ranges::upper_bound(requests_, call->at, {}, &Row::place), call, request);
+}
+
+void Chain::descend(Rows::const_iterator from, CallPtr& call, const Request& request) {
+  for (auto row = from; row != requests_.end(); ++row) {
+    call->at = row->place;
+    row->filter->on_request(call, request);
     if (call == nullptr) return;
   }
   STDGATE_CHECK(false);  // the last one takes it
+}
+
+bool Chain::hold(CallPtr& call, const Request& request, TimePoint until) {
+  if (!held_ || !held_->has_room(request.message.text.size())) return false;
+  held_->hold(std::move(call), request, until);
+  return true;
+}
+
+// Those only that are held now: what becomes of one can make clients send others.
+void Chain::release(const Filter& filter) {
+  const auto row = std::ranges::find(holders_, &filter, &Row::filter);
+  if (!held_ || row == holders_.end()) return;
+  uint64_t released = 0;
+  for (const uint64_t last = held_->last();;) {
+    const Call* const next = held_->next_at(row->place, released);
+    if (next == nullptr || next->ticket > last) return;
+    released = next->ticket;
+    release(held_->take(*next));
+  }
+}
+
+void Chain::release(HeldCalls::Held held) {
+  if (held.call->deadline <= services_.clock.now()) {
+    const rpc::FaultReport report =
+        gave_up(*held.call, CallPlace::held, held.call->arrived, services_.config);
+    return on_fault(std::move(held.call), report);
+  }
+  const auto row = std::ranges::find(holders_, held.call->at, &Row::place);
+  row->filter->on_released(std::move(held.call), held.request->request());
 }
 
 Passage Chain::pass(const Notification& notification) {
@@ -75,15 +122,15 @@ Passage Chain::pass(const Notification& notification) {
 
 void Chain::on_answer(CallPtr&& call, const rpc::Envelope& message) {
   const Outcome outcome = services_.protocol.outcome(message, call->method_name);
-  Answer answer{message, message.payload, {}, outcome};
+  Answer answer{message, message.payload, {}, outcome, call->child};
   rise(call, answer);
 }
 
-void Chain::on_result(CallPtr call, std::string_view payload) {
+void Chain::on_result(CallPtr call, std::string_view payload, uint64_t child) {
   rpc::Envelope message;
   message.kind = rpc::MessageKind::result;
   message.payload = payload;
-  Answer answer{message, payload};
+  Answer answer{message, payload, {}, Outcome::ok(), child};
   rise(call, answer);
 }
 
@@ -133,6 +180,73 @@ void Chain::on_fault(CallPtr call, const rpc::FaultReport& report) {
   answer_fault(*call, report, Outcome::of(report.fault),
                report.detail.empty() ? report.message : report.detail,
                services_.config.expose_fault_details);
+}
+
+void Chain::on_lost(CallPtr& call, std::string_view text, const rpc::FaultReport& report) {
+  for (const Row& row : lost_) {
+    if (row.place >= call->at) continue;
+    const uint8_t from = std::exchange(call->at, row.place);
+    row.filter->on_lost(call, text, report);
+    if (call == nullptr) return;
+    call->at = from;
+  }
+}
+
+// --- Children -------------------------------------------------------------------------------
+
+bool Chain::pass(ChildMessage& message, const Filter* from) {
+  auto row = child_messages_.begin();
+  if (from != nullptr) {
+    row = std::next(std::ranges::find(child_messages_, from, &Row::filter));
+  }
+  return std::all_of(row, child_messages_.end(), [&message](const Row& above) {
+    return above.filter->on_child_message(message);
+  });
+}
+
+void Chain::on_child_gone(const ChildRef& child) {
+  for (const Row& row : child_ends_) row.filter->on_child_gone(child);
+}
+
+TimePoint Chain::needed_until(uint64_t child) const {
+  TimePoint until = TimePoint::min();
+  for (const Row& row : needs_) until = std::max(until, row.filter->needed_until(child));
+  return until;
+}
+
+ChildWork Chain::work_of(uint64_t child) const {
+  ChildWork all;
+  for (const Row& row : works_) {
+    const ChildWork work = row.filter->work_of(child);
+    all.states += work.states;
+    all.tasks += work.tasks;
+  }
+  return all;
+}
+
+bool Chain::gave(const Arrival& request) const {
+  return std::ranges::any_of(givers_,
+                             [&request](const Row& row) { return row.filter->gave(request); });
+}
+
+void Chain::drop_kept() {
+  for (const Row& row : keepers_) row.filter->drop_kept();
+}
+
+// --- Held calls -----------------------------------------------------------------------------
+
+CallPtr Chain::take_held(session::Caller caller, std::string_view id) {
+  return held() == 0 ? nullptr : held_->take(caller, id);
+}
+
+std::vector<CallPtr> Chain::take_held(const std::function<bool(const Call&)>& matches) {
+  return held() == 0 ? std::vector<CallPtr>() : held_->take_all(matches);
+}
+
+void Chain::fail_held(const rpc::FaultReport& report) {
+  for (CallPtr& call : take_held([](const Call&) { return true; })) {
+    on_fault(std::move(call), report);
+  }
 }
 
 // --- Ends -----------------------------------------------------------------------------------

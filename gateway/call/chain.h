@@ -21,6 +21,7 @@
 #include "gateway/base/time.h"
 #include "gateway/base/wall_clock.h"
 #include "gateway/call/filter.h"
+#include "gateway/call/held_calls.h"
 #include "gateway/call/protocol.h"
 #include "gateway/config/config.h"
 
@@ -37,14 +38,16 @@ struct ChainServices {
   BackendId backend;
   const config::BackendConfig& config;
   Log& log;
-  const bool& traces;  // each message's way is logged
+  const bool& traces;            // each message's way is logged
+  TimerQueue* timers = nullptr;  // null: no filter holds calls
+  HeldBytes* held = nullptr;     // where is counted what is kept of these; null: nowhere
 };
 
 class Chain {
  public:
   static constexpr size_t kMaxFilters = Call::kBelowAll;
 
-  explicit Chain(const ChainServices& services) : services_(services) {}
+  explicit Chain(const ChainServices& services);
   Chain(const Chain&) = delete;
   Chain& operator=(const Chain&) = delete;
 
@@ -65,6 +68,14 @@ class Chain {
     enlist<&Some::on_fault, &Filter::on_fault>(faults_, row, true);
     enlist<&Some::on_end, &Filter::on_end>(ends_, row, true);
     enlist<&Some::on_ended, &Filter::on_ended>(ended_, row, true);
+    enlist<&Some::on_lost, &Filter::on_lost>(lost_, row, true);
+    enlist<&Some::on_released, &Filter::on_released>(holders_, row, false);
+    enlist<&Some::on_child_message, &Filter::on_child_message>(child_messages_, row, true);
+    enlist<&Some::on_child_gone, &Filter::on_child_gone>(child_ends_, row, true);
+    enlist<&Some::needed_until, &Filter::needed_until>(needs_, row, true);
+    enlist<&Some::work_of, &Filter::work_of>(works_, row, true);
+    enlist<&Some::gave, &Filter::gave>(givers_, row, true);
+    enlist<&Some::drop_kept, &Filter::drop_kept>(keepers_, row, true);
   }
 
   // Of its filters, in their order.
@@ -75,13 +86,23 @@ class Chain {
   CallPtr begin(std::string_view id, const Arrival& arrival);
   void pass(CallPtr&& call, const Request& request);
   Passage pass(const Notification& notification);
+  // From the filter below the one that has taken the call: as it was, or changed.
+  void go_on(CallPtr call, const Request& request);
+  // The filter that has taken the call keeps it from going on, until then at most
+  // (Filter::on_released). False: there is no room for it, and it is still the filter's.
+  bool hold(CallPtr& call, const Request& request, TimePoint until);
+  // All that this filter holds.
+  void release(const Filter& filter);
 
   // --- Up, from where the call is
   // A child has answered.
   void on_answer(CallPtr&& call, const rpc::Envelope& message);
   // The result of another call serves this one as well.
-  void on_result(CallPtr call, std::string_view payload);
+  // `child`: see Answer.
+  void on_result(CallPtr call, std::string_view payload, uint64_t child = 0);
   void on_fault(CallPtr call, const rpc::FaultReport& report);
+  // See Filter. The call is null afterwards if a filter has taken it.
+  void on_lost(CallPtr& call, std::string_view text, const rpc::FaultReport& report);
 
   // --- Ends: the gateway's own answer, instead of that of a child
   // `member`: result or error, as the client gets it.
@@ -98,6 +119,26 @@ class Chain {
     finish(call, outcome, nullptr, detail);
   }
 
+  // --- Children, see Filter
+  // From the filter above `from` on; null: from the last one. False: nobody else hears of it.
+  bool pass(ChildMessage& message, const Filter* from = nullptr);
+  void on_child_gone(const ChildRef& child);
+  [[nodiscard]] TimePoint needed_until(uint64_t child) const;
+  [[nodiscard]] ChildWork work_of(uint64_t child) const;
+  [[nodiscard]] bool gave(const Arrival& request) const;
+  void drop_kept();
+
+  // --- Held calls, which end with their clients
+  // Null: there is none with this id.
+  CallPtr take_held(session::Caller caller, std::string_view id);
+  std::vector<CallPtr> take_held(const std::function<bool(const Call&)>& matches);
+  void fail_held(const rpc::FaultReport& report);
+  [[nodiscard]] size_t held() const { return held_ ? held_->size() : 0; }
+  template <class Visitor>
+  void for_each_held(Visitor&& visit) const {
+    if (held_) held_->for_each(visit);
+  }
+
  private:
   struct Row {
     Filter* filter;
@@ -111,6 +152,8 @@ class Chain {
       rows.insert(goes_up ? rows.begin() : rows.end(), row);
     }
   }
+  void descend(Rows::const_iterator from, CallPtr& call, const Request& request);
+  void release(HeldCalls::Held held);
   void rise(CallPtr& call, Answer& answer);
   void give(const Call& call, const Answer& answer);
   void answer_tail(const Call& call, Outcome outcome, std::string_view tail,
@@ -131,7 +174,16 @@ class Chain {
   Rows faults_;
   Rows ends_;
   Rows ended_;
-  std::string text_;  // scratch: of an answer
+  Rows lost_;
+  Rows holders_;
+  Rows child_messages_;
+  Rows child_ends_;
+  Rows needs_;
+  Rows works_;
+  Rows givers_;
+  Rows keepers_;
+  std::optional<HeldCalls> held_;  // nothing: there is no timer
+  std::string text_;               // scratch: of an answer
 };
 
 }  // namespace stdgate::call

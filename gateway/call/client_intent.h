@@ -25,13 +25,13 @@ struct ClientIntent {
   std::string_view cancelled_id;
   std::string_view progress_token;  // raw value inside of params; empty: none
   std::string_view tool;  // that a request calls, as spelled between its quotes; empty: none
-  // What is subscribed to, as spelled between its quotes, and the result (raw JSON) where the
-  // gateway answers that itself; it lives as long as the dialect.
+  // The subscribed key, as spelled between its quotes, and the result (raw JSON) if the gateway
+  // answers itself, which lives as long as the dialect.
   std::string_view key;
   std::string_view result;
   std::optional<session::Severity> severity;  // nothing: an unknown one was asked for
-  // What a session has told its own child with this message, and would tell another one again: see
-  // SessionMemory. `memo_text` is what was told, raw; of subscriptions and levels as spelled
+  // The part of the message that a session's next child would have to be told again: see
+  // SessionMemory. `memo_text` is raw JSON; for subscriptions and levels, the text as spelled
   // between the quotes.
   SessionMemo memo = SessionMemo::none;
   std::string_view memo_text;
@@ -45,7 +45,7 @@ struct ClientIntent {
   bool may_need_input = false;  // it may be answered with what is to be asked
   bool resumes = false;         // a former call, which has needed input: see InputDialect
   bool listens = false;         // it stays open, and its events are its purpose
-  uint8_t lists = 0;            // changes of which it wants: bits of the dialect's own
+  uint8_t lists = 0;            // lists whose changes it wants: bits of the dialect's own
   // A value inside of the message that is replaced for the child; empty: none.
   std::string_view replaced;
   std::string_view replacement;  // lives as long as the dialect

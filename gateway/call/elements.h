@@ -1,4 +1,5 @@
-// Elements: what of a protocol rules judge: tools, resources, prompts, and lists of these.
+// Elements: the parts of a protocol that rules judge: tools, resources, prompts, and lists of
+// these.
 #pragma once
 
 #include <string>
@@ -12,9 +13,9 @@ namespace stdgate::call {
 // An element that a message of a client uses, for rules.
 struct UsedElement {
   policy::ElementKind kind = policy::ElementKind::none;
-  std::string_view name;  // as spelled between its quotes; empty: there is none that can be read
-  // The method with which such elements are used. Another method, which tells something of an
-  // element or watches it, is for who may use that element.
+  std::string_view name;  // as spelled between its quotes; empty: none can be read
+  // The method that uses such elements. Another method, which tells something of an element or
+  // watches it, is allowed to clients that may use that element.
   std::string_view use;
   // Raw JSON, where the message names several: an array of names.
   std::string_view names{};
@@ -31,7 +32,7 @@ struct ListShape {
   std::string_view private_scope;
 };
 
-// How a child answers what it does not know, or cannot use: an error.
+// The error by which a child answers requests for what it does not have.
 struct Absence {
   rpc::RpcError error = rpc::RpcError::method_not_found;
   std::string message = "Method not found";

@@ -1,8 +1,8 @@
-// Insertion: members that a message gets on its way to a child, beside those that its client wrote,
-// or the value of one instead of the client's, or nothing instead of some of the client's.
+// Insertion: a change of a message on its way to a child. It adds members to the client's, replaces
+// the value of one, or leaves some out.
 //
-// Nothing is copied. Where the object that they go into is missing, `head` and `tail` make it.
-// Owner: the Outgoing that it stands in.
+// Nothing is copied. If the object for the members is missing, `head` and `tail` make it. Owner:
+// the Outgoing that has it.
 #pragma once
 
 #include <array>
@@ -22,14 +22,14 @@ struct Insertion {
   std::string_view head;     // a constant
   std::string_view members;  // `"key":value`, several separated by commas; outlives the message
   std::string_view tail;     // a constant
-  size_t replaced = 0;       // bytes of the text that it stands for
+  size_t replaced = 0;       // bytes of the text that it replaces
   std::optional<Era> only_for = {};  // left out for a child of the other era; nothing: for any
-  bool empties = false;              // it stands for all that the client wrote in its object
+  bool empties = false;              // it replaces everything that the client wrote in the object
 
   [[nodiscard]] size_t size() const { return head.size() + members.size() + tail.size(); }
 };
 
-// What a message gets and loses for the era of its child.
+// The changes of a message for the era of its child.
 struct EraChanges {
   static constexpr size_t kMax = 4;
 
@@ -47,9 +47,9 @@ enum class InsertionPlace : uint8_t {
   meta,  // params._meta
 };
 
-// How `members` (not empty) get into that object of `message`, which must not have them yet.
-// Nothing when params or _meta is present but no object, or when _meta is present twice. For `meta`
-// the cost is linear in the size of params.
+// The insertion of `members` (not empty) into that object of `message`, which must not have them
+// yet. Nothing when params or _meta is present but no object, or when _meta is present twice. For
+// `meta` the cost is linear in the size of params.
 std::optional<Insertion> insertion_at(InsertionPlace place, const rpc::Envelope& message,
                                       std::string_view members);
 

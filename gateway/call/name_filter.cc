@@ -34,16 +34,16 @@ void NameFilter::note_tool(Call& call, std::string_view spelled) {
   call.tool_name = text;
 }
 
-void NameFilter::on_answer(CallPtr& call, Answer& answer) {
+void NameFilter::learn(Call& call, const Answer& answer) {
   // A child that does not know a method must not fill the table with invented names.
-  if (call->method == kOtherMethod &&
+  if (call.method == kOtherMethod &&
       (answer.outcome != Outcome::error() ||
        rpc::error_code(answer.message) != rpc::rpc_error_code(rpc::RpcError::method_not_found))) {
-    learn_method(*call);
+    learn_method(call);
   }
-  if (call->tool == kOtherTool &&
+  if (call.tool == kOtherTool &&
       (answer.outcome == Outcome::ok() || answer.outcome == Outcome::tool_error())) {
-    call->tool = tools_.learn(call->tool_name, clock_.now());
+    call.tool = tools_.learn(call.tool_name, clock_.now());
   }
 }
 

@@ -21,7 +21,9 @@ class NameFilter final : public Filter {
         texts_(calls.reserve<Texts>()) {}
 
   void on_begin(Call& call, const Arrival& arrival) override;
-  void on_answer(CallPtr& call, Answer& answer) override;
+  void on_answer(CallPtr& call, Answer& answer) override {
+    if (call->method == kOtherMethod || call->tool == kOtherTool) learn(*call, answer);
+  }
   void on_fault(CallPtr& call, const rpc::FaultReport& report) override;
 
  private:
@@ -33,6 +35,7 @@ class NameFilter final : public Filter {
   };
 
   void note_tool(Call& call, std::string_view spelled);
+  void learn(Call& call, const Answer& answer);
   void learn_method(Call& call) {
     if (call.method != kOtherMethod) return;
     call.method = methods_.learn(call.method_name, clock_.now());

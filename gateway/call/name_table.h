@@ -2,10 +2,10 @@
 //
 // Bounded: metrics would otherwise grow with every name a caller invents. A name gets its place
 // when it is configured, when the protocol defines it, or when a child has shown that it knows it.
-// As a child may answer to any name, learnt names fill half of the places at once, and the rest
-// kMaxLearntPerMinute a minute, so that a flood of invented names can be noticed; names that must
-// have a place are to be configured. Beyond `capacity` names, and for names longer than
-// kMaxName, everything is kOtherName. Owner: the backend.
+// A child may answer to any name. So learnt names fill half of the places at once, and the rest at
+// kMaxLearntPerMinute, so that a flood of invented names can be noticed. Names that must have a
+// place are to be configured. Beyond `capacity` names, and for names longer than kMaxName,
+// everything is kOtherName. Owner: the backend.
 #pragma once
 
 #include <deque>
@@ -29,9 +29,9 @@ class NameTable {
 
   // kOtherName when the name has no place.
   [[nodiscard]] NameId find(std::string_view name) const;
-  // Gives the name a place, as long as there is one for it.
+  // Gives the name a place if one is free.
   NameId admit(std::string_view name);
-  // The same for a name that a child has answered to, subject to kMaxLearntPerMinute.
+  // As admit(), for a name that a child has answered to, subject to kMaxLearntPerMinute.
   NameId learn(std::string_view name, TimePoint now);
   [[nodiscard]] std::string_view name(NameId id) const { return names_[id]; }
   [[nodiscard]] size_t size() const { return names_.size(); }

@@ -1,4 +1,4 @@
-// Protocol: what the chain and its filters ask about messages, whatever the protocol is.
+// Protocol: the questions of the chain and its filters about messages of any protocol.
 //
 // Stateless. Implemented by the dialects.
 #pragma once
@@ -16,7 +16,7 @@ class Protocol {
  public:
   virtual ~Protocol() = default;
 
-  // Of the faults that the gateway answers with.
+  // The error codes of the gateway's faults.
   [[nodiscard]] virtual rpc::CodeSet codes() const = 0;
   // How a call ended that the child answered.
   [[nodiscard]] virtual Outcome outcome(const rpc::Envelope& answer, std::string_view method) const;

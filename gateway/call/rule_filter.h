@@ -1,6 +1,7 @@
-// RuleFilter: lets through what rules allow the client, and cuts what it may not see from lists.
+// RuleFilter: lets messages pass that rules allow, and cuts elements that the client may not see
+// from lists.
 //
-// What is denied is answered as if it did not exist. Owner: the backend.
+// A denied message is answered as if its method or element did not exist. Owner: the backend.
 #pragma once
 
 #include <vector>

@@ -1,9 +1,9 @@
-// Slots: what filters keep of a call, each for itself.
+// Slots: the state that filters keep of a call, each for itself.
 //
 // A filter reserves its slot when the chain is built, so that the storage of a call has room for
-// all of them from the beginning: nothing is allocated in the steady state. What a filter has
-// written is reset when the storage of the call is given back; a filter whose slot is unused costs
-// nothing. Owner: the CallStore has the layout, each call its slots. Limit: kMaxSlots.
+// all of them from the beginning: nothing is allocated in the steady state. A used slot is reset
+// when the storage of the call is given back; an unused slot costs nothing. Owner: the CallStore
+// has the layout, each call its slots. Limit: kMaxSlots.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class SlotLayout {
   SlotLayout(const SlotLayout&) = delete;
   SlotLayout& operator=(const SlotLayout&) = delete;
 
-  // `T` begins as a new one for each call. If it has clear(), that resets it and may keep storage.
+  // `T` is as new for each call. If it has clear(), that resets it and may keep storage.
   template <class T>
   Slot<T> reserve();
 
@@ -59,7 +59,7 @@ class CallSlots {
   void clear() {
     if (used_ != 0) clear_used();
   }
-  // The other call, which has used none, is from now on what the filters know of this one.
+  // Moves the state to another call, which has used no slot.
   void move_to(CallSlots& other) {
     std::swap(bytes_, other.bytes_);
     std::swap(used_, other.used_);
@@ -76,7 +76,7 @@ class CallSlots {
   uint32_t used_ = 0;                   // a bit each
 };
 
-// What a layout has made there.
+// The object that a layout has made there.
 template <class T>
 T& state_at(std::byte* at) {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast)

@@ -1,7 +1,7 @@
 // Splice: a client's message as its child sees it: pieces of the client's bytes, and between them
-// replacements (the wire id, the same number as progress token, what the protocol replaces) and
-// insertions. Nothing is copied but the number's digits. Owner: the
-// stack of whoever writes it.
+// replacements (the wire id, the same number as progress token, values that the protocol replaces)
+// and insertions. Only the number's digits are copied. Owner: the stack of the function that writes
+// the message.
 #pragma once
 
 #include <array>
@@ -33,8 +33,8 @@ class Splice {
  private:
   static constexpr size_t kMaxReplaced = 3;
   static constexpr size_t kMaxEdits = kMaxReplaced + Outgoing::kMaxInsertions;
-  // The text between the edits, what they put there (in three pieces, what is inserted), and the
-  // head and the tail of the frame.
+  // The text between the edits, the texts of the edits (an insertion has three), and the head and
+  // the tail of the frame.
   static constexpr size_t kMaxParts =
       (kMaxEdits + 1) + kMaxReplaced + 3 * Outgoing::kMaxInsertions + 2;
 
@@ -44,7 +44,7 @@ class Splice {
     size_t length;
     const char* with;
     size_t with_length;
-    const Insertion* insertion;  // not null: it is what stands there, and not `with`
+    const Insertion* insertion;  // not null: it stands there instead of `with`
   };
   void replace(TextPlace place, std::string_view with);
   void put(const Edit& edit);

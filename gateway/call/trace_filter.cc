@@ -107,9 +107,9 @@ bool TraceFilter::is_sampled(const TraceContext& trace) const {
   return static_cast<double>(bits) >= std::ldexp(1 - traces_->sample, kSampledBits);
 }
 
-void TraceFilter::tell_child(const rpc::Envelope& request, const Call& call, Outgoing& message) {
+void TraceFilter::stamp(const rpc::Envelope& request, const Call& call, Outgoing& message) {
   const State* const state = states_.find(call.slots);
-  if (!is_on() || !is_mcp() || state == nullptr) return;
+  if (state == nullptr) return;
   const TraceContext& trace = state->trace;
   const TraceParentText parent(trace, state->span);
   const auto meta = meta_of(request.params);

@@ -27,13 +27,16 @@ class TraceFilter final : public Filter {
       : traces_(traces), random_(random), config_(config), states_(calls.reserve<State>()) {}
 
   void on_begin(Call& call, const Arrival& arrival) override {
-    if (arrival.context.trace != nullptr || is_on()) begin(call, arrival);
+    const TraceContext* const header = arrival.context.trace;
+    if (is_on() || (header != nullptr && !header->is_none())) begin(call, arrival);
   }
   void on_end(const Call& call, End& end) override;
 
   // `message` carries `request`, and may have insertions: one stamp, or omissions. What is added is
   // valid until the next call of this.
-  void tell_child(const rpc::Envelope& request, const Call& call, Outgoing& message);
+  void tell_child(const rpc::Envelope& request, const Call& call, Outgoing& message) {
+    if (is_on() && is_mcp()) stamp(request, call, message);
+  }
 
  private:
   struct State {
@@ -43,6 +46,7 @@ class TraceFilter final : public Filter {
   };
 
   void begin(Call& call, const Arrival& arrival);
+  void stamp(const rpc::Envelope& request, const Call& call, Outgoing& message);
   [[nodiscard]] bool is_on() const { return traces_ != nullptr; }
   [[nodiscard]] bool is_mcp() const { return config_.protocol == config::Protocol::mcp; }
   void read_meta(std::string_view params, TraceContext& trace);

@@ -1,5 +1,6 @@
-// What a backend may be called.
 #include "gateway/config/backend_name.h"
+
+#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <array>
@@ -7,6 +8,7 @@
 #include "gateway/config/config_ranges.h"
 
 namespace stdgate::config {
+
 namespace {
 
 constexpr std::array<std::string_view, 9> kReservedNames{
@@ -27,6 +29,21 @@ tl::expected<void, std::string> check_backend_name(std::string_view name) {
                           " characters out of a-z, 0-9, '_' and '-'");
   }
   return {};
+}
+
+std::vector<std::string> backend_names(const std::string& yaml) {
+  std::vector<std::string> names;
+  try {
+    const YAML::Node root = YAML::Load(yaml);
+    if (!root.IsMap() || !root["backends"].IsDefined() || !root["backends"].IsMap()) return names;
+    for (const auto& entry : root["backends"]) {
+      if (!entry.first.IsScalar() || !check_backend_name(entry.first.Scalar())) continue;
+      names.push_back(entry.first.Scalar());
+    }
+  } catch (const YAML::Exception&) {
+    names.clear();
+  }
+  return names;
 }
 
 }  // namespace stdgate::config

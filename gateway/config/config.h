@@ -28,8 +28,8 @@ namespace stdgate::config {
 
 enum class Protocol : uint8_t { jsonrpc, mcp, lsp };
 
-// Who shares a child: all clients, nobody (each session has one of its own), or the sessions and
-// calls of one principal.
+// The clients that share a child: all, none (each session has a child of its own), or the sessions
+// and calls of one principal.
 enum class Isolation : uint8_t { shared, session, principal };
 
 // Which era of MCP a backend's children speak; automatic: they are asked.
@@ -46,8 +46,10 @@ struct PoolConfig {
   uint32_t sessions = 1000;  // open sessions, at most
   uint32_t principals = 64;  // with children at a time (Isolation::principal); each has `max`
   uint32_t parked = 8;       // calls that wait for input of modern clients
-  bool sticky = true;    // what a child has given out goes back to it; else any child may get it
-  uint32_t tasks = 256;  // that keep an idle child from ending, of each child
+  bool remember =
+      false;           // what the server offers, while no child runs; of mcp, and there the default
+  bool sticky = true;  // what a child has given out goes back to it; else any child may get it
+  uint32_t tasks = 256;           // that keep an idle child from ending, of each child
   uint32_t max_in_flight = 256;   // calls in flight per child, 1 to 4096; 1: one at a time
   uint32_t queue = 2048;          // calls waiting for a child, at most
   size_t queue_bytes = 64 << 20;  // of their messages; never less than LimitsConfig::message
@@ -95,7 +97,7 @@ struct Port {
 
 // Which files a child reaches. Paths are as given, relative ones to the child's directory.
 struct FilesystemConfig {
-  bool used = false;               // else all that its user may
+  bool used = false;               // else everything that its user may
   bool default_read = true;        // all may be read, not `read` alone
   std::vector<std::string> read;   // beside the system's files and BackendConfig::cwd
   std::vector<std::string> write;  // for reading too
@@ -114,7 +116,7 @@ struct NetworkConfig {
   friend bool operator==(const NetworkConfig&, const NetworkConfig&) = default;
 };
 
-// What a child may reach of the machine.
+// The reach of a child on the machine.
 struct SandboxConfig {
   bool used = false;
   FilesystemConfig filesystem;
@@ -142,7 +144,7 @@ struct BackendConfig {
   bool share_modern = true;           // sessions share children that know none; of mcp only
   bool cache = false;                 // what modern children let others keep is; as revive, of mcp
   Revision revision = Revision::legacy;    // automatic with mcp only, and there the default
-  std::map<std::string, std::string> env;  // without those that name the principal
+  std::map<std::string, std::string> env;  // without the ones that name the principal
   std::map<std::string, VariableSource> env_sources;  // of those that are no plain text
   std::vector<std::string> env_files;                 // paths, as given
   std::map<std::string, std::string> env_from_files;  // what they set; env takes precedence
@@ -158,7 +160,7 @@ struct BackendConfig {
   Duration max_time = std::chrono::hours(1);    // of a call in all; no less than `timeout`
   std::string cancel_method;                    // jsonrpc only; empty: the child is not told
   bool expose_fault_details = false;
-  std::vector<std::string> methods;  // patterns of those that clients may use; none: all
+  std::vector<std::string> methods;  // patterns of the names that clients may use; none: all
   std::vector<RuleConfig> rules;     // the first that fits decides; none: all is allowed
   ClientLimits calls_per_principal;  // or, of anonymous clients, per address
   CallLimits calls;
@@ -171,7 +173,7 @@ struct BackendConfig {
   }
 
   // Children that sessions with one of their own leave to calls without a session. With one child
-  // in all, whoever comes first has it; a language server takes calls in sessions only.
+  // in all, the first one that comes has it; a language server takes calls in sessions only.
   [[nodiscard]] uint32_t kept_for_calls() const {
     return protocol == Protocol::lsp || pool.max == 1 ? 0 : pool.min;
   }
@@ -212,7 +214,7 @@ struct LimitsConfig {
   size_t batch = 1000;         // messages in a batch
   size_t depth = 128;          // nesting
   size_t connections = 10000;  // open client connections
-  // What is kept for clients, in bytes: for all of them, and for one. Nothing: a part of `memory`,
+  // Memory kept for clients, in bytes: for all of them, and for one. Nothing: a part of `memory`,
   // and a part of the former; see policy::Accounts.
   std::optional<uint64_t> buffered;
   std::optional<uint64_t> buffered_per_client;
@@ -222,7 +224,7 @@ struct LimitsConfig {
   size_t replay = 1 << 20;  // bytes
   size_t replay_events = 1000;
 
-  // What one client may take. IPv6 addresses count by their /64 network.
+  // Limits on one client. IPv6 addresses count by their /64 network.
   size_t connections_per_address = 1000;
   std::vector<AddressBlock> unlimited_addresses = loopback_blocks();  // of connections only
   size_t session_starts = 20;  // children taken by new sessions, a second; 0: no limit
@@ -268,7 +270,8 @@ struct LogConfig {
 };
 
 struct MetricsConfig {
-  // Seconds, ascending; never empty. From the gateway's own time to a tool that runs for a minute.
+  // Seconds, ascending; never empty. The bounds reach from the gateway's own time to a tool that
+  // runs for a minute.
   std::vector<double> buckets{0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005,
                               0.01,    0.025,  0.05,    0.1,    0.25,  0.5,    1.0,
                               2.5,     5.0,    10.0,    15.0,   30.0,  60.0};
@@ -309,7 +312,8 @@ struct ApiKeyConfig {
 // Roles of clients with certificates, by their names; see docs/authentication.md.
 struct MtlsConfig {
   bool used = false;  // certificates say who clients are
-  // Patterns in which '*' stands for any characters; a certificate has the roles of all that fit.
+  // In a pattern '*' stands for any characters; a certificate has the roles of all patterns that
+  // fit.
   std::map<std::string, std::vector<std::string>> roles;
 
   friend bool operator==(const MtlsConfig&, const MtlsConfig&) = default;
@@ -339,13 +343,13 @@ struct JwtConfig {
   friend bool operator==(const JwtConfig&, const JwtConfig&) = default;
 };
 
-// What the audit says of the params of a call: their SHA-256, or the text, perhaps with the values
-// of LogConfig::redact hidden.
+// The params of a call in the audit: their SHA-256, or the text, perhaps with the values of
+// LogConfig::redact hidden.
 enum class AuditArguments : uint8_t { digest, redacted, full };
 
 // The record of who did what; see docs/audit.md.
 struct AuditConfig {
-  std::string file;                     // as given; empty: there is none
+  std::string file;                     // as given; empty: none
   std::vector<std::string> calls{"*"};  // patterns of methods; what is refused is recorded anyway
   AuditArguments arguments = AuditArguments::digest;
   bool durable = false;  // a line is on the disk before its call is answered
@@ -354,7 +358,7 @@ struct AuditConfig {
   friend bool operator==(const AuditConfig&, const AuditConfig&) = default;
 };
 
-// Where spans of calls are sent, and of which; see docs/traces.md.
+// Which calls have spans, and where these are sent; see docs/traces.md.
 struct TracesConfig {
   std::string endpoint;  // a URL; empty: spans are not recorded
   double sample = 0.1;   // the part of the traces that begin here; 0 to 1
@@ -385,7 +389,7 @@ struct SignatureConfig {
   friend bool operator==(const SignatureConfig&, const SignatureConfig&) = default;
 };
 
-// Who may come in.
+// How clients say who they are.
 struct AuthConfig {
   std::string api_key_file;       // as given: keys of a principal without roles
   std::vector<std::string> keys;  // of that file
@@ -415,7 +419,8 @@ struct Config {
   bool rpc_stream = false;  // off loopback, GET /rpc/stream and GET /sse need no special header
   bool watch = false;       // the file is read again when it changes
   std::string replica;      // first part of session ids, for load balancers; a host name label
-  std::vector<RoleConfig> roles;        // those that include others
+  std::string state_dir;    // what is remembered of servers over restarts; empty: nothing is
+  std::vector<RoleConfig> roles;        // the roles that include others
   std::vector<BackendConfig> backends;  // at least one
   std::vector<ServerConfig> servers;    // virtual ones
   SessionsConfig sessions;
@@ -430,7 +435,7 @@ struct Config {
   // in each; print_config() hides that.
   std::map<std::string, std::set<std::string>> secrets;
 
-  // Of one of `listen`; null: plain.
+  // The TLS of one of `listen`; null: plain.
   [[nodiscard]] const TlsConfig* tls_of(const ListenerConfig& listener) const {
     if (listener.tls.is_used()) return &listener.tls;
     return tls.is_used() && !listener.address.starts_with("unix:") ? &tls : nullptr;

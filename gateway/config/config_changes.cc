@@ -33,6 +33,7 @@ class Comparison {
     config.secrets = wanted_.secrets;
     leave("admin", config.admin, wanted_.admin);
     leave("replica", config.replica, wanted_.replica);
+    leave("state_dir", config.state_dir, wanted_.state_dir);
     leave("sessions", config.sessions, wanted_.sessions);
     leave("audit", config.audit, wanted_.audit);
     leave("metrics", config.metrics, wanted_.metrics);
@@ -53,7 +54,7 @@ class Comparison {
     if (running != wanted) changes_.restart.push_back(std::move(key));
   }
 
-  // Who reads the log reads one format.
+  // A log has one format throughout.
   void take_log() {
     LogConfig wanted = wanted_.log;
     wanted.format = changes_.config.log.format;

@@ -1,4 +1,4 @@
-// What a reload changes: the part of a new configuration that a running gateway takes over.
+// The effect of a reload: the part of a new configuration that a running gateway takes over.
 //
 // Job: say by the keys of the file what is taken over (who may call, and what; backends; listeners
 // of clients; limits, timeouts and the log) and what needs a restart (the rest). Pure.

@@ -6,21 +6,26 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
+#include <string_view>
 #include <tuple>
+#include <variant>
 
 #include "gateway/base/visible_text.h"
 #include "gateway/config/option_reader.h"
 #include "gateway/config/options/gateway_rules.h"
+#include "gateway/config/principal_variables.h"
 #include "gateway/config/secret.h"
 #include "gateway/config/section_reader.h"
-#include "gateway/config/variable_expansion.h"
 #include "gateway/config/yaml_text.h"
 
 namespace stdgate::config {
+
 namespace {
 
 // Leaves a tree alone that has something else than a map on the way: reading it reports that.
@@ -40,7 +45,7 @@ void apply_setting(YAML::Node node, const Setting& setting) {
   node = items;
 }
 
-// Of a map that has this key.
+// A value of the map that has this key.
 void keep_only(YAML::Node map, const std::string& key) {
   if (!map.IsMap() || !map[key].IsDefined()) return;
   std::vector<YAML::Node> others;
@@ -120,8 +125,8 @@ constexpr const char* kEmptyFile =
     "the file is empty; name at least one backend, as in: backends: { demo: { command: [stdgate, "
     "demo-server], protocol: jsonrpc } }";
 
-// What variables that look like secrets have brought into the file. Short ones are part of too many
-// other words.
+// The texts that variables with the look of secrets have brought into the file. Short ones are part
+// of too many other words.
 void hide_secrets(const std::map<std::string, std::set<std::string>>& secrets,
                   std::vector<ConfigError>& errors) {
   constexpr size_t kMinSize = 4;
@@ -169,7 +174,7 @@ std::string ConfigError::to_string(std::string_view file) const {
   if (line > 0) text += ":" + std::to_string(line) + ":" + std::to_string(column);
   if (!text.empty()) text += ": ";
   if (!path.empty()) text += path + ": ";
-  // What users wrote stands in all of it.
+  // The text that users wrote is in all of it.
   return visible(text + message, VisibleText::line);
 }
 
@@ -186,6 +191,91 @@ tl::expected<Config, std::vector<ConfigError>> parse_config(const std::string& y
     ConfigError syntax =
         explain_yaml_error(yaml, error.mark.line + 1, error.mark.column + 1, error.msg);
     return tl::unexpected(std::vector{std::move(syntax)});
+  }
+}
+
+LogFormat log_format_hint(const std::string& yaml, const std::vector<Setting>& settings) {
+  std::string format;
+  try {
+    const YAML::Node root = YAML::Load(yaml);
+    if (root.IsMap() && root["log"].IsMap()) format = root["log"]["format"].as<std::string>("");
+  } catch (const YAML::Exception&) {
+    format.clear();  // the parser reports the errors
+  }
+  for (const Setting& setting : settings) {
+    const auto* value = std::get_if<std::string>(&setting.value);
+    const bool is_format = setting.path == std::vector<std::string>{"log", "format"};
+    if (is_format && value != nullptr) format = *value;
+  }
+  return format == "json" ? LogFormat::json : LogFormat::text;
+}
+
+namespace {
+
+// A node of the file, and what remains of the path behind it.
+struct Step {
+  YAML::Node node;
+  YAML::Mark mark;
+  std::string_view rest;
+};
+
+// The entry of `map` whose key `path` begins with. A key may hold dots itself, so that the longest
+// one is meant.
+std::optional<Step> into_map(const YAML::Node& map, std::string_view path) {
+  std::optional<Step> found;
+  size_t longest = 0;
+  for (const auto& entry : map) {
+    if (!entry.first.IsScalar()) continue;
+    const std::string& key = entry.first.Scalar();
+    if (key.size() <= longest || !path.starts_with(key)) continue;
+    const std::string_view rest = path.substr(key.size());
+    if (!rest.empty() && rest.front() != '.' && rest.front() != '[') continue;
+    longest = key.size();
+    found = Step{entry.second, entry.second.IsScalar() ? entry.second.Mark() : entry.first.Mark(),
+                 rest.starts_with('.') ? rest.substr(1) : rest};
+  }
+  return found;
+}
+
+// The item of `list` whose number in brackets `path` begins with.
+std::optional<Step> into_list(const YAML::Node& list, std::string_view path) {
+  const size_t end = path.find(']');
+  size_t number = 0;
+  if (!path.starts_with('[') || end == std::string_view::npos) return std::nullopt;
+  std::from_chars(path.data() + 1, path.data() + end, number);
+  if (number >= list.size()) return std::nullopt;
+  std::string_view rest = path.substr(end + 1);
+  if (rest.starts_with('.')) rest.remove_prefix(1);
+  const YAML::Node item = list[number];
+  return Step{item, item.Mark(), rest};
+}
+
+void place(const YAML::Node& root, ConfigError& error) {
+  Step at{root, YAML::Mark::null_mark(), error.path};
+  while (!at.rest.empty()) {
+    std::optional<Step> next;
+    if (at.node.IsMap()) next = into_map(at.node, at.rest);
+    if (at.node.IsSequence()) next = into_list(at.node, at.rest);
+    if (!next) break;
+    at.node.reset(next->node);
+    at.mark = next->mark;
+    at.rest = next->rest;
+  }
+  if (at.mark.is_null()) return;
+  error.line = at.mark.line + 1;
+  error.column = at.mark.column + 1;
+}
+
+}  // namespace
+
+void place_errors(const std::string& yaml, std::vector<ConfigError>& errors) {
+  try {
+    const YAML::Node root = YAML::Load(yaml);
+    for (ConfigError& error : errors) {
+      if (error.line == 0) place(root, error);
+    }
+  } catch (const YAML::Exception&) {
+    return;  // the file has been read before, and is being written at the moment
   }
 }
 

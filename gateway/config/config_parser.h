@@ -37,8 +37,8 @@ using Environment = std::function<std::optional<std::string>(const std::string&)
 using FileReader =
     std::function<tl::expected<std::string, std::string>(const std::string& file, size_t limit)>;
 
-// A value from outside the file (a flag). It replaces what the file says at `path`, is held to the
-// same rules, and is taken literally: nothing in it expands. Its errors have line 0.
+// A value from outside the file (a flag). A setting replaces the file's value at `path`. The rules
+// of the file hold for it, and nothing in it expands. Its errors have line 0.
 struct Setting {
   std::vector<std::string> path;  // {"backends", "demo", "pool", "max"}
   std::variant<std::string, std::vector<std::string>> value;
@@ -53,11 +53,21 @@ tl::expected<Config, std::vector<ConfigError>> parse_config(
 
 // The resolved configuration as YAML that parse_config() reads back to the same Config, except that
 // secrets are hidden: values of `env` whose name or value looks like one (…KEY, …TOKEN, …SECRET,
-// …PASSWORD, …), and the password of user:password@ in the command. What is empty is left out.
+// …PASSWORD, …), and the password of user:password@ in the command. Empty values are left out.
 std::string print_config(const Config& config);
 
 // Of digits and one unit; the error says what to write.
 tl::expected<Duration, std::string> parse_duration(std::string_view text);
 tl::expected<size_t, std::string> parse_size(std::string_view text);
+
+// json if the settings, or else the file, say so as far as they can be read; text otherwise.
+LogFormat log_format_hint(const std::string& yaml, const std::vector<Setting>& settings);
+
+// Where a value of the configuration stands in its file, found by its path: for what is wrong with
+// it that shows only when it is used, after the file has been read.
+
+// Gives each error without a line that of its path in `yaml`: of the value, or of the nearest thing
+// around it that stands there; none where the file does not have the first key of the path.
+void place_errors(const std::string& yaml, std::vector<ConfigError>& errors);
 
 }  // namespace stdgate::config

@@ -7,9 +7,8 @@
 #include "gateway/config/config_parser.h"
 #include "gateway/config/options/gateway_options.h"
 #include "gateway/config/options/option_value.h"
-#include "gateway/config/options/option_visit.h"
+#include "gateway/config/principal_variables.h"
 #include "gateway/config/secret.h"
-#include "gateway/config/variable_expansion.h"
 
 namespace stdgate::config {
 namespace {

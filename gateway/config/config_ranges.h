@@ -1,4 +1,4 @@
-// Ranges of the configuration's numbers. Those of a key stand in its row (options/).
+// Ranges of the configuration's numbers. The range of a single key stands in its row (options/).
 #pragma once
 
 #include <chrono>
@@ -49,7 +49,8 @@ inline constexpr double kMaxBucketSeconds = 86400;
 
 // backends.*.env_file
 inline constexpr size_t kMaxEnvFiles = 16;
-// What of one variable execve() takes (MAX_ARG_STRLEN), so that no line can be too long for it.
+// The longest variable that execve() takes (MAX_ARG_STRLEN), so that no line can be too long for
+// it.
 inline constexpr size_t kMaxEnvFile = 128 * kKiB;
 // backends.*.sandbox, of each list; what the guard takes (guard/sandbox.h).
 inline constexpr size_t kMaxSandboxPaths = 64;
@@ -65,7 +66,8 @@ inline constexpr size_t kMaxPublicUrl = 200;  // bytes
 inline constexpr size_t kMaxVariableFile = 64 * kKiB;
 inline constexpr size_t kMaxTextFile = 128 * kKiB;  // of keys of an issuer
 inline constexpr size_t kMaxPrincipalName = 64;     // as it is configured
-// Of `traces`. The spans of some calls, and of all that a busy gateway finishes in some seconds.
+// Of `traces`. The spans of some calls at least; at most those that a busy gateway finishes within
+// seconds.
 inline constexpr size_t kMinSpanQueue = 64;
 inline constexpr size_t kMaxSpanQueue = 65536;
 inline constexpr size_t kMaxTraceHeaders = 16;

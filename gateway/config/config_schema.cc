@@ -277,6 +277,15 @@ void write_word_or_section(rpc::JsonWriter& json, const OptionInfo& option) {
   json.end_array();
 }
 
+void write_text_lists(rpc::JsonWriter& json, const OptionInfo& option) {
+  write_types(json, {"object", "null"});
+  json.number("maxProperties", option.range.max);
+  json.begin_object("additionalProperties");
+  json.text("type", "array");
+  write_texts(json, kAnyNumber);
+  json.end_object();
+}
+
 void write_type(rpc::JsonWriter& json, const OptionInfo& option) {
   switch (option.kind) {
     case Kind::count:
@@ -307,12 +316,7 @@ void write_type(rpc::JsonWriter& json, const OptionInfo& option) {
     case Kind::variables:
       return write_variables(json);
     case Kind::text_lists:
-      write_types(json, {"object", "null"});
-      json.number("maxProperties", option.range.max);
-      json.begin_object("additionalProperties");
-      json.text("type", "array");
-      write_texts(json, kAnyNumber);
-      return json.end_object();
+      return write_text_lists(json, option);
     case Kind::text_map:
     case Kind::arguments:
       return write_map(json, option);

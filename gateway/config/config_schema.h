@@ -5,9 +5,9 @@
 
 namespace stdgate::config {
 
-// JSON Schema 2020-12. It accepts every file that parse_config() accepts; rules across keys, and
-// what a ${NAME} expands to, only parse_config() can judge. What is written unlike its type (a
-// quoted number) is accepted as parse_config() does.
+// JSON Schema 2020-12. The schema accepts every file that parse_config() accepts. Rules across
+// keys, and the value of a ${NAME}, only parse_config() can judge. A value that is not written as
+// its type (a quoted number) is accepted, as by parse_config().
 std::string config_schema();
 
 }  // namespace stdgate::config

@@ -6,9 +6,31 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
 #include <vector>
 
 namespace stdgate::config {
+
+// A file of environment variables, in what docker and dotenv have in common.
+//
+//   # a comment, and empty lines
+//   NAME=value to the end of the line   # a comment: a space before it
+//   export NAME='literally $this'
+//   NAME="with \n \r \t \" \\ and # in it"
+//
+// One line a variable; nothing expands. A name has letters, digits, '_', '.' and '-', and begins
+// with no digit. The last one counts of a name that occurs twice. A byte order mark and carriage
+// returns before line feeds are skipped.
+struct EnvFileError {
+  int line = 0;         // 1-based
+  std::string message;  // without any value, as these are secrets
+};
+
+// Only the first errors of a file are reported.
+inline constexpr size_t kMaxEnvFileErrors = 20;
+
+tl::expected<std::map<std::string, std::string>, std::vector<EnvFileError>> parse_env_file(
+    std::string_view text);
 
 class Value;
 struct VariableSource;
@@ -32,7 +54,7 @@ bool read_env_files(const Value& value, size_t max_files, std::vector<std::strin
 // False after an error, which has been recorded.
 bool read_inherited(const Value& value, std::vector<std::string>& names);
 
-// The same names as read_inherited() can read them back; nothing is added to the default list.
+// The names in a form that read_inherited() reads back; none is added to the default list.
 std::vector<std::string> inherited_entries(std::vector<std::string> names);
 
 }  // namespace stdgate::config

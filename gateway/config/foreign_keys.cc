@@ -85,7 +85,7 @@ std::vector<std::string> command_words(const Value* command, const Value* args) 
   return hide_secret_arguments(words);
 }
 
-// Of the servers of an MCP client: the first one as a backend.
+// The first server of an MCP client, as a backend.
 std::string backends_of(const Value& servers) {
   std::string text = "backends: { NAME: { command: [...] } }";
   const auto entries = servers.is_map() ? servers.entries() : std::nullopt;

@@ -1,10 +1,4 @@
-// A file of keys: 32 bytes a line, as hex (`openssl rand -hex 32`) or base64 (`openssl rand -base64
-// 32`, padded or not, in either alphabet).
-//
-//   # a comment, and empty lines
-//   5f2b…64 digits…9c   # a comment behind a key
-//
-// The order counts. A byte order mark, and carriage returns before line feeds, are skipped.
+// Files of keys: secret keys for sealing, and API keys.
 #pragma once
 
 #include <array>
@@ -17,6 +11,13 @@
 
 namespace stdgate::config {
 
+// A file of keys: 32 bytes a line, as hex (`openssl rand -hex 32`) or base64 (`openssl rand -base64
+// 32`, padded or not, in either alphabet).
+//
+//   # a comment, and empty lines
+//   5f2b…64 digits…9c   # a comment behind a key
+//
+// The order counts. A byte order mark, and carriage returns before line feeds, are skipped.
 using SecretKey = std::array<uint8_t, 32>;
 
 inline constexpr size_t kMaxKeys = 16;
@@ -32,5 +33,20 @@ struct KeyFileError {
 
 // The keys, 1 to kMaxKeys; else the first error.
 tl::expected<std::vector<SecretKey>, KeyFileError> parse_key_file(std::string_view text);
+
+// A file of API keys: one a line, as it is or as its hash (`stdgate hash-key`).
+//
+//   # a comment, and empty lines
+//   sha256:9f86d081…64 digits…0a08
+//
+// A byte order mark, white space around a line and carriage returns are skipped.
+
+// "sha256:" and 64 hex digits.
+bool is_key_hash(std::string_view text);
+// Whether clients can show it: kMinApiKey to kMaxApiKey visible characters of ASCII.
+bool is_api_key(std::string_view text);
+
+// Keys and hashes, 1 to kMaxKeys; else the first error.
+tl::expected<std::vector<std::string>, KeyFileError> parse_api_key_file(std::string_view text);
 
 }  // namespace stdgate::config

@@ -2,8 +2,8 @@
 
 #include "gateway/base/address.h"
 #include "gateway/config/option_reader.h"
+#include "gateway/config/options/gateway_rules.h"
 #include "gateway/config/options/text_rules.h"
-#include "gateway/config/options/tls_rules.h"
 
 namespace stdgate::config {
 namespace {

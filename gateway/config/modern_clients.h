@@ -15,7 +15,7 @@ struct ModernClients {
 
 // Of a backend with `protocol: mcp`, where the server is of an older revision.
 ModernClients modern_clients(const BackendConfig& backend);
-// The same, where the server is of both eras.
+// For a server of both eras.
 ModernClients modern_clients_of_both_eras(const BackendConfig& backend);
 
 }  // namespace stdgate::config

@@ -7,7 +7,7 @@ namespace stdgate::config {
 namespace {
 
 // A longer word is hardly a typing error, and the table below is quadratic.
-constexpr size_t kMaxWord = 64;
+constexpr size_t kMaxCompared = 64;
 
 // Optimal string alignment distance, row by row.
 size_t edit_distance(std::string_view a, std::string_view b) {
@@ -34,7 +34,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::optional<std::string_view> nearest_word(std::string_view word,
                                              const std::vector<std::string_view>& candidates) {
-  if (word.size() > kMaxWord) return std::nullopt;
+  if (word.size() > kMaxCompared) return std::nullopt;
   std::optional<std::string_view> nearest;
   size_t fewest = 0;
   for (const std::string_view candidate : candidates) {

@@ -5,18 +5,18 @@
 #include <algorithm>
 #include <set>
 
-#include "gateway/config/api_key_file.h"
 #include "gateway/config/backend_name.h"
 #include "gateway/config/environment_section.h"
 #include "gateway/config/foreign_keys.h"
+#include "gateway/config/key_file.h"
 #include "gateway/config/listener_reader.h"
 #include "gateway/config/map_reader.h"
 #include "gateway/config/options/auth_rules.h"
+#include "gateway/config/options/backend_rules.h"
 #include "gateway/config/options/gateway_options.h"
-#include "gateway/config/options/option_visit.h"
-#include "gateway/config/options/sandbox_rules.h"
+#include "gateway/config/options/gateway_rules.h"
+#include "gateway/config/options/option_value.h"
 #include "gateway/config/options/text_rules.h"
-#include "gateway/config/options/tls_rules.h"
 #include "gateway/config/value_names.h"
 #include "gateway/config/value_parser.h"
 

@@ -6,9 +6,9 @@
 
 namespace stdgate::config {
 
-// Reads all keys into `out`, which keeps its defaults where there are none, and records what is
-// wrong with each by itself. `root` then has its parts and knows which keys failed, for the rules
-// across keys (options/gateway_rules.h).
+// Reads all keys into `out`, which keeps its defaults for absent ones, and records each mistake by
+// itself. `root` then has its parts and knows which keys failed, for the rules across keys
+// (options/gateway_rules.h).
 void read_options(Section& root, Config& out);
 void read_options(Section& section, TlsConfig& out);
 

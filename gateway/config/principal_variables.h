@@ -1,10 +1,4 @@
-// Variables of a child's environment that name the principal whose child it is:
-//   ${principal}         its name
-//   ${principal_source}  who says so: api_key, certificate, signature, or a token's issuer without
-//                        "https://"
-// beside ${NAME} and ${NAME:-default}, which are those of the gateway. In the path of a file every
-// byte of the two but letters, digits, and . _ - @ is written as %XX, so that a name stays within
-// its folder and no two principals have the same file; so is a '.' at the beginning.
+// Variables in texts of the configuration: of the environment, and of the principal of a child.
 #pragma once
 
 #include <cstddef>
@@ -18,15 +12,25 @@
 
 namespace stdgate::config {
 
+// ${NAME} and ${NAME:-default} in a configuration value.
+
+// The default counts when the variable is unset or empty, as in a shell; it ends at the first '}'
+// and is not expanded itself. $$ is a dollar sign; a $ before anything but '{' and '$' stays.
+tl::expected<std::string, std::string> expand_variables(std::string_view text,
+                                                        const Environment& environment);
+
+// The text that expands to `text`.
+std::string escape_variables(std::string_view text);
+
 struct PrincipalNames {
   std::string name;
   std::string source;
 };
 
-// What a principal of this issuer of tokens has as its source.
+// The source of principals that this issuer of tokens names.
 std::string_view source_of_issuer(std::string_view issuer);
 
-// Whether `text` names the principal, and by which of the two variables.
+// Which of the two variables `text` uses to name the principal, if any.
 struct PrincipalUse {
   bool name = false;
   bool source = false;
@@ -45,7 +49,7 @@ tl::expected<std::map<std::string, std::string>, std::string> variables_of_princ
     const BackendConfig& config, const PrincipalNames& principal, const Environment& environment,
     const FileReader& read_file);
 
-// What a file holds for one variable: its content without a line feed at its end.
+// The value that a file holds for one variable: its content without a line feed at its end.
 tl::expected<std::string, std::string> read_variable_file(const std::string& file,
                                                           const FileReader& read_file);
 

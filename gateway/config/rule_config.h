@@ -18,9 +18,9 @@ struct RoleConfig {
   friend bool operator==(const RoleConfig&, const RoleConfig&) = default;
 };
 
-// What some roles may do with a backend. The names are patterns; without any, it is everything.
+// The rights of some roles at a backend. The names are patterns; without any, it is everything.
 struct RuleConfig {
-  std::vector<std::string> allow{};  // roles; "*" for everybody
+  std::vector<std::string> allow{};  // roles; "*" for every client
   std::vector<std::string> methods{};
   std::vector<std::string> tools{};
   std::vector<std::string> resources{};  // URIs
@@ -39,7 +39,7 @@ struct Rate {
   friend bool operator==(const Rate&, const Rate&) = default;
 };
 
-// What all clients together may do; 0: no limit.
+// Limits on all clients together; 0: no limit.
 struct CallLimits {
   Rate rate;               // of calls
   uint32_t burst = 0;      // of them at once, after a rest; 0: as many as `rate` names
@@ -48,7 +48,7 @@ struct CallLimits {
   friend bool operator==(const CallLimits&, const CallLimits&) = default;
 };
 
-// What one client may do with a backend; 0: no limit.
+// Limits on one client at a backend; 0: no limit.
 struct ClientLimits {
   Rate rate;               // of calls
   uint32_t burst = 0;      // of them at once, after a rest; 0: as many as `rate` names

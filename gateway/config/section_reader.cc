@@ -13,7 +13,6 @@
 #include "gateway/config/principal_variables.h"
 #include "gateway/config/secret.h"
 #include "gateway/config/value_parser.h"
-#include "gateway/config/variable_expansion.h"
 #include "gateway/rpc/json_string.h"
 
 namespace stdgate::config {
@@ -39,7 +38,7 @@ std::string from_to(const std::string& min, const std::string& max) {
 }  // namespace
 
 void Value::fail(const std::string& message) const {
-  // An empty value has no place of its own: yaml-cpp gives that of the next token.
+  // An empty value has no place of its own: yaml-cpp gives the place of the next token.
   fail_at(node_.IsNull() ? key_mark_ : node_.Mark(), path_, message);
 }
 

@@ -4,7 +4,7 @@
 // Job: turn nodes into checked values, and whatever is wrong into errors with place and path; the
 // reader goes on after each error, so that one run finds them all.
 // Owner: one Reading, on parse_config()'s stack, outlives all values and sections. Internal to
-// gateway/config: nobody else sees YAML.
+// gateway/config: no other part sees YAML.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -68,7 +68,7 @@ class Value {
   // The content of `file`, which the value names.
   [[nodiscard]] std::optional<std::string> read_file(const std::string& file, size_t limit) const;
 
-  // The same of a file that holds the value of one variable.
+  // For a file that holds the value of one variable.
   [[nodiscard]] std::optional<std::string> variable_file(const std::string& file) const;
   // Of a scalar, or of a list of them: as they are written, not expanded; else nothing.
   [[nodiscard]] std::vector<std::string> words_spelled() const;
@@ -108,20 +108,20 @@ class Section {
 
   // For rules across keys, once all have been read.
   [[nodiscard]] bool has(std::string_view key) const { return entry(key) != nullptr; }
-  // Null: there is no such key. It does not count as known for this.
+  // Null: there is no such key. The key does not count as known by this.
   [[nodiscard]] const Value* peek(std::string_view key) const { return entry(key); }
   // Whether the value at `key` could not be read: the member has its default, which no rule should
   // judge.
   [[nodiscard]] bool failed(std::string_view key) const;
   void mark_failed(std::string_view key) { failed_.push_back(key); }
   [[nodiscard]] bool any_failed() const { return !failed_.empty(); }
-  // The section that was read at `key`; null when there is none.
+  // The section that was read at `key`; null: none was.
   [[nodiscard]] const Section* part(std::string_view key) const;
   void add_part(Section part) { parts_.push_back(std::move(part)); }
 
   // Records an error at `key` where it is present, else at the section.
   void fail(std::string_view key, const std::string& message) const;
-  // The same at the key itself, not at its value.
+  // As add_error(), but at the key itself instead of its value.
   void fail_at_key(std::string_view key, const std::string& message) const;
 
  private:

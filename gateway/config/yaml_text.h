@@ -12,7 +12,7 @@
 
 namespace stdgate::config {
 
-// What is wrong with the bytes: not UTF-8, UTF-16, a control character. A byte order mark is fine.
+// Mistakes in the bytes: not UTF-8, UTF-16, a control character. A byte order mark is fine.
 std::optional<ConfigError> check_yaml_bytes(std::string_view yaml);
 
 // `message` is the parser's, of what it found at this place.
@@ -20,7 +20,7 @@ ConfigError explain_yaml_error(std::string_view yaml, int line, int column,
                                const std::string& message);
 
 // Whether the quoted text that begins at byte `at`, behind a byte order mark, has its closing
-// quote. True for what is no quote.
+// quote. True if there is no quote.
 bool is_quote_closed(std::string_view yaml, size_t at);
 
 }  // namespace stdgate::config

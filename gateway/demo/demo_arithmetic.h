@@ -1,14 +1,60 @@
-// The arithmetic of the demo server: sums, differences and products, exact as long as all numbers
-// are integers and the result fits 64 bits, else in doubles (IEEE 754).
+// The arithmetic of the demo server, and the params of its methods.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
 #include <vector>
 
 namespace stdgate::demo {
+
+// Reading numbers out of the params of a call to the demo server, by position or by name.
+// `params` is always raw, validated JSON, or empty when the call had none.
+
+// A JSON number: an exact integer where it is written as one and fits, else a double.
+struct Number {
+  bool exact = false;
+  int64_t integer = 0;
+  double real = 0;  // set in both cases
+};
+
+// Nothing when `raw` is no number, or one that no double comes near (1e400).
+std::optional<Number> read_number(std::string_view raw);
+
+// The elements of an array of numbers, one after the other.
+class NumberArray {
+ public:
+  // `params` that are no array are taken as an array that failed.
+  explicit NumberArray(std::string_view params);
+  // Nothing at the end, and as soon as an element is no number: failed() tells which.
+  std::optional<Number> next();
+  [[nodiscard]] bool failed() const { return failed_; }
+
+ private:
+  std::string_view rest_;  // behind the last comma, up to the closing bracket
+  bool at_end_ = false;
+  bool failed_ = false;
+};
+
+// The raw progress token of a call: a string or number, "progressToken" of the params or of their
+// "_meta"; empty when there is none, or a sentence that says what is wrong.
+tl::expected<std::string, const char*> read_progress_token(std::string_view params);
+
+struct IntegerParam {
+  const char* name;
+  int64_t low;
+  int64_t high;
+  std::optional<int64_t> fallback;  // none: the param is required
+};
+
+// Up to two integers, {"count": 3, "interval_ms": 100} or [3, 100], or the sentence that says what
+// is wrong.
+tl::expected<int64_t, std::string> read_integer(std::string_view params, const IntegerParam& spec);
+tl::expected<std::array<int64_t, 2>, std::string> read_integers(
+    std::string_view params, const std::array<IntegerParam, 2>& specs);
 
 enum class Arithmetic : uint8_t { add, subtract, multiply };
 

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <utility>
 
-#include "gateway/demo/demo_params.h"
+#include "gateway/demo/demo_arithmetic.h"
 #include "gateway/rpc/fault.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_writer.h"
@@ -238,7 +238,7 @@ void DemoServer::ask(const Call& call) {
   if (params && !params->starts_with('{') && !params->starts_with('[')) {
     return answer_error(call, kInvalidParams, "params must be an object or an array");
   }
-  if (call.id.empty()) return;  // nobody would get the answer
+  if (call.id.empty()) return;  // the answer would have no receiver
   if (asked_.size() == kMaxAsked) {
     return answer_error(call, kTooMany, "too many questions without an answer");
   }
@@ -345,7 +345,7 @@ std::optional<TimePoint> DemoServer::next_due() const {
 
 void DemoServer::run_due(TimePoint now) {
   now_ = now;
-  // What is scheduled again for `now` stands behind these and waits for the next turn.
+  // Work that is scheduled again for `now` stands behind these, and waits for the next turn.
   auto count = std::distance(timed_.begin(), timed_.upper_bound(now));
   for (; count > 0; --count) {
     auto entry = timed_.extract(timed_.begin());

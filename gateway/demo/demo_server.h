@@ -40,7 +40,7 @@ class DemoServer final : private rpc::FrameSink {
   void run_due(TimePoint now);
   [[nodiscard]] std::optional<TimePoint> next_due() const;
 
-  // What is to be written, complete lines.
+  // The output, in complete lines.
   [[nodiscard]] std::string_view output() const { return output_; }
   void clear_output();
 
@@ -129,7 +129,7 @@ class DemoServer final : private rpc::FrameSink {
 };
 
 // Serves `in` and `out` until the input ends. Calls that still wait for their time are dropped
-// then. Gives the exit code: 0, or 1 when nobody reads the answers any more. The caller ignores
+// then. Gives the exit code: 0, or 1 when the answers have no reader any more. The caller ignores
 // SIGPIPE.
 int run_demo_server(int in, int out, const Clock& clock);
 

@@ -7,6 +7,7 @@
 
 #include "gateway/mcp/mcp_input.h"
 #include "gateway/mcp/mcp_revision.h"
+#include "gateway/policy/principal.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
@@ -83,19 +84,14 @@ std::string in_quotes(std::string_view text) {
 
 }  // namespace
 
-std::unique_ptr<pool::CallFilter> ClaimFilter::make(const pool::FilterServices& services) {
-  const bool is_wanted = services.services.config.pool.sticky;
-  if (!is_wanted || services.services.core.states == nullptr) return nullptr;
-  return std::make_unique<ClaimFilter>(services);
-}
-
 ClaimFilter::ClaimFilter(const pool::FilterServices& services)
     : services_(services.services),
       pool_(services.pool),
-      next_(services.next),
+      chain_(services.chain),
+      states_(services.services.calls.reserve<std::optional<GivenClaim>>()),
       seal_(services.services),
       ledger_(services.services.config.pool.tasks, services.input_timeout),
-      listening_(services) {}
+      listening_(services, *this) {}
 
 bool ClaimFilter::is_running(uint64_t number) const {
   const pool::Child* const child = pool_.find_child(number);
@@ -110,6 +106,39 @@ bool ClaimFilter::has_tasks() const {
 }
 
 // --- Requests -------------------------------------------------------------------------------
+
+void ClaimFilter::take(call::CallPtr& call, const call::Request& request) {
+  const call::CallContext& context = request.context;
+  // What is given out for the call is given to this client.
+  if (context.principal != nullptr) call->identity = policy::identity_of(context.principal);
+  auto ruling =
+      judge({request.message, request.method, context.params, call->identity, context.era});
+  if (!ruling) return;
+  if (!ruling->error) return go_on(std::move(call), request, *std::move(ruling));
+  const call::CallPtr refused = std::move(call);
+  chain_.answer_error(*refused, *ruling->error, Outcome::error(), ruling->detail);
+}
+
+void ClaimFilter::go_on(call::CallPtr call, const call::Request& former, Ruling ruling) {
+  const rpc::KnownMessage known(ruling.text);
+  const rpc::Envelope& message = known.envelope();
+  call::CallContext context = former.context;
+  context.params = nullptr;  // they are of the other message
+  const pool::Dialect& dialect = services_.dialect;
+  const auto intent = context.era == Era::modern
+                          ? dialect.read_modern_client(message, former.method, nullptr)
+                          : dialect.read_client(message, former.method, config::Isolation::shared);
+  STDGATE_CHECK(intent.has_value());  // it has been read before
+  call->route = ruling.route;
+  if (ruling.state) {
+    ledger_.close_state(ruling.state->child, ruling.state->number);
+    states_.of(call->slots) = std::move(ruling.state);
+  }
+  if (!ruling.others.empty()) {
+    listening_.begin(*call, std::move(ruling.others), services_.payer_for(context.account));
+  }
+  chain_.go_on(std::move(call), {message, former.method, *intent, context});
+}
 
 // Requests that may have claims are looked through, whoever sends them: a child reads the same keys
 // of clients of either era. What a modern client says has been read before, which spares the look.
@@ -141,18 +170,17 @@ ReturnEnd ClaimFilter::end_of(const Claim& claim, const GivenClaim& given) const
   return is_running(given.child) ? ReturnEnd::returned : ReturnEnd::lost;
 }
 
-std::optional<pool::CallFilter::Ruling> ClaimFilter::on_client_request(const Asked& asked) {
+std::optional<ClaimFilter::Ruling> ClaimFilter::judge(const Asked& asked) {
   if (asked.client_era == Era::modern && asked.params == nullptr) {
     const ModernParams read = read_modern_params(asked.request.params, memory_);
     Asked again = asked;
     again.params = &read;
-    return on_client_request(again);
+    return judge(again);
   }
-  listening_.prepare({});
   // The modern era has no list of tasks, and a child's may have those of all its clients.
   const bool is_task_list = asked.method == kTaskList;
   Ruling ruling;
-  if (is_task_list) ruling.written_for = Era::legacy;
+  if (is_task_list) ruling.route.written_for = Era::legacy;
   if (is_task_list && pool_.era() == Era::modern) {
     ruling.error = call::Absence();
     return ruling;
@@ -167,7 +195,7 @@ std::optional<pool::CallFilter::Ruling> ClaimFilter::on_client_request(const Ask
     if (one.claim.is_listened) continue;
     if (is_legacy && kind != ClaimKind::cursor && asked.method != kListenMethod) {
       // It is for legacy children as it is, and may wait until there is a modern one.
-      ruling.written_for = Era::legacy;
+      ruling.route.written_for = Era::legacy;
       continue;
     }
     // A member of a method that is no part of MCP may have the same name.
@@ -177,29 +205,30 @@ std::optional<pool::CallFilter::Ruling> ClaimFilter::on_client_request(const Ask
     if (kind == ClaimKind::cursor ? !one.given : !one.is_alive()) return refuse(asked, one);
     edits.push_back({one.claim.raw, in_quotes(one.given->text)});
     if (!one.is_alive()) continue;
-    if (ruling.is_bound && ruling.child != one.given->child) return refuse(asked, one);
-    ruling.child = one.given->child;
-    ruling.is_bound = true;
-    if (kind == ClaimKind::state) ruling.state = one.given->number;
+    const bool is_elsewhere = ruling.route.is_bound && ruling.route.child != one.given->child;
+    if (is_elsewhere) return refuse(asked, one);
+    ruling.route.child = one.given->child;
+    ruling.route.is_bound = true;
+    if (kind == ClaimKind::state) ruling.state = one.given;
   }
   if (asked.method == kListenMethod) return listen(asked, std::move(ruling), opened, edits);
-  if (edits.empty() && !ruling.written_for) return std::nullopt;
+  if (edits.empty() && !ruling.route.written_for) return std::nullopt;
   ruling.text = with_edits(asked.request.text, edits);
   if (edits.empty()) return ruling;
   services_.core.observer.on_return(services_.backend,
-                                    ruling.is_bound ? ReturnEnd::returned : ReturnEnd::lost);
+                                    ruling.route.is_bound ? ReturnEnd::returned : ReturnEnd::lost);
   return ruling;
 }
 
 // Until a child has run nobody knows of which era they are: the state may be one of a parked call,
 // and a modern child must not get it.
-pool::CallFilter::Ruling ClaimFilter::refuse(const Asked& asked, const Opened& one) {
+ClaimFilter::Ruling ClaimFilter::refuse(const Asked& asked, const Opened& one) {
   const ClaimKind kind = one.claim.kind;
   Ruling ruling;
   const bool is_of_state = kind == ClaimKind::state && McpInput().may_need_input(asked.method);
   if (kind == ClaimKind::state && !pool_.era() && asked.client_era == Era::modern && is_of_state) {
     ruling.text = asked.request.text;
-    ruling.written_for = Era::legacy;
+    ruling.route.written_for = Era::legacy;
     return ruling;
   }
   const ReturnEnd end = one.is_alive() ? ReturnEnd::unknown : one.end;
@@ -228,9 +257,9 @@ pool::CallFilter::Ruling ClaimFilter::refuse(const Asked& asked, const Opened& o
 
 // Tasks that are not this client's, or whose child has gone, are left out: the server says which it
 // tells of. Nothing that a client has written where tasks are named goes to a child.
-std::optional<pool::CallFilter::Ruling> ClaimFilter::listen(const Asked& asked, Ruling ruling,
-                                                            const std::vector<Opened>& opened,
-                                                            const std::vector<TextEdit>& edits) {
+std::optional<ClaimFilter::Ruling> ClaimFilter::listen(const Asked& asked, Ruling ruling,
+                                                       const std::vector<Opened>& opened,
+                                                       const std::vector<TextEdit>& edits) {
   const rpc::Member named = TaskListening::tasks_of(asked.request);
   if (!named && !rpc::is_absent(named)) return refuse_listening("taskIds is there twice");
   const bool names_any = named && named->find_first_not_of("[] \t\r\n") != std::string_view::npos;
@@ -243,7 +272,7 @@ std::optional<pool::CallFilter::Ruling> ClaimFilter::listen(const Asked& asked, 
   for (const Opened& one : opened) {
     if (!one.claim.is_listened || !one.is_alive()) continue;
     std::string& list = tasks[one.given->child];
-    if (ruling.is_bound && one.given->child != ruling.child) {
+    if (ruling.route.is_bound && one.given->child != ruling.route.child) {
       return refuse_listening("the related task runs in another process",
                               "taskIds has tasks of another process than the related task: listen "
                               "for them without io.modelcontextprotocol/related-task");
@@ -265,23 +294,21 @@ std::optional<pool::CallFilter::Ruling> ClaimFilter::listen(const Asked& asked, 
   }
   const auto most =
       std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
-  ruling.child = most->first;
-  ruling.is_bound = true;
-  std::vector<TaskListening::Part> others;
+  ruling.route.child = most->first;
+  ruling.route.is_bound = true;
   for (const auto& [child, list] : tasks) {
-    std::string text = text_with(list, child != ruling.child);
-    if (child == ruling.child) {
+    const bool is_its_own = child == ruling.route.child;
+    std::string text = text_with(list, !is_its_own);
+    if (is_its_own) {
       ruling.text = std::move(text);
     } else {
-      others.push_back({child, std::move(text)});
+      ruling.others.push_back({child, std::move(text)});
     }
   }
-  listening_.prepare(std::move(others));
   return ruling;
 }
 
-pool::CallFilter::Ruling ClaimFilter::refuse_listening(std::string_view why,
-                                                       std::string_view message) {
+ClaimFilter::Ruling ClaimFilter::refuse_listening(std::string_view why, std::string_view message) {
   services_.core.observer.on_return(services_.backend, ReturnEnd::unknown);
   Ruling ruling;
   ruling.error = call::Absence{rpc::RpcError::invalid_params, std::string(message)};
@@ -289,26 +316,79 @@ pool::CallFilter::Ruling ClaimFilter::refuse_listening(std::string_view why,
   return ruling;
 }
 
-std::optional<call::Absence> ClaimFilter::error_of_lost(std::string_view method) const {
+bool ClaimFilter::gave(const call::Arrival& request) const {
+  if (pool_.is_draining()) return false;
+  const std::string_view params = request.message->params;
+  if (!may_have(params, kStateEnd) && !has(params, kTaskEnd) && !has(params, R"(taskIds")")) {
+    return false;
+  }
+  const std::string identity = policy::identity_of(request.context.principal);
+  return std::ranges::any_of(
+      open_all({*request.message, request.method, nullptr, identity, request.context.era}),
+      [](const Opened& one) { return one.is_alive() && one.claim.kind != ClaimKind::cursor; });
+}
+
+// --- Requests that no child gets ------------------------------------------------------------
+
+std::optional<call::Absence> ClaimFilter::error_of_lost(std::string_view method) {
   if (is_about_list(method)) return std::nullopt;
   return unknown_claim(is_about_task(method) ? ClaimKind::task : ClaimKind::state);
 }
 
-bool ClaimFilter::gave(const Asked& asked) const {
-  if (pool_.is_draining()) return false;
-  const std::string_view params = asked.request.params;
-  if (!may_have(params, kStateEnd) && !has(params, kTaskEnd) && !has(params, R"(taskIds")")) {
-    return false;
+void ClaimFilter::on_lost(call::CallPtr& call, std::string_view text,
+                          const rpc::FaultReport& report) {
+  if (call->listens) {
+    if (!call->route.is_bound) return;
+    auto request = listening_.without_child(*call);
+    if (!request) return chain_.on_fault(std::move(call), report);
+    call->request = *std::move(request);
+    return;
   }
-  return std::ranges::any_of(open_all(asked), [](const Opened& one) {
-    return one.is_alive() && one.claim.kind != ClaimKind::cursor;
-  });
+  std::optional<call::Absence> error;
+  if (call->route.is_bound || call->resumes) {
+    error = error_of_lost(call->method_name);
+  } else {
+    // What was judged for a server of one era is judged again for that of the other one.
+    std::string copy(text);
+    const rpc::KnownMessage known(copy);
+    auto ruling =
+        judge({known.envelope(), call->method_name, nullptr, call->identity, call->client_era});
+    if (ruling) error = std::move(ruling->error);
+  }
+  if (!error) return;
+  const call::CallPtr refused = std::move(call);
+  chain_.answer_error(*refused, *error);
+}
+
+void ClaimFilter::on_end(const call::Call& call, call::End& /*end*/) {
+  listening_.end(call);
+  const std::optional<GivenClaim>* const state = states_.find(call.slots);
+  // A state that no child has got is open as before.
+  if (state == nullptr || call.child != 0 || !is_running((*state)->child)) return;
+  ledger_.open_state((*state)->child, (*state)->number, (*state)->expires);
 }
 
 // --- Results --------------------------------------------------------------------------------
 
-std::optional<tl::expected<std::string, call::Absence>> ClaimFilter::on_result(
-    const call::Call& call, const Given& given) {
+void ClaimFilter::seal(call::CallPtr& call, call::Answer& answer) {
+  // What a session's own child gives out comes back to it in any case.
+  if (!call->alone && pool_.has_lease(call->session)) return;
+  // A call that may need a child of its own has none at children of the modern era.
+  const bool has_own_child = call->alone && call->child_era != Era::modern;
+  auto payload =
+      sealed(*call, {call->method_name, answer.payload, has_own_child ? 0 : answer.child});
+  if (!payload) return;
+  if (*payload) {
+    payload_ = **std::move(payload);
+    answer.payload = payload_;
+    return;
+  }
+  const call::CallPtr ended = std::move(call);
+  chain_.answer_error(*ended, payload->error());
+}
+
+std::optional<tl::expected<std::string, call::Absence>> ClaimFilter::sealed(const call::Call& call,
+                                                                            const Given& given) {
   if (given.method == kTaskList && call.child_era != Era::legacy) {
     return tl::unexpected(call::Absence());
   }
@@ -361,13 +441,13 @@ void ClaimFilter::note_tasks(const Given& given) {
   ledger_.note_task(given.child, facts.id, ttl, has_ended, now());
 }
 
-void ClaimFilter::note_lost_work(const pool::Child& child) {
-  const Work lost = work_of(child.number());
-  ledger_.lose(child.number());
+void ClaimFilter::on_child_gone(const call::ChildRef& child) {
+  const call::ChildWork lost = work_of(child.number);
+  ledger_.lose(child.number);
   if (lost.states == 0 && lost.tasks == 0) return;
   services_.core.log.write(LogLevel::info, "work lost",
                            {{"backend", services_.config.name},
-                            {"child", child.number()},
+                            {"child", child.number},
                             {"states", uint64_t{lost.states}},
                             {"tasks", uint64_t{lost.tasks}}});
 }
@@ -389,35 +469,27 @@ std::optional<std::string> ClaimFilter::sealed_notification(const call::Call& ca
   return with_edits(notification.text, edits);
 }
 
-void ClaimFilter::on_event(const call::Call& call, const rpc::Envelope& notification,
-                           TextPlace progress_token) {
-  const std::string_view method =
-      has_given_tasks_ ? rpc::decode_string(notification.method, method_) : std::string_view();
-  auto text = sealed_notification(call, notification, method);
-  if (!text) {
-    if (call.listens && listening_.take_event(call, notification)) return;
-    return next_.on_event(call, notification, progress_token);
+bool ClaimFilter::on_child_message(call::ChildMessage& message) {
+  const call::Call* const call = message.call();
+  if (call == nullptr) {
+    // What belongs to no call goes to the client of the only one that there is: see SessionRouter.
+    // A task may be another client's, so what names one goes to nobody.
+    const call::ChildRef& child = message.child();
+    const bool is_shared_modern = child.is_shared && child.era == Era::modern;
+    if (!is_shared_modern || !names_task(message.message().params, message.method())) return true;
+    services_.core.observer.on_dropped(services_.backend, DropReason::no_listener);
+    return false;
   }
-  const rpc::KnownMessage known(*text);
-  const rpc::Envelope& sealed = known.envelope();
-  if (method.starts_with("notifications/tasks")) {
-    note_tasks({method, notification.params, call.child});
+  if (auto text = sealed_notification(*call, message.message(), message.method())) {
+    if (message.method().starts_with("notifications/tasks")) {
+      note_tasks({message.method(), message.message().params, call->child});
+    }
+    message.replace(*std::move(text));
+    const rpc::Envelope& sealed = message.message();
+    const std::string_view token = services_.dialect.progress_token(sealed, message.method());
+    message.set_progress_token(place_of(token, sealed.text));
   }
-  if (call.listens && listening_.take_event(call, sealed)) return;
-  const std::string_view token = services_.dialect.progress_token(sealed, method);
-  next_.on_event(call, sealed, place_of(token, sealed.text));
-}
-
-// What belongs to no call goes to the client of the only one that there is: see SessionRouter. A
-// task may be another client's, so what names one goes to nobody.
-void ClaimFilter::on_notification(pool::Child& child, const rpc::Envelope& notification,
-                                  std::string_view method) {
-  const bool is_shared_modern =
-      child.isolation() == config::Isolation::shared && child.era() == Era::modern;
-  if (is_shared_modern && names_task(notification.params, method)) {
-    return services_.core.observer.on_dropped(services_.backend, DropReason::no_listener);
-  }
-  next_.on_notification(child, notification, method);
+  return !call->listens || !listening_.take_event(*call, message.message());
 }
 
 }  // namespace stdgate::mcp

@@ -9,8 +9,8 @@
 // which children are needed for them. Claims are those of modern children, and the cursors of all
 // that clients share. A claim that was not sealed for this client at this backend, has expired, or
 // whose child has gone, is answered like one that never was: nothing tells which it is. A cursor of
-// a child that has gone goes to any other one. Owner: the backend; made only where
-// config.pool.sticky is on. Limits: those of ClaimSeal, ClaimLedger and TaskListening.
+// a child that has gone goes to any other one. Owner: the backend (Dialect::add_filters); made only
+// where config.pool.sticky is on. Limits: those of ClaimSeal, ClaimLedger and TaskListening.
 //
 // Uploads that are resumed, once there are some on the wire, are one more kind of claim.
 #pragma once
@@ -22,58 +22,68 @@
 #include <string_view>
 #include <vector>
 
+#include "gateway/call/chain.h"
 #include "gateway/mcp/claim_ledger.h"
 #include "gateway/mcp/claim_seal.h"
 #include "gateway/mcp/modern_params.h"
 #include "gateway/mcp/task_listening.h"
-#include "gateway/pool/call_filter.h"
+#include "gateway/pool/filter_services.h"
 #include "gateway/pool/pool.h"
 
 namespace stdgate::mcp {
 
-class ClaimFilter final : public pool::CallFilter {
+class ClaimFilter final : public call::Filter {
  public:
-  // Null: it is not wanted.
-  static std::unique_ptr<pool::CallFilter> make(const pool::FilterServices& services);
+  static bool is_wanted(const pool::PoolServices& services) {
+    return services.config.pool.sticky && services.core.states != nullptr;
+  }
   explicit ClaimFilter(const pool::FilterServices& services);
 
-  [[nodiscard]] std::optional<Ruling> on_client_request(const Asked& asked) override;
-  [[nodiscard]] std::optional<tl::expected<std::string, call::Absence>> on_result(
-      const call::Call& call, const Given& given) override;
-  [[nodiscard]] std::optional<call::Absence> error_of_lost(std::string_view method) const override;
-  [[nodiscard]] std::optional<std::string> listening_without(const call::Call& call) override {
-    return listening_.without_child(call);
+  void on_request(call::CallPtr& call, const call::Request& request) override {
+    if (!pool_.has_lease(request.context.session)) take(call, request);
   }
-  void note_returned(uint64_t child, uint64_t state) override { ledger_.close_state(child, state); }
-  void begin_listening(const call::Call& call) override { listening_.begin(call); }
-  void end_listening(const call::Call& call) override { listening_.end(call); }
-  [[nodiscard]] bool gave(const Asked& asked) const override;
-  [[nodiscard]] Work work_of(uint64_t child) const override {
+  void on_answer(call::CallPtr& call, call::Answer& answer) override {
+    const bool may_change = answer.message.kind == rpc::MessageKind::result &&
+                            (call->child_era == Era::modern || !call->tool);
+    if (may_change) seal(call, answer);
+  }
+  void on_lost(call::CallPtr& call, std::string_view text, const rpc::FaultReport& report) override;
+  void on_end(const call::Call& call, call::End& end) override;
+
+  bool on_child_message(call::ChildMessage& message) override;
+  void on_child_gone(const call::ChildRef& child) override;
+  [[nodiscard]] TimePoint needed_until(uint64_t child) const override {
+    return ledger_.needed_until(child, now());
+  }
+  [[nodiscard]] call::ChildWork work_of(uint64_t child) const override {
     return {ledger_.states(child, now()), ledger_.tasks(child, now())};
   }
-
-  // ChildListener
-  void on_event(const call::Call& call, const rpc::Envelope& notification,
-                TextPlace progress_token) override;
-  void on_notification(pool::Child& child, const rpc::Envelope& notification,
-                       std::string_view method) override;
-  void on_request(pool::Child& child, const rpc::Envelope& request,
-                  std::string_view method) override {
-    next_.on_request(child, request, method);
-  }
-  void on_spare_room(pool::Child& child) override { next_.on_spare_room(child); }
-  void on_child_gone(const pool::Child& child) override {
-    note_lost_work(child);
-    next_.on_child_gone(child);
-  }
-  [[nodiscard]] TimePoint works_until(uint64_t child) const override {
-    return std::max(ledger_.needed_until(child, now()), next_.works_until(child));
-  }
-  [[nodiscard]] TimePoint needed_until(uint64_t child) const override {
-    return std::max(ledger_.needed_until(child, now()), next_.needed_until(child));
-  }
+  [[nodiscard]] bool gave(const call::Arrival& request) const override;
 
  private:
+  // A request of a client.
+  struct Asked {
+    const rpc::Envelope& request;
+    std::string_view method;     // decoded
+    const ModernParams* params;  // what a transport has read of it; null: nothing
+    std::string_view identity;   // of who asks; empty: not known
+    std::optional<Era> client_era;
+  };
+  // What becomes of it.
+  struct Ruling {
+    std::string text;  // the request as a child is to get it
+    call::Route route;
+    std::optional<GivenClaim> state{};          // what it brings back; nothing: no state
+    std::vector<TaskListening::Part> others{};  // it listens at these children too
+    std::optional<call::Absence> error{};       // it ends so
+    std::string_view detail{};                  // of the error, for the log
+  };
+  // The payload of a result, raw JSON, on its way to the client of a call.
+  struct Given {
+    std::string_view method;  // decoded
+    std::string_view payload;
+    uint64_t child = 0;  // the number of the one that has given it; 0: no other call can reach it
+  };
   // What a request brings back, as far as it could be opened.
   struct Opened {
     Claim claim;
@@ -84,6 +94,16 @@ class ClaimFilter final : public pool::CallFilter {
     [[nodiscard]] bool is_alive() const { return end == ReturnEnd::returned; }
   };
 
+  void take(call::CallPtr& call, const call::Request& request);
+  void go_on(call::CallPtr call, const call::Request& former, Ruling ruling);
+  // Nothing: it goes on as it is.
+  [[nodiscard]] std::optional<Ruling> judge(const Asked& asked);
+  // The error for a request whose child has gone; nothing: any child may serve it.
+  [[nodiscard]] static std::optional<call::Absence> error_of_lost(std::string_view method);
+  void seal(call::CallPtr& call, call::Answer& answer);
+  // The payload for the client, or the error instead. Nothing: it goes on as it is.
+  [[nodiscard]] std::optional<tl::expected<std::string, call::Absence>> sealed(
+      const call::Call& call, const Given& given);
   [[nodiscard]] std::vector<Opened> open_all(const Asked& asked) const;
   [[nodiscard]] bool concerns(const Asked& asked) const;
   [[nodiscard]] bool is_running(uint64_t child) const;
@@ -98,7 +118,6 @@ class ClaimFilter final : public pool::CallFilter {
   [[nodiscard]] Ruling refuse_listening(std::string_view why,
                                         std::string_view message = "taskIds is not valid");
   void note_tasks(const Given& given);
-  void note_lost_work(const pool::Child& child);
   // The message with its claims sealed for the client of `call`; nothing: it may stay as it is.
   [[nodiscard]] std::optional<std::string> sealed_notification(const call::Call& call,
                                                                const rpc::Envelope& notification,
@@ -107,13 +126,14 @@ class ClaimFilter final : public pool::CallFilter {
 
   const pool::PoolServices& services_;
   pool::Pool& pool_;
-  pool::ChildListener& next_;
+  call::Chain& chain_;
+  const call::Slot<std::optional<GivenClaim>> states_;  // that calls bring back to their children
   ClaimSeal seal_;
   ClaimLedger ledger_;
   TaskListening listening_;
   bool has_given_tasks_ = false;  // some child
   mutable MetaMemory memory_;     // spares work, and changes no answer
-  std::string method_;            // scratch
+  std::string payload_;           // scratch: of an answer
 };
 
 }  // namespace stdgate::mcp

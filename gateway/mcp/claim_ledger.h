@@ -31,6 +31,10 @@ class ClaimLedger {
   // When a state that is given out now expires.
   [[nodiscard]] TimePoint expiry(TimePoint now) const { return now + patience_; }
   void close_state(uint64_t child, uint64_t number);
+  // It has not come back after all.
+  void open_state(uint64_t child, uint64_t number, TimePoint expires) {
+    children_[child].states.emplace(number, expires);
+  }
   // What a client has been told of a task; no time to live: it has no end.
   void note_task(uint64_t child, std::string_view id, std::optional<Duration> ttl, bool has_ended,
                  TimePoint now);

@@ -144,21 +144,17 @@ std::string uri_request(rpc::WireId id, std::string_view method, std::string_vie
 McpDialect::McpDialect(std::string version, std::string name)
     : version_(std::move(version)),
       name_(std::move(name)),
-      stamp_(stamp_of_gateway(name_, version_)),
-      mirrors_(stamp_) {}
+      stamp_(stamp_of_gateway(name_, version_)) {}
 
 std::span<const std::string_view> McpDialect::known_methods() const { return kMethods; }
 
 std::string McpDialect::handshake(rpc::WireId id) const {
-  std::string text = R"({"jsonrpc":"2.0","id":)";
-  text += std::to_string(id);
-  text += R"(,"method":"initialize","params":{"protocolVersion":")";
-  text += kMcpRevisions.front();
-  text.append(R"(","capabilities":{},"clientInfo":{"name":")").append(name_);
-  text += R"(","version":)";
+  std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id);
+  text.append(R"(,"method":"initialize","params":{"protocolVersion":")");
+  text.append(kMcpRevisions.front()).append(R"(","capabilities":{},"clientInfo":{"name":")");
+  text.append(name_).append(R"(","version":)");
   rpc::append_json_string(text, version_);
-  text += "}}}";
-  return text;
+  return text.append("}}}");
 }
 
 tl::expected<std::string, std::string> McpDialect::finish_handshake(
@@ -178,9 +174,8 @@ tl::expected<std::string, std::string> McpDialect::finish_handshake(
 }
 
 std::string McpDialect::probe(rpc::WireId id) const {
-  std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id);
-  text.append(R"(,"method":"server/discover","params":{"_meta":{)").append(stamp_).append("}}}");
-  return text;
+  return R"({"jsonrpc":"2.0","id":)" + std::to_string(id) +
+         R"(,"method":"server/discover","params":{"_meta":{)" + stamp_ + "}}}";
 }
 
 // Some children answer every request; a modern one names the version that it was asked in.

@@ -8,11 +8,9 @@
 #include <span>
 #include <string>
 
-#include "gateway/mcp/claim_filter.h"
 #include "gateway/mcp/era_bridge.h"
-#include "gateway/mcp/mcp_cache.h"
+#include "gateway/mcp/mcp_filters.h"
 #include "gateway/mcp/mcp_input.h"
-#include "gateway/mcp/mcp_mirrors.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/mcp/modern_members.h"
 #include "gateway/mcp/modern_params.h"
@@ -60,11 +58,6 @@ class McpDialect final : public pool::Dialect {
   [[nodiscard]] std::string_view stamp(const rpc::Envelope& request) const override {
     return modern_version(request).empty() ? std::string_view(stamp_) : std::string_view();
   }
-  [[nodiscard]] bool bridge(const rpc::Envelope& answer, std::string_view method, Era client,
-                            std::string_view greeting, std::string& out) const override {
-    return client == Era::modern ? bridge_to_modern(answer, method, out)
-                                 : bridge_to_legacy(answer, method, greeting, out);
-  }
   [[nodiscard]] std::string listening_end(std::string_view id) const override {
     return mcp::listening_end(id);
   }
@@ -89,18 +82,15 @@ class McpDialect final : public pool::Dialect {
     return subscription_tag(id);
   }
   [[nodiscard]] const pool::InputDialect* input() const override { return &input_; }
-  [[nodiscard]] std::unique_ptr<pool::CallFilter> make_filter(
-      const pool::FilterServices& services) const override {
-    return ClaimFilter::make(services);
+  [[nodiscard]] std::shared_ptr<void> add_filters(const pool::FilterServices& services,
+                                                  pool::FilterLayer layer) const override {
+    return add_mcp_filters(services, layer, stamp_);
   }
-  [[nodiscard]] const pool::CacheDialect* cache() const override { return &cache_; }
-  [[nodiscard]] const pool::MirrorDialect* mirrors() const override { return &mirrors_; }
   [[nodiscard]] std::string wrong_era_error() const override {
     return unsupported_version_error(kModernRevision, false);
   }
   [[nodiscard]] std::string_view agreed_revision(const rpc::Envelope& answer,
                                                  std::string_view greeting) const override;
-  [[nodiscard]] std::string_view modern_revision() const override { return kModernRevision; }
   [[nodiscard]] pool::ChildFacts facts(const rpc::Envelope& answer) const override;
   [[nodiscard]] std::string greet_again(rpc::WireId id, std::string_view params) const override;
   [[nodiscard]] std::string_view greeting_completion() const override;
@@ -146,8 +136,6 @@ class McpDialect final : public pool::Dialect {
   const std::string name_;
   const std::string stamp_;  // members of _meta that a modern child demands
   const McpInput input_;
-  const McpMirrors mirrors_;
-  const McpCache cache_;
   mutable MetaMemory memory_;  // spares work, and changes no answer
 };
 

@@ -62,9 +62,11 @@ bool names_related_task(const rpc::Envelope& request) {
 
 }  // namespace
 
-TaskListening::TaskListening(const pool::FilterServices& services)
+TaskListening::TaskListening(const pool::FilterServices& services, const call::Filter& owner)
     : services_(services.services),
       pool_(services.pool),
+      chain_(services.chain),
+      owner_(owner),
       next_(services.next),
       timer_(services.services.core.timers, [this] { look_at_time(); }) {}
 
@@ -72,12 +74,10 @@ TimePoint TaskListening::now() const { return services_.core.clock.now(); }
 
 // --- Calls ----------------------------------------------------------------------------------
 
-void TaskListening::begin(const call::Call& call) {
-  std::vector<Part> parts = std::exchange(prepared_, {});
-  if (parts.empty()) return;
+void TaskListening::begin(const call::Call& call, std::vector<Part> parts, const Payer& payer) {
   Stream& stream = streams_[&call];
   stream.call = &call;
-  stream.memory.move_to(call.held.payer());
+  stream.memory.move_to(payer);
   stream.due = now() + kPatience;
   if (!timer_.armed() || stream.due < timer_.due()) timer_.arm(stream.due);
   for (Part& part : parts) submit(stream, std::move(part));
@@ -98,12 +98,11 @@ void TaskListening::submit(Stream& stream, Part part) {
   call->progress_token = call->id;
   call->identity = stream.call->identity;
   call->listens = call->is_own = true;
+  call->route = {part.child, true, {}};
   call::Outgoing message;
   std::string text = call->request;  // the call may end before it has been written
   message.text = text;
   message.id = place_of(request.id, call->request);
-  message.child = part.child;
-  message.is_bound = true;
   message.account = stream.memory.account();
   call->charge(stream.memory.payer());
   call::Call* const side = call.get();
@@ -114,7 +113,7 @@ void TaskListening::submit(Stream& stream, Part part) {
   std::erase_if(stream.sides, [side](const Side& one) { return one.call == side; });
 }
 
-void TaskListening::end(const call::Call& call) {
+void TaskListening::note_end(const call::Call& call) {
   if (const auto stream = streams_.find(&call); stream != streams_.end()) {
     const Stream ended = std::move(stream->second);
     streams_.erase(stream);
@@ -242,9 +241,13 @@ void TaskListening::pass(const Stream& stream, std::string text) {
   const rpc::KnownMessage known(text);
   const rpc::Envelope& event = known.envelope();
   std::string scratch;
-  const std::string_view tag =
-      services_.dialect.progress_token(event, rpc::decode_string(event.method, scratch));
-  next_.on_event(*stream.call, event, place_of(tag, event.text));
+  const std::string_view method = rpc::decode_string(event.method, scratch);
+  const std::string_view tag = services_.dialect.progress_token(event, method);
+  const call::Call& call = *stream.call;
+  call::ChildMessage message(event, method, {call.child, call.child_era}, &call,
+                             place_of(tag, event.text));
+  if (!chain_.pass(message, &owner_)) return;
+  next_.on_event(call, message.message(), message.progress_token());
 }
 
 void TaskListening::look_at_time() {

@@ -21,7 +21,7 @@
 #include "gateway/base/account.h"
 #include "gateway/base/timers.h"
 #include "gateway/mcp/claim_places.h"
-#include "gateway/pool/call_filter.h"
+#include "gateway/pool/filter_services.h"
 #include "gateway/rpc/json_member.h"
 
 namespace stdgate::mcp {
@@ -32,19 +32,22 @@ class TaskListening {
   static constexpr size_t kMaxHeld = 64;
   static constexpr size_t kMaxHeldBytes = 1 << 20;
 
-  explicit TaskListening(const pool::FilterServices& services);
+  // `owner`: what its events go on from, up the chain.
+  TaskListening(const pool::FilterServices& services, const call::Filter& owner);
 
   // What another child is to be asked.
   struct Part {
     uint64_t child = 0;
     std::string request;
   };
-  // Of the call that begins next.
-  void prepare(std::vector<Part> parts) { prepared_ = std::move(parts); }
-  void begin(const call::Call& call);
-  // A call has ended that listens: a client's, or one of the gateway's own.
-  void end(const call::Call& call);
-  // See CallFilter.
+  // A client's call is about to go on that listens at other children too. `payer`: of what is kept.
+  void begin(const call::Call& call, std::vector<Part> parts, const Payer& payer);
+  // A call has ended: a client's, or one of the gateway's own.
+  void end(const call::Call& call) {
+    if (!streams_.empty() || !leaving_.empty()) note_end(call);
+  }
+  // The request of a call that listens, whose child has gone, for another one. Nothing: there is
+  // nothing left to listen for.
   [[nodiscard]] std::optional<std::string> without_child(const call::Call& call) const;
 
   // An event of a call that listens, whose claims are sealed. False: it is its client's as it is.
@@ -75,6 +78,7 @@ class TaskListening {
   };
   using Streams = std::map<const call::Call*, Stream>;
 
+  void note_end(const call::Call& call);
   [[nodiscard]] Stream* stream_of(const call::Call& call);
   void submit(Stream& stream, Part part);
   // Whether so much more is kept until the stream begins.
@@ -90,8 +94,9 @@ class TaskListening {
 
   const pool::PoolServices& services_;
   pool::Pool& pool_;
+  call::Chain& chain_;
+  const call::Filter& owner_;
   pool::ChildListener& next_;
-  std::vector<Part> prepared_;
   Streams streams_;                                         // by the client's call
   std::map<const call::Call*, const call::Call*> clients_;  // of each call of the gateway's own
   std::vector<call::Call*> leaving_;  // of the gateway's own, about to be taken from the pool

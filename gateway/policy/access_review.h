@@ -1,5 +1,5 @@
-// What of who may call has no effect, or opens more than it seems to: roles that nobody has or that
-// nothing names, and listeners where nobody is asked beside others where everybody is.
+// Finds settings of access that have no effect, or allow more than they seem to: roles that no
+// client has or no rule names, and listeners that ask for no credential beside others that do.
 //
 // Pure, for `stdgate check`.
 #pragma once
@@ -11,8 +11,8 @@
 
 namespace stdgate::policy {
 
-// Roles of rules and of the admin pages that no credential gives, and roles of credentials that
-// nothing names; by the path of the role. Tokens with a claim for roles may give any.
+// Roles of rules and of the admin pages that no credential gives, and roles of credentials that no
+// rule names; at the path of the role. Tokens with a claim for roles may give any.
 std::vector<config::ConfigError> review_roles(const config::Config& config);
 // Listeners where clients need no credential, beside `auth`, and could use all of a backend.
 std::vector<config::ConfigError> review_listeners(const config::Config& config);

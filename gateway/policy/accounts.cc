@@ -91,7 +91,7 @@ size_t Accounts::held_for_clients() const {
   return bytes;
 }
 
-// What is charged to the root is what its children have, and is counted where it is held.
+// The root is charged with the sum of its children; bytes are counted where they are held.
 void Accounts::check_invariants() const {
   size_t own = 0;
   size_t held = unrouted_.total();

@@ -4,10 +4,10 @@
 //   ├ a client      limits.buffered_per_client; what its connections, sessions and calls hold
 //   └ a backend     half of limits.buffered; what it holds for no client: broadcasts, kept answers
 //
-// A client is a principal or, anonymous, an address (ClientKey); those that have neither are one.
-// What is held at a backend, for clients too, is counted by it (HeldBytes), and what is at none
-// yet, as that of an HTTP request before it is routed. Owner: the worker; outlives all that has a
-// share. Limit: a client is known as long as something of it is there.
+// A client is a principal or, if anonymous, an address (ClientKey); clients with neither are one.
+// Bytes at a backend, also those for clients, are counted for that backend too (HeldBytes). Bytes
+// at no backend, like an HTTP request before it is routed, have a count of their own. Owner: the
+// worker; outlives every share. Limit: a client is known while it holds anything.
 #pragma once
 
 #include <cstddef>
@@ -41,16 +41,16 @@ class Accounts final : private AccountKeeper {
   [[nodiscard]] Account& gateway() { return gateway_; }
   [[nodiscard]] const Account& gateway() const { return gateway_; }
   [[nodiscard]] const AccountBounds& bounds() const { return bounds_; }
-  // What is held is not given up for it.
+  // Gives up nothing that is held.
   void set_bounds(const AccountBounds& bounds);
   // A look-up.
   AccountRef of(const ClientRef& client);
-  // Of the backend with this number (BackendId), which stays in its place.
+  // The account of the backend with this number (BackendId), which stays in its place.
   Payer backend(size_t number);
-  // What is at no backend.
+  // Bytes at no backend.
   [[nodiscard]] HeldBytes& unrouted() { return unrouted_; }
   [[nodiscard]] const HeldBytes& unrouted() const { return unrouted_; }
-  // Of backends by their number.
+  // Bytes at the backend with this number.
   [[nodiscard]] HeldBytes held_at(size_t number) const {
     return number < backends_.size() ? backends_[number]->held : HeldBytes();
   }
@@ -59,17 +59,17 @@ class Accounts final : private AccountKeeper {
     std::string client;  // a principal's name, or an address; empty: neither is known
     size_t bytes = 0;
   };
-  // Those that hold most, and at least something; the largest first.
+  // The clients that hold most, without those that hold nothing; the largest first.
   [[nodiscard]] std::vector<Holder> largest(size_t most) const;
   // Calls visit(Account&) for each client's.
   template <class Visitor>
   void for_each_client(Visitor&& visit) {
     for (auto& [key, client] : clients_) visit(client);
   }
-  // Who it is, for people; empty: no client's.
+  // The client's name, for people; empty: the account is no client's.
   [[nodiscard]] std::string name_of(const Account& account) const;
   [[nodiscard]] size_t clients() const { return clients_.size(); }
-  // What is held for clients, all together.
+  // Bytes held for all clients together.
   [[nodiscard]] size_t held_for_clients() const;
   // Ends the process if an invariant is broken.
   void check_invariants() const;

@@ -1,6 +1,6 @@
-// CallQuota: how many calls are made in a time and are under way, whoever makes them.
+// CallQuota: how many calls of all clients are made in a time, and are under way.
 //
-// Owner: a backend for its own, the worker for those of all backends. Time is passed in.
+// Owner: a backend for its own calls, the worker for the calls of all backends. Time is passed in.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace stdgate::policy {
 
-// Of `rate` and `burst` as they are configured.
+// The bucket's size by the configured `rate` and `burst`.
 template <class Limits>
 BucketSize bucket_size(const Limits& limits) {
   const std::chrono::duration<double> per = limits.rate.per;
@@ -28,7 +28,7 @@ class CallQuota {
   CallQuota& operator=(const CallQuota&) = delete;
 
   [[nodiscard]] bool any() const { return limits_.rate.count > 0 || limits_.in_flight > 0; }
-  // Whether as many calls are under way as may be.
+  // Whether the limit of calls under way is reached.
   [[nodiscard]] bool is_full() const {
     return limits_.in_flight > 0 && in_flight_ >= limits_.in_flight;
   }

@@ -1,4 +1,5 @@
-// Client: who opens a session: where it comes from, who that is, and who pays for what it holds.
+// Client: the client that opens a session: its address, its principal, and the account of its
+// memory.
 //
 // A value.
 #pragma once
@@ -11,7 +12,7 @@ namespace stdgate::policy {
 
 struct Client {
   ClientAddress address{};
-  PrincipalRef principal{};  // null: nobody is known
+  PrincipalRef principal{};  // null: anonymous
   AccountRef account{};      // none: nothing is charged
 };
 

@@ -1,8 +1,8 @@
 // ClientCounts: how many connections (or the like) each client has open.
 //
-// Owner: whoever limits it. Limit: one entry for each client that has any, so at most as many as
-// the owner has open in all. Clients without an address and Unix peers are not counted. Those of
-// `unlimited` blocks are, as the blocks may change, but have no limit.
+// Owner: the object that has the limit. Limit: one entry for each client with something open, so at
+// most as many as the owner has open in all. Clients without an address and Unix peers are not
+// counted. Clients in `unlimited` blocks are counted, as the blocks may change, but have no limit.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class ClientCounts {
  public:
   ClientCounts(size_t most, std::vector<AddressBlock> unlimited)
       : most_(most), unlimited_(std::move(unlimited)) {}
-  // For those that come.
+  // Holds for connections to come.
   void set_limits(size_t most, std::vector<AddressBlock> unlimited) {
     most_ = most;
     unlimited_ = std::move(unlimited);
@@ -28,7 +28,7 @@ class ClientCounts {
 
   // Counts one more, unless `client` has as many as it may have.
   bool add(const ClientAddress& client);
-  // One that add() counted is gone.
+  // A connection that add() counted has ended.
   void remove(const ClientAddress& client);
   [[nodiscard]] size_t count(const ClientAddress& client) const;
   [[nodiscard]] size_t clients() const { return counts_.size(); }

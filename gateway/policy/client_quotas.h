@@ -1,10 +1,10 @@
 // ClientQuotas: how many calls each client of one backend makes in a time, and has under way; and
-// how many all of them, of this backend and of all backends.
+// how many all clients together, at this backend and at all backends.
 //
-// Clients are told apart by their ClientKey; who has none counts among all alone. Owner: a backend.
-// Time is passed in. Limit: kMaxClients known; one with calls under way stays, of the others the
-// one whose last call ended, or was refused, longest ago goes first. Allocates nothing for a client
-// that is known.
+// Clients are told apart by their ClientKey; a client without one counts only among all. Owner: a
+// backend. Time is passed in. Limit: kMaxClients known clients. A client with calls under way
+// stays. Among the others, the one whose last call ended or was refused longest ago goes first.
+// Allocates nothing for a client that is known.
 #pragma once
 
 #include <cstddef>
@@ -69,8 +69,8 @@ class ClientQuotas {
   const BucketSize size_;
   CallQuota together_;
   CallQuota* const in_all_;
-  Clients nobody_;  // one, for those who are not told apart
-  // Those without calls under way, the one used last first; and the others, of which none can be
+  Clients nobody_;  // one entry, for clients that are not told apart
+  // Clients without calls under way, the one used last first; and the others, which cannot be
   // forgotten.
   Clients idle_;
   Clients busy_;

@@ -1,7 +1,7 @@
 // ClientRates: a token bucket for each client that has used some of its own.
 //
-// Owner: whoever limits something for each client. Time is passed in. Limit: kMaxClients buckets; a
-// bucket that has filled up again is dropped first, which changes nothing, then the one used least
+// Owner: the object that has the limit. Time is passed in. Limit: kMaxClients buckets; a bucket
+// that has filled up again is dropped first, which changes nothing, then the one used least
 // recently. Clients without an address are not limited.
 #pragma once
 

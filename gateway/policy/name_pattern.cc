@@ -30,8 +30,8 @@ bool has_needless_percent(std::string_view uri) {
   return false;
 }
 
-// Of the path behind the scheme and the authority. What follows ? or # is no path to some readers,
-// and to others it is: segments that go elsewhere are odd there too, and what ends before ? or #.
+// `path` stands behind the scheme and the authority. Some readers take the text behind ? or # for
+// path too: odd segments count there as well, and segments that end at ? or #.
 bool has_odd_segment(std::string_view path) {
   const size_t path_size = std::min(path.find_first_of("?#"), path.size());
   for (size_t begin = 0; begin < path.size();) {

@@ -11,12 +11,11 @@ namespace stdgate::policy {
 bool matches(std::string_view pattern, std::string_view name);
 bool matches_any(const std::vector<std::string>& patterns, std::string_view name);
 
-// Whether everybody who reads `name` takes it for the same: no control characters, and of a
-// sensible length.
+// Whether all readers take `name` for the same name: it has no control characters and a sensible
+// length.
 bool is_plain_name(std::string_view name);
-// Beside that: no segment that a reader of files leaves out or goes back with ("." and "..", empty
-// ones), no backslash, no letter, digit, point or slash spelled with %, and a scheme in lower case
-// (RFC 3986 section 6.2.2).
+// Whether it is also a URI in normal form: no segment ".", ".." or empty, no backslash, no letter,
+// digit, point or slash spelled with %, and a scheme in lower case (RFC 3986 section 6.2.2).
 bool is_plain_uri(std::string_view uri);
 
 inline constexpr size_t kMaxPlainName = 8192;

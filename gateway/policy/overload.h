@@ -3,10 +3,10 @@
 //
 // Pure: readings go in, from a timer and not with each call; what is refused comes out. Two parts
 // of memory are read: what the process has (resident), of limits.memory, and what is kept for
-// clients (held), of limits.buffered. Either makes memory tight, and then what nobody waits for is
-// given up. Refusals for want of memory follow the accounts of the clients; only a resident part
-// that stays too large, though free memory is given back, refuses all. A stage ends kSlack below
-// where it begins, so that it does not flap. Owner: the worker.
+// clients (held), of limits.buffered. Either makes memory tight, and then memory that no client
+// waits for is given up. Refusals for want of memory follow the accounts of the clients; only a
+// resident part that stays too large, though free memory is given back, refuses all. A stage ends
+// kSlack below where it begins, so that it does not flap. Owner: the worker.
 #pragma once
 
 #include <algorithm>

@@ -52,6 +52,9 @@ inline std::string source_of(const Principal& principal) {
   return std::string(config::source_of_issuer(principal.issuer));
 }
 
+// Tells who may go on with a call, or see what was kept of one, from all others; empty for nobody.
+std::string identity_of(const Principal* principal);
+
 using PrincipalRef = std::shared_ptr<const Principal>;
 
 // Whether both are the same one, or both nobody; roles, scopes and expiry may differ from

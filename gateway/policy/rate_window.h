@@ -21,8 +21,8 @@ class RateWindow {
     since_ = now;
     count_ = count;
   }
-  // The same for a count that is expensive to read: it is first read after half of the first
-  // window, and judged by the other half.
+  // As begin(), for a count that is expensive to read: it is first read after half of the first
+  // window, and judged over the other half.
   void begin_later(TimePoint now) {
     state_ = State::waiting;
     since_ = now;

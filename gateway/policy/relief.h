@@ -1,4 +1,4 @@
-// Relief: gives up what nobody waits for, so that nobody is refused or cut for it.
+// Relief: gives up memory that no client waits for, before clients are refused or cut.
 #pragma once
 
 namespace stdgate::policy {
@@ -6,7 +6,8 @@ namespace stdgate::policy {
 class Relief {
  public:
   virtual ~Relief() = default;
-  // As far as the accounts are near their bounds, at once. Not from inside of a call of the core.
+  // Acts at once, as far as accounts are near their bounds. Not to be called from inside a call of
+  // the core.
   virtual void relieve_now() = 0;
 };
 

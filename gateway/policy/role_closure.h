@@ -9,10 +9,10 @@
 
 namespace stdgate::policy {
 
-// In the place of a role: any client, with roles or without.
+// Stands for any client, with or without roles.
 inline constexpr std::string_view kEverybody = "*";
 
-// `named`, and all roles that include one of them, be it by others.
+// `named`, and all roles that include one of them, directly or by others.
 std::vector<std::string> with_including(std::vector<std::string> named,
                                         const std::vector<config::RoleConfig>& roles);
 

@@ -43,8 +43,9 @@ bool is_about_everything(const RuleConfig& rule) {
   return names_nothing || any_covers(rule.methods, kAnything);
 }
 
-// No URI that is compared fits it: rules compare the plain ones (is_plain_uri()). What stands in
-// front of its first `*`, up to a slash, is the beginning of all that could.
+// Whether no URI that rules compare fits the pattern: they compare plain ones only
+// (is_plain_uri()). Every URI that could fit begins with the text before the first `*`, up to a
+// slash.
 bool fits_no_uri(std::string_view pattern) {
   const size_t star = pattern.find('*');
   if (star == std::string_view::npos) return !is_plain_uri(pattern);
@@ -139,7 +140,7 @@ class RuleReview {
                              " about all of it, and the first rule that fits decides"});
   }
 
-  // Whether one of the rules before `index` decides about `name` for whoever has `role`. `list`:
+  // Whether one of the rules before `index` decides about `name` for clients with `role`. `list`
   // null: about everything.
   bool is_covered(size_t index, const std::string& role, const NameList* list,
                   std::string_view name, std::set<size_t>& deciding) const {
@@ -147,7 +148,7 @@ class RuleReview {
     for (size_t i = 0; i < index; ++i) {
       const RuleConfig& earlier = backend_.rules[i];
       const bool holds = contains(holders_[i], kAnything) || contains(holders_[i], role);
-      // What the earlier one leaves out, this one must leave out too.
+      // This rule must except everything that the earlier one excepts.
       const bool leaves_nothing_else = std::ranges::all_of(
           earlier.except,
           [&rule](const std::string& pattern) { return any_covers(rule.except, pattern); });

@@ -1,5 +1,4 @@
-// Which rules of a backend can never decide, and which of their names can never fit: what somebody
-// has written and does not get.
+// Finds rules of a backend that can never decide, and names in them that can never fit.
 //
 // Pure, for `stdgate check`. Only what is certain is told: a rule that earlier ones cover together
 // in a way that no comparison of two patterns shows is not found.
@@ -18,7 +17,7 @@ bool covers(std::string_view wide, std::string_view narrow);
 // Whether a name can fit both.
 bool can_meet(std::string_view one, std::string_view other);
 
-// By the path of the rule, or of the name.
+// Findings are at the path of the rule, or of the name.
 std::vector<config::ConfigError> review_rules(const config::BackendConfig& backend,
                                               const std::vector<config::RoleConfig>& roles);
 

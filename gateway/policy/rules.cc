@@ -35,7 +35,7 @@ Ruling Rules::judge(const Principal* principal, const Subject& subject) const {
   if (rules_.empty()) return {Verdict::allowed};
   for (const Rule& rule : rules_) {
     if (!rule.holds_for(principal) || !rule.is_about(subject)) continue;
-    // A list is there without the scope that its elements need: else nobody would know of them.
+    // A list needs no scope, even if its elements do: else clients would not know of them.
     if (rule.is_list_of_named(subject)) return {Verdict::allowed};
     const std::vector<std::string>& scopes = rule.config.scopes;
     const bool has_scopes = std::ranges::all_of(scopes, [principal](const std::string& scope) {
@@ -70,7 +70,7 @@ bool Rules::Rule::holds_for(const Principal* principal) const {
 
 bool Rules::Rule::is_about(const Subject& subject) const {
   const bool has_element = subject.element != ElementKind::none;
-  // What cannot be compared for sure may be what is excepted.
+  // An ambiguous name may be an excepted one.
   if (!config.except.empty() &&
       (matches_any(config.except, subject.method) ||
        (has_element && (!subject.is_plain || matches_any(config.except, subject.name))))) {

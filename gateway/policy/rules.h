@@ -1,9 +1,9 @@
 // Rules: what a principal may do with one backend, as configured (config::RuleConfig).
 //
-// Pure: a principal and what a message is about go in, a ruling comes out. The first rule that is
-// about both decides; where there are rules, what none of them is about is denied. Compiled once,
-// at start: each rule knows all roles that it holds for, those too that include the named ones.
-// Owner: the CallRules of a backend. Limits: kMaxRules and those of the configuration. Allocates
+// Pure: a principal and the subject of a message go in, a ruling comes out. The first rule that
+// covers both decides; once there are rules, a subject that none covers is denied. Compiled once,
+// at start: each rule knows all roles that it holds for, including roles that include the named
+// ones. Owner: the CallRules of a backend. Limits: kMaxRules and the configuration's. Allocates
 // nothing when it judges.
 #pragma once
 
@@ -20,23 +20,23 @@
 
 namespace stdgate::policy {
 
-// What a protocol has elements of, that rules name.
+// Kinds of elements that a protocol has and rules name.
 enum class ElementKind : uint8_t { none, tool, resource, prompt };
 
-// What a message is about.
+// The subject of a message.
 struct Subject {
   std::string_view method;  // decoded
   ElementKind element = ElementKind::none;
-  std::string_view name{};  // of the element, decoded; of a resource its URI
-  bool is_plain = true;     // false: readers may take the name for another one, or there is none
-  ElementKind lists = ElementKind::none;  // the kind of which it asks for a list
+  std::string_view name{};                // the element's, decoded; a resource's URI
+  bool is_plain = true;                   // false: the name is missing or ambiguous
+  ElementKind lists = ElementKind::none;  // the kind whose list it asks for
 };
 
 enum class Verdict : uint8_t { allowed, denied, needs_scope };
 
 struct Ruling {
   Verdict verdict = Verdict::denied;
-  std::span<const std::string> scopes{};  // needs_scope: all that the operation needs
+  std::span<const std::string> scopes{};  // needs_scope: all scopes of the operation
 };
 
 // A bit for each rule.
@@ -46,11 +46,11 @@ class Rules {
  public:
   Rules(const config::BackendConfig& backend, const std::vector<config::RoleConfig>& roles);
 
-  // Whether anything is forbidden to anybody.
+  // Whether any client may be denied anything.
   [[nodiscard]] bool any() const { return !methods_.empty() || !rules_.empty(); }
   // Whether `method` is one of the backend's allowlist, or it has none.
   [[nodiscard]] bool takes_method(std::string_view method) const;
-  // Whether anything may be allowed to him; where there are no rules, all is.
+  // Whether a rule covers this client; true without rules.
   [[nodiscard]] bool is_about(const Principal* principal) const {
     return rules_.empty() || rules_of(principal).any();
   }
@@ -58,11 +58,11 @@ class Rules {
   [[nodiscard]] Ruling judge(const Principal* principal, const Subject& subject) const;
 
   // For lists, whose elements are judged later: the rules that hold for a principal, and whether
-  // one of them is about `subject`. What needs a scope is shown.
+  // one of them covers `subject`. Elements that need a scope are shown.
   [[nodiscard]] RuleSet rules_of(const Principal* principal) const;
   [[nodiscard]] bool shows(const RuleSet& rules, const Subject& subject) const;
 
-  // Whether they let everybody do the same.
+  // Whether both allow the same.
   friend bool operator==(const Rules&, const Rules&) = default;
 
  private:
@@ -76,7 +76,7 @@ class Rules {
 
     [[nodiscard]] bool holds_for(const Principal* principal) const;
     [[nodiscard]] bool is_about(const Subject& subject) const;
-    // Whether it asks for a list of elements some of which the rule names.
+    // Whether it asks for a list with elements that the rule names.
     [[nodiscard]] bool is_list_of_named(const Subject& subject) const;
     [[nodiscard]] const std::vector<std::string>& names(ElementKind kind) const;
   };

@@ -19,14 +19,14 @@ class TokenBucket {
  public:
   TokenBucket(const BucketSize& size, TimePoint now) : tokens_(size.burst), at_(now) {}
 
-  // Takes a token, if there is one.
+  // Takes a token. False: the bucket is empty.
   bool take(const BucketSize& size, TimePoint now) {
     fill(size, now);
     if (tokens_ < 1) return false;
     tokens_ -= 1;
     return true;
   }
-  // How long until there is one; zero: there is.
+  // Time until a token is there; zero: one is.
   [[nodiscard]] Duration wait(const BucketSize& size, TimePoint now) {
     fill(size, now);
     if (tokens_ >= 1) return Duration::zero();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -100,7 +101,12 @@ struct BackendStatus {
   uint32_t session_places = 0;  // children that sessions may have at a time
   size_t missing_places = 0;    // that sessions which take turns would need, see PlaceShortage
   size_t parked_calls = 0;      // that wait for input of their clients
-  size_t watches = 0;           // calls that listen for updates of legacy children
+  bool asleep = false;          // no child runs; what is remembered is answered without one
+  // What is remembered of the server, as people name it.
+  std::vector<std::string_view> remembered;
+  std::string not_remembered;                     // why not all of it; may be empty
+  std::map<std::string_view, uint64_t> replaced;  // children, by why; see ReplaceReason
+  size_t watches = 0;  // calls that listen for updates of legacy children
   std::vector<SessionStatus> oldest_sessions;
   std::vector<SessionStatus> longest_idle_sessions;
   std::vector<SessionStatus> busiest_sessions;

@@ -9,12 +9,11 @@ namespace stdgate::pool {
 
 tl::expected<void, rpc::FaultReport> BoundCalls::submit(call::CallPtr& call,
                                                         const call::Outgoing& message) {
-  Child* const child = children_.find(message.child);
+  Child* const child = children_.find(call->route.child);
   if (child == nullptr || !child->keeps_bound()) {
     events_.on_misdirected(std::move(call), message);
     return {};
   }
-  call->bound = message.child;
   if (child->bound().empty() && child->has_room_for_bound()) {
     give_(*child, std::move(call), message);
     return {};
@@ -36,7 +35,7 @@ void BoundCalls::dispatch(Child& child) {
 }
 
 call::CallQueue& BoundCalls::queue_of(const call::Call& waiting, const Children& children) {
-  Child* const child = children.find(waiting.bound);
+  Child* const child = children.find(waiting.route.child);
   STDGATE_CHECK(child != nullptr);
   return child->bound();
 }

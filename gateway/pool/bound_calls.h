@@ -1,4 +1,4 @@
-// BoundCalls: calls that only one of the shared children may get (Outgoing::is_bound), as it has
+// BoundCalls: calls that only one of the shared children may get (Route::is_bound), as it has
 // given out what they bring back.
 //
 // Such a call goes to its child at once, whatever others wait for, as those may go elsewhere: see

@@ -90,8 +90,8 @@ TimePoint CallExpiry::last_heard(const call::Call& call) const {
 void CallExpiry::expire_waiting(const call::Call& call, Expired& expired) {
   rpc::FaultReport report = call::gave_up(call, call.place, last_heard(call), services_.config);
   Lease* const lease = leases_.find(call.session);
-  if (call.bound != 0) {
-    Child& child = *children_.find(call.bound);
+  if (call.route.is_bound) {
+    Child& child = *children_.find(call.route.child);
     if (child.is_backed_up()) note_timeout(child, call.arrived, expired);
     expired.calls.push_back({child.bound().take(call), std::move(report)});
     return;

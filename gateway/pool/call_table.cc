@@ -13,7 +13,7 @@ bool causes_nothing(const call::Call& call) {
 }
 
 // Whether it takes room of those that no other child may get. One that listens takes none.
-bool takes_bound_room(const call::Call& call) { return call.bound != 0 && !call.listens; }
+bool takes_bound_room(const call::Call& call) { return call.route.is_bound && !call.listens; }
 
 }  // namespace
 
@@ -100,7 +100,7 @@ call::Call& CallTable::replace(rpc::WireId id, call::CallPtr call) {
   call::CallPtr& place = calls_.at(id);
   STDGATE_CHECK(!place->caller.is_none() && !call->caller.is_none());
   STDGATE_CHECK(!place->listens && !call->listens);
-  STDGATE_CHECK(place->bound == 0 && call->bound == 0);
+  STDGATE_CHECK(!place->route.is_bound && !call->route.is_bound);
   call->written = services_.core.clock.now();
   call->child = child_.number;
   call->child_pid = child_.pid;

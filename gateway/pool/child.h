@@ -5,7 +5,7 @@
 // a Handshake its start. Owner: Children; the pool hears of calls and states through ChildOwner;
 // what the process says on its own account goes to the ChildListener. States: starting (no calls
 // yet), ready, busy (takes no more calls), draining (asked to go), dead (gone; the owner retires
-// it). Calls that no other child may get (Outgoing::is_bound) have room beside the limit, for as
+// it). Calls that no other child may get (Route::is_bound) have room beside the limit, for as
 // many again; further ones wait here. Limits: config.pool.max_in_flight calls beside those that
 // listen; ChildLink::kHighWatermark unsent bytes.
 #pragma once

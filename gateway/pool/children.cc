@@ -83,6 +83,12 @@ Children::Census Children::census() const {
   return census;
 }
 
+bool Children::sleep() const {
+  return !is_tripped() && std::ranges::none_of(children_, [](const auto& child) {
+    return child->state() != ChildState::draining && child->state() != ChildState::dead;
+  });
+}
+
 // --- How many there may be ------------------------------------------------------------------
 
 uint32_t Children::most_session_places() const {

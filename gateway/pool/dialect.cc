@@ -1,7 +1,5 @@
 #include "gateway/pool/dialect.h"
 
-#include "gateway/pool/call_filter.h"
-
 namespace stdgate::pool {
 
 std::string_view cancel_reason_text(CancelReason reason) {
@@ -14,10 +12,6 @@ std::string_view cancel_reason_text(CancelReason reason) {
       return "deadline exceeded";
   }
   return "";
-}
-
-std::unique_ptr<CallFilter> Dialect::make_filter(const FilterServices& /*services*/) const {
-  return nullptr;
 }
 
 }  // namespace stdgate::pool

@@ -20,10 +20,8 @@
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
 #include "gateway/policy/rules.h"
-#include "gateway/pool/cache_dialect.h"
 #include "gateway/pool/child_facts.h"
 #include "gateway/pool/input_dialect.h"
-#include "gateway/pool/mirror_dialect.h"
 #include "gateway/rpc/correlator.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/session/log_verbosity.h"
@@ -34,8 +32,10 @@ struct ModernParams;
 
 namespace stdgate::pool {
 
-class CallFilter;
 struct FilterServices;
+
+// Where a protocol's filters stand: above the rules, or between these and the children.
+enum class FilterLayer : uint8_t { outer, inner };
 
 // Why the gateway gives up a call that a child is working on.
 enum class CancelReason : uint8_t { client_cancelled, client_left, deadline };
@@ -114,14 +114,6 @@ class Dialect : public call::Protocol {
   [[nodiscard]] virtual call::EraChanges omissions(const rpc::Envelope& /*request*/) const {
     return {};
   }
-  // What a child of one era has answered as a client of the other one expects it: the member result
-  // or error, appended to `out`. `greeting`: the params of the request, if that was one. False: it
-  // may stay as it is.
-  [[nodiscard]] virtual bool bridge(const rpc::Envelope& /*answer*/, std::string_view /*method*/,
-                                    Era /*client*/, std::string_view /*greeting*/,
-                                    std::string& /*out*/) const {
-    return false;
-  }
   // --- Calls that listen (ClientIntent::listens). `id` is the call's, raw JSON
   // The member result that ends one.
   [[nodiscard]] virtual std::string listening_end(std::string_view /*id*/) const { return {}; }
@@ -159,14 +151,12 @@ class Dialect : public call::Protocol {
   // How a modern client is asked what a legacy child wants to know; null: it cannot be.
   [[nodiscard]] virtual const InputDialect* input() const { return nullptr; }
 
-  // What the protocol has between clients and the children that they share; null: nothing.
-  [[nodiscard]] virtual std::unique_ptr<CallFilter> make_filter(
-      const FilterServices& services) const;
-
-  // Which results may be kept; null: none.
-  [[nodiscard]] virtual const CacheDialect* cache() const { return nullptr; }
-  // Which arguments modern clients repeat beside their messages; null: none.
-  [[nodiscard]] virtual const MirrorDialect* mirrors() const { return nullptr; }
+  // Adds to the chain what the protocol has there, in the order in which a request passes it. The
+  // result owns that, and ends before the chain; null: nothing.
+  [[nodiscard]] virtual std::shared_ptr<void> add_filters(const FilterServices& /*services*/,
+                                                          FilterLayer /*layer*/) const {
+    return nullptr;
+  }
 
   // The error (raw JSON) for a modern request that only a legacy child could get.
   [[nodiscard]] virtual std::string wrong_era_error() const { return {}; }
@@ -176,13 +166,11 @@ class Dialect : public call::Protocol {
   }
 
   // The revision of the protocol that a session speaks whose greeting, with these params, was
-  // answered so (a result), and that of a modern client; they live as long as the dialect. Empty:
-  // none that is known.
+  // answered so (a result); it lives as long as the dialect. Empty: none that is known.
   [[nodiscard]] virtual std::string_view agreed_revision(const rpc::Envelope& /*answer*/,
                                                          std::string_view /*greeting*/) const {
     return {};
   }
-  [[nodiscard]] virtual std::string_view modern_revision() const { return {}; }
 
   // What a child has said of itself by its answer (a result) to a greeting.
   [[nodiscard]] virtual ChildFacts facts(const rpc::Envelope& /*answer*/) const { return {}; }
@@ -199,11 +187,8 @@ class Dialect : public call::Protocol {
   [[nodiscard]] virtual std::optional<GreetingTerms> terms(const rpc::Envelope& /*answer*/) const {
     return std::nullopt;
   }
-  // Tells a client that what its server kept in memory is gone: a log message of this severity.
+  // Tells a client that what its server kept in memory is gone: a log message, a warning.
   [[nodiscard]] virtual std::string_view restart_notice() const { return {}; }
-  [[nodiscard]] virtual session::Severity restart_severity() const {
-    return session::Severity::warning;
-  }
   // Tell a client that these lists may have changed.
   [[nodiscard]] virtual std::vector<std::string_view> change_notices(uint8_t /*lists*/) const {
     return {};

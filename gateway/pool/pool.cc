@@ -44,8 +44,6 @@ Pool::Pool(const PoolServices& services, PoolEvents& events, SessionEvents& sess
               [this] { dispatch_all(); }),
       sweep_timer_(services.core.timers, [this] { children_.sweep(); }) {}
 
-Pool::~Pool() = default;
-
 void Pool::start() {
   if (const auto found = services_.core.launcher.look_for(services_.launch); !found) {
     services_.core.log.write(LogLevel::warn, "children cannot start",
@@ -61,16 +59,17 @@ tl::expected<void, rpc::FaultReport> Pool::submit(call::CallPtr& call,
                                                   const call::Outgoing& message) {
   if (is_draining()) return tl::unexpected(rpc::faults::shutting_down());
   expiry_.watch(*call);
-  call->bound = 0;
   const call::Call& waiting = *call;  // stays where it is while it waits
   if (Lease* lease = leases_.find(call->session); lease != nullptr) {
+    call->route.is_bound = false;
     return sessions_.submit(*lease, call, message);
   }
-  if (message.is_bound) return bound_.submit(call, message);
+  if (call->route.is_bound) return bound_.submit(call, message);
   if (queues_.takes_turns(*call)) return wait_for_turn(call, message);
   if (queues_.calls.empty()) {
-    Child* child = message.child == 0 ? children_.least_loaded() : find_child(message.child);
-    if (child != nullptr && (message.child == 0 || child->has_room())) {
+    const uint64_t wanted = call->route.child;
+    Child* child = wanted == 0 ? children_.least_loaded() : find_child(wanted);
+    if (child != nullptr && (wanted == 0 || child->has_room())) {
       give(*child, std::move(call), message);
       return {};
     }
@@ -89,8 +88,7 @@ tl::expected<void, rpc::FaultReport> Pool::submit(call::CallPtr& call,
   return {};
 }
 
-// Sessions may have got the last places: one that is idle gives way to the calls that wait without
-// a session.
+// Sessions may have got the last places: one that is idle gives way to calls without a session.
 void Pool::settle_shared_places() {
   if (queues_.calls.empty() || children_.shared_places() > 0) return;
   if (sessions_.free_place()) return children_.start_needed();
@@ -119,7 +117,7 @@ void Pool::hold_turns(bool held) {
 }
 
 call::CallQueue& Pool::queue_of(const call::Call& waiting) {
-  if (waiting.bound != 0) return BoundCalls::queue_of(waiting, children_);
+  if (waiting.route.is_bound) return BoundCalls::queue_of(waiting, children_);
   Lease* const lease = leases_.find(waiting.session);
   return lease == nullptr ? queues_.of(waiting) : lease->queue;
 }
@@ -185,7 +183,7 @@ Child* Pool::child_with_call_of(session::SessionId session) const {
 
 void Pool::give(Child& child, call::CallPtr call, const call::Outgoing& message) {
   const bool is_modern = child.era() == Era::modern;
-  if (message.written_for && *message.written_for != child.era().value_or(Era::legacy)) {
+  if (!call->route.suits(child.era())) {
     events_.on_misdirected(std::move(call), message);
   } else if (call->needs_modern && !is_modern) {
     events_.on_wrong_era(std::move(call));
@@ -488,6 +486,7 @@ void Pool::describe(BackendStatus& status) const {
       queues_.calls.bytes() + queues_.turns.bytes() + bound_.bytes() + leases_.queued_bytes();
   status.missing_places = sessions_.missing_places();
   children_.describe(status);
+  replacement_.describe(status);
 }
 
 void Pool::check_invariants() const {

@@ -35,7 +35,7 @@ class Pool final : private ChildOwner {
  public:
   Pool(const PoolServices& services, PoolEvents& events, SessionEvents& session_events,
        ChildListener& listener);
-  ~Pool() override;
+  ~Pool() override = default;
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
@@ -69,6 +69,21 @@ class Pool final : private ChildOwner {
   // How the next shared child is to be greeted, see Children. While there is none.
   void greet_for(std::string client) { children_.greet_for(std::move(client)); }
   [[nodiscard]] bool has_shared_child() const { return children_.census().shared.alive() > 0; }
+  // No child runs, and none is to be started: nobody waits for one, and none has failed of late.
+  [[nodiscard]] bool is_asleep() const {
+    return !is_draining() && queues_.empty() && leases_.waiting() == 0 && children_.sleep();
+  }
+  // Shared children have shown in another process that they are of this era.
+  void assume_era(Era era) { children_.assume_era(era); }
+  // The session has been greeted without a child: it is as one whose child has gone.
+  void begin_parked(session::SessionId session) {
+    if (Lease* const lease = leases_.find(session); lease != nullptr) lease->has_begun = true;
+  }
+  // The client of a session that is parked has completed its greeting: its next child is told.
+  // False: it is not parked, or has not greeted.
+  bool complete_greeting(session::SessionId session) {
+    return sessions_.complete_greeting(session);
+  }
   // Ends the child of a session, if the session is idle; its next message gets it another one.
   session::Parking park(session::SessionId session) { return sessions_.park(session); }
   // How many children sessions may have at a time.

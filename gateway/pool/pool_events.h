@@ -23,8 +23,11 @@ class PoolEvents {
   // A shared child has shown that they are of this era, which is news. It gets its first call
   // afterwards.
   virtual void on_era(Era era) = 0;
-  // The call is for a child that is not there any more (Outgoing::is_bound), or for children of
-  // another era (Outgoing::written_for). No child has got it.
+  // The gateway has greeted a session's new child with these params, as the session had greeted its
+  // former one, and the child has answered.
+  virtual void on_greeted_again(std::string_view params, const rpc::Envelope& answer) = 0;
+  // The call is for a child that is not there any more (Route::is_bound), or for children of
+  // another era (Route::written_for). No child has got it.
   virtual void on_misdirected(call::CallPtr call, const call::Outgoing& message) = 0;
   // The children are of the legacy era, and cannot serve this call of the modern one.
   virtual void on_wrong_era(call::CallPtr call) = 0;

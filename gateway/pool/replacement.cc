@@ -139,9 +139,17 @@ void Replacement::end(Child& child) {
   child.end(ExitReason::asked, message_of(child), config().grace);
 }
 
+void Replacement::describe(BackendStatus& status) const {
+  for (size_t i = 0; i < kReplaceReasonCount; ++i) {
+    if (replaced_[i] == 0) continue;
+    status.replaced[replace_reason_name(static_cast<ReplaceReason>(i))] += replaced_[i];
+  }
+}
+
 // Once: when it takes no more calls, or ends.
 void Replacement::tell(const Child& child) {
   if (child.is_retiring()) return;
+  ++replaced_[static_cast<size_t>(*child.worn())];
   services_.core.observer.on_child_replaced(services_.backend, *child.worn());
   services_.core.log.write(LogLevel::info, "child replaced",
                            {{"backend", services_.config.name},

@@ -9,6 +9,8 @@
 // call that is under way has BackendConfig::timeout from then on. Owner: the pool.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -29,6 +31,8 @@ class Replacement {
   // Something has changed: it is ready, has answered, says how much memory it uses. What has to be
   // done is done when this turn has ended.
   void look_at(Child& child);
+  // Fills in how many have been replaced, and why.
+  void describe(BackendStatus& status) const;
   // A child has ended.
   void note_gone() { look_soon(); }
 
@@ -55,6 +59,7 @@ class Replacement {
   Leases& leases_;
   SessionLane& sessions_;
   ChildListener& listener_;
+  std::array<uint64_t, kReplaceReasonCount> replaced_{};
   Timer timer_;
 };
 

@@ -65,7 +65,7 @@ RevivalOutcome Revival::judge(const rpc::Envelope* answer) {
   const std::optional<GreetingTerms>& before = memory_.terms();
   const bool is_same = before && before->digest == terms->digest;
   const auto severity = memory_.severity();
-  if (memory_.has_served() && (!severity || *severity <= dialect.restart_severity())) {
+  if (memory_.has_served() && (!severity || *severity <= session::Severity::warning)) {
     notices_.push_back(dialect.restart_notice());
   }
   if (!is_same) {

@@ -107,6 +107,15 @@ bool SessionLane::notify(Lease& lease, const call::Outgoing& message) {
   return true;
 }
 
+bool SessionLane::complete_greeting(session::SessionId session) {
+  Lease* const lease = leases_.find(session);
+  if (lease == nullptr || lease->state != LeaseState::parked || lease->memory.greeting().empty()) {
+    return false;
+  }
+  lease->memory.complete();
+  return true;
+}
+
 void SessionLane::wake(Lease& lease) {
   note_turn(lease);
   if (lease.has_begun) lease.woken = now();
@@ -242,6 +251,9 @@ void SessionLane::note_own_answer(Child& child, rpc::WireId id, const rpc::Envel
 
 void SessionLane::finish_greeting(Lease& lease, Child& child, const rpc::Envelope* answer) {
   const RevivalOutcome outcome = lease.revival->judge(answer);
+  if (answer != nullptr && answer->kind == rpc::MessageKind::result) {
+    events_.on_greeted_again(lease.memory.greeting(), *answer);
+  }
   if (outcome == RevivalOutcome::failed && answer != nullptr && refuses_era(*answer)) {
     children_.doubt_era();
     // Its client begins anew, and is served as those of a modern server are.

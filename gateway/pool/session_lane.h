@@ -46,6 +46,7 @@ class SessionLane {
   tl::expected<void, rpc::FaultReport> submit(Lease& lease, call::CallPtr& call,
                                               const call::Outgoing& message);
   bool notify(Lease& lease, const call::Outgoing& message);
+  bool complete_greeting(session::SessionId session);
 
   // Takes the child of the session that has been idle longest. False: all are at work, or were so
   // a moment ago, or none gives way.

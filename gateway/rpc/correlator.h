@@ -2,8 +2,8 @@
 //
 // Job: give each request to one receiver (a child, or the client of a session) a wire id, a 31-bit
 // integer made of a slot and a generation, and find the request when its answer comes. A late,
-// repeated or invented answer misses. Entries are kept in the order in which they were opened.
-// Owner: a CallTable, or a Session for its asks. Limit: kMaxEntries, or the capacity given.
+// repeated or invented answer misses. Entries stay in the order of their opening. Owner: a
+// CallTable, or a Session for its asks. Limit: kMaxEntries, or the capacity given.
 #pragma once
 
 #include <algorithm>
@@ -72,7 +72,7 @@ class Correlator {
     STDGATE_CHECK(entry.has_value());
     return *std::move(entry);
   }
-  // The same for any id; nothing for one without a live entry.
+  // Like close(), but `id` may be any id: returns nothing if it has no live entry.
   std::optional<Entry> take(WireId id) {
     Handle handle;
     Node* const found = slots_.find_index(id & kIndexMask, &handle);
@@ -91,7 +91,8 @@ class Correlator {
     const uint32_t past = generation ? (*generation & kGenerationMask) : 0;
     return id >> kIndexBits != 0 && id >> kIndexBits < past;
   }
-  // The entry opened first among those that are live, and the one opened after a live one.
+  // oldest(): the live entry that was opened first. next(): the live entry that was opened after
+  // `id`.
   std::optional<WireId> oldest() { return id_at(oldest_); }
   std::optional<WireId> next(WireId id) { return id_at(live_node(id).newer); }
 

@@ -48,7 +48,7 @@ EnvelopeMember member_of_escaped(std::string_view key) {
   return static_cast<EnvelopeMember>(found - kKeys.begin());
 }
 
-// What one object has of the envelope's members, before anything is judged.
+// The envelope's members that one object has, before they are judged.
 struct Members {
   std::array<std::string_view, kMemberCount> values{};  // raw; empty when absent
   uint8_t repeated = 0;                                 // a bit for each member
@@ -84,8 +84,8 @@ const char* judge_id(const Members& members, const EnvelopeLimits& limits) {
   return nullptr;
 }
 
-// Against section 4.2, but what editors and servers send where there are none: taken as left out,
-// and passed on as received.
+// Editors and servers send null for no params, against section 4.2. It counts as omitted, and is
+// passed on as received.
 bool has_null_params(const Members& members) { return members.values[kParams] == "null"; }
 
 const char* judge_call(const Members& members, const EnvelopeLimits& limits) {
@@ -258,8 +258,8 @@ class DocumentReader {
     return at;
   }
 
-  // What nearly every message has is passed without a search: the version, an id that is a small
-  // integer.
+  // The version, and an id that is a small integer, are read without a search: nearly every message
+  // has them.
   char* read_value(char* at, EnvelopeMember member, Members& members) {
     const char first = scanner_.peek(at);
     if (member == kJsonrpc && scanner_.rest(at).starts_with(kVersion)) return at + kVersion.size();

@@ -33,8 +33,8 @@ struct Envelope {
   std::string_view params;   // raw JSON; empty when absent
   std::string_view payload;  // raw JSON of result or error; empty for requests and notifications
   bool method_has_escapes = false;  // then decode_string() gives the name that the child reads
-  // It has a member that resembles one of the envelope (json_string.h): a child that ignores case
-  // may read another message than this one. Only rules mind.
+  // The message has a member whose key resembles one of the envelope (json_string.h). A child that
+  // ignores case may read another message than this one. Only rules look at this.
   bool has_lookalikes = false;
 };
 
@@ -61,7 +61,7 @@ struct Document {
   std::span<const ParsedMessage> messages;  // one, or the batch's (at least one)
 };
 
-// Why a whole text is refused. It is answered by one error response with id null.
+// Why a whole text is refused. The answer is one error response with id null.
 struct DocumentError {
   Fault fault = Fault::parse_error;  // parse_error, invalid_request (empty batch, nested too
                                      // deeply) or too_large (more messages than a batch may have)
@@ -77,9 +77,9 @@ class EnvelopeParser {
   explicit EnvelopeParser(const EnvelopeLimits& limits) : limits_(limits), nesting_(limits.depth) {}
 
   // `text` is changed only where a CR or LF stands between tokens (it becomes a space). The views
-  // in the answer are valid as long as `text` is, the list of messages until the next parse().
-  // What is neither object nor array at the top level, or an entry of a batch that is no object, is
-  // an invalid request, not a parse error (JSON-RPC 2.0 section 7).
+  // in the answer are valid as long as `text` is, the list of messages until the next parse(). A
+  // text that is neither object nor array, and an entry of a batch that is no object, are invalid
+  // requests, not parse errors (JSON-RPC 2.0 section 7).
   tl::expected<Document, DocumentError> parse(std::span<char> text);
 
  private:

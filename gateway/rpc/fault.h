@@ -67,15 +67,15 @@ struct FaultReport {
   std::string message;      // empty: fault_message(fault)
   std::string detail;       // empty: none
   Duration retry_after{0};  // zero: no hint; else told in whole seconds, as `data.retryAfter` too
-  std::string scope{};      // of insufficient_scope: all that are needed, with spaces
+  std::string scope{};      // for insufficient_scope: all scopes needed, with spaces
 };
 
 namespace faults {
 
-// With the fault's own message.
+// A report with the fault's own message.
 FaultReport plain(Fault fault);
-// With `reason` behind the fault's own message. It is a constant: nothing of what a client sent is
-// given back.
+// A report with `reason` behind the fault's own message. `reason` is a constant, so nothing that a
+// client sent is given back.
 FaultReport because(Fault fault, std::string_view reason);
 
 FaultReport timed_out(std::string message);
@@ -90,7 +90,7 @@ FaultReport insufficient_scope(std::span<const std::string> scopes);
 FaultReport shutting_down();
 FaultReport too_many_clients();
 FaultReport short_of_memory();
-// What a client holds is too much. With MemoryLack::none: short_of_memory().
+// The client holds too much memory. With MemoryLack::none: short_of_memory().
 FaultReport holds_too_much(MemoryLack lack);
 FaultReport no_new_sessions();
 // The audit has to have a line of the call, and cannot be written.

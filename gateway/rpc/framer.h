@@ -60,7 +60,7 @@ class Framer {
 
 std::unique_ptr<Framer> make_framer(Framing framing, size_t max_message, StoragePool& storages);
 
-// What stands before and behind a message of `size` bytes on the wire. `scratch` holds the head and
+// The bytes before and behind a message of `size` bytes on the wire. `scratch` holds the head and
 // must outlive the views.
 struct FrameEnds {
   std::string_view head;

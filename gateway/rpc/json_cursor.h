@@ -29,8 +29,8 @@ class JsonCursor {
     while (!value.empty() && is_json_space(value.back())) value.remove_suffix(1);
     return value;
   }
-  // The same where it may be this object, which needs no look then; empty: it is not. `object`
-  // may be empty.
+  // Takes the value without scanning it, if it is `object` byte for byte; else returns nothing.
+  // `object` may be empty.
   std::string_view take_object(std::string_view object) {
     const std::string_view rest(at_, static_cast<size_t>(end_ - at_));
     return object.empty() || !rest.starts_with(object) ? std::string_view()

@@ -1,5 +1,5 @@
-// JSON cut: an object without some elements of one of its arrays; all that stays is kept byte for
-// byte. Owner: none; no state. Limit: the text itself.
+// JSON cut: an object without some elements of one of its arrays; the rest is kept byte for byte.
+// Owner: none; no state. Limit: the text itself.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct ElementFilter {
   virtual bool keeps(std::string_view element) = 0;
 };
 
-// A member that gets another value, where there is one. Empty key: none.
+// The new value of a member, if the object has that member. Empty key: no replacement.
 struct MemberReplacement {
   std::string_view key;
   std::string_view value;  // raw JSON

@@ -26,12 +26,12 @@ inline bool is_absent(const Member& member) {
 // `object`. Linear in the size of `object`.
 Member find_member(std::string_view object, std::string_view key);
 
-// The same; empty if there is no such member.
+// As find_member(), but empty if there is no such member.
 inline std::string_view member_or_empty(std::string_view object, std::string_view key) {
   return find_member(object, key).value_or(std::string_view());
 }
 
-// The same for several keys, in one go.
+// As find_member(), for several keys in one pass.
 void find_members(std::string_view object, std::span<const std::string_view> keys,
                   std::span<Member> found);
 template <size_t count>
@@ -42,8 +42,8 @@ std::array<Member, count> find_members(std::string_view object,
   return found;
 }
 
-// The same for what a rule judges: a member whose key resembles `key` (json_string.h) but is
-// another one is a duplicate too, as some readers take it for `key`.
+// As find_member(), for members that a rule judges: a member whose key only resembles `key`
+// (json_string.h) is a duplicate too, as some readers take it for `key`.
 Member find_clear_member(std::string_view object, std::string_view key);
 
 }  // namespace stdgate::rpc

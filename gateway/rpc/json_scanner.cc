@@ -15,7 +15,7 @@ bool is_hex(char c) {
   return is_digit(c) || (lower >= 'a' && lower <= 'f');
 }
 
-// What may follow a backslash, \u aside.
+// Bytes that may follow a backslash, except u.
 constexpr std::array<bool, 256> kSimpleEscapes = [] {
   std::array<bool, 256> table{};
   for (const char c : std::string_view("\"\\/bfnrt")) table[static_cast<uint8_t>(c)] = true;
@@ -120,7 +120,7 @@ inline char* JsonScanner::scan_digits(char* at) {
   return at == start ? stop(at) : at;
 }
 
-// From a backslash to the next byte that is neither text nor escape. A lone surrogate is
+// Passes from a backslash to the next byte that is neither text nor escape. A lone surrogate is
 // grammatical (RFC 8259 section 8.2), so it is let through.
 char* JsonScanner::pass_escapes(char* at) {
   do {

@@ -24,8 +24,8 @@
 namespace stdgate::rpc {
 
 // The first byte of [at, end) that a JSON string cannot hold as it is: a quote, a backslash or a
-// control byte; `end` when there is none. `non_ascii` becomes nonzero when a byte above 0x7f was
-// seen on the way; it may have been a few bytes behind the answer.
+// control byte; `end` if no byte is. `non_ascii` becomes nonzero when a byte above 0x7f was seen on
+// the way; it may have been a few bytes behind the answer.
 inline const char* find_string_special(const char* at, const char* end, uint64_t& non_ascii) {
 #if defined(__SSE2__)
   if (end - at >= 16) {

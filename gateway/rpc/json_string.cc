@@ -40,7 +40,7 @@ uint32_t four_hex(const char* at) {
 constexpr bool is_high_surrogate(uint32_t unit) { return unit >= 0xd800 && unit < 0xdc00; }
 constexpr bool is_low_surrogate(uint32_t unit) { return unit >= 0xdc00 && unit < 0xe000; }
 
-// Decodes the \uXXXX at the front of `raw`, with the second half of a pair where there is one.
+// Decodes the \uXXXX at the front of `raw`, with the second half if it begins a pair.
 Utf8 take_unicode_escape(std::string_view& raw) {
   uint32_t code = four_hex(raw.data() + 2);
   raw.remove_prefix(6);
@@ -76,7 +76,7 @@ Utf8 take_escape(std::string_view& raw) {
   }
 }
 
-// What readers that ignore case take for an ASCII letter, beside its capital.
+// Characters that readers that ignore case take for an ASCII letter, beside its capital.
 struct Folded {
   std::string_view point;
   char letter;

@@ -15,7 +15,7 @@ std::string_view decode_string(std::string_view raw, std::string& scratch);
 
 inline bool has_escapes(std::string_view raw) { return raw.find('\\') != std::string_view::npos; }
 
-// What stands between the quotes of a string; empty for another value.
+// The text between the quotes of a string; empty for any other value.
 inline std::string_view string_content(std::string_view value) {
   return !value.empty() && value[0] == '"' ? value.substr(1, value.size() - 2) : std::string_view();
 }

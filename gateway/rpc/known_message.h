@@ -1,9 +1,10 @@
 // KnownMessage: a message that was parsed before, or that the gateway has made, parsed for its
 // parts.
 //
-// That it cannot be parsed is a defect here. So what a limit says has been judged before: what the
-// gateway writes may be deeper than any message that it takes, as it holds parts of these. Owner:
-// whoever acts on it; a value, which stays where it is. `text` outlives it. Limit: kMaxDepth.
+// A text that cannot be parsed is a defect of the gateway. Limits have been checked before: a
+// message that the gateway makes may be deeper than any that it takes, as it holds parts of these.
+// Owner: the function that uses it; a value that does not move. `text` outlives it. Limit:
+// kMaxDepth.
 #pragma once
 
 #include <cstdint>

@@ -39,7 +39,7 @@ class SkippedMessage {
     void append(std::string_view more);
     [[nodiscard]] std::string_view view() const { return {bytes.data(), size}; }
   };
-  // What comes next at depth 1, and what is being captured.
+  // The token that comes next at depth 1, and the one that is being captured.
   enum class Stage : uint8_t { key, value };
   enum class Capturing : uint8_t { nothing, key, id };
 

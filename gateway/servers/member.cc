@@ -116,7 +116,7 @@ void Member::forget() {
 MemberView& Member::view_of(const call::CallContext& context) {
   const bool is_modern = may_refuse_ && context.era == Era::modern;
   std::string key = is_modern ? "m" : "";
-  if (has_principals_) key += backend::identity_of(context.principal);
+  if (has_principals_) key += policy::identity_of(context.principal);
   const auto found = views_.find(key);
   if (found != views_.end()) {
     found->second->used = now();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "gateway/backend/upstream_facts.h"
+#include "gateway/mcp/mcp_revision.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
 #include "gateway/servers/message_texts.h"
@@ -139,7 +140,7 @@ backend::Admission VirtualServer::accept_request(const rpc::Envelope& request,
     call->session_name = session->sink->name();
     call->revision = session->revision;
   }
-  if (context.era == Era::modern) call->revision = dialect_->modern_revision();
+  if (context.era == Era::modern) call->revision = mcp::kModernRevision;
   core_.observer.on_call_started(id());
   if (intent) {
     chain_.pass(std::move(call), {request, method, *intent, context});

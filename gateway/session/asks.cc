@@ -24,7 +24,7 @@ Asks::~Asks() {
   while (const auto id = oldest()) close(*id);
 }
 
-// What is asked for no child is not found by it.
+// A question of InputRounds belongs to no child, so the index does not have it.
 std::optional<rpc::WireId> Asks::open(Ask ask) {
   const auto id = asks_.open(std::move(ask));
   if (id && at(*id).round == 0) index_.entries_.insert({&at(*id), {this, *id}});

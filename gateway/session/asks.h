@@ -1,6 +1,6 @@
 // Asks: the requests of children that the client of one session has not answered yet, under the ids
-// that it sees; and AskIndex, those of all sessions of a backend by the ids of their children, so
-// that a child's cancel finds its request at once, however many sessions there are.
+// that the client sees. AskIndex has the asks of all sessions of a backend by the ids of their
+// children, so that a child's cancel finds its request by one look-up.
 //
 // Owner: the session, and the session router. Limit: kMaxAsks of a session.
 #pragma once
@@ -20,7 +20,7 @@ namespace stdgate::session {
 struct Session;
 class Asks;
 
-// A request of a child that the client has been asked. It ends with that child at the latest.
+// A request of a child that the client has received. The ask ends with that child at the latest.
 struct Ask {
   uint64_t child = 0;  // its number
   std::string id;      // raw JSON, as the child wrote it
@@ -41,7 +41,7 @@ class AskIndex {
   AskIndex(const AskIndex&) = delete;
   AskIndex& operator=(const AskIndex&) = delete;
 
-  // One of the requests to which this child has given this id; nothing: there is none.
+  // A request to which this child has given this id, or nothing.
   [[nodiscard]] std::optional<Place> find(uint64_t child, std::string_view id) const;
   // Whether `is_it(Place)` for one of the requests of this child.
   template <class Predicate>

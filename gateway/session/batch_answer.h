@@ -1,7 +1,7 @@
-// BatchAnswer: the answers of one batch, collected to one array in the order in which they come
+// BatchAnswer: the answers of one batch, collected to one array in the order of their arrival
 // (JSON-RPC 2.0 section 6).
 //
-// Job: know how many answers are due, hold those that came, say when none is missing. Owner: the
+// Job: count the answers that are due, hold the ones that came, say when all are there. Owner: the
 // object that handed the batch over (RpcExchange, ClientMessages, McpStream), reused. Limits:
 // `limit` bytes of answers, and what the client may hold in memory; beyond it a fault for each
 // answer that does not fit.
@@ -22,12 +22,12 @@ class BatchAnswer {
  public:
   // The messages of a batch are handed over from here to end_messages().
   void begin_messages(rpc::CodeSet codes, size_t limit);
-  // Who pays for the answers, before the first one.
+  // Sets the account of the answers; to be called before the first one.
   void set_payer(const Payer& payer) { held_ = Share(payer, Holding::unsent); }
   // Before a message is handed over: its answer may come at once.
   void expect() { ++due_; }
-  // It needs no answer after all: it is no request, its client has cancelled it, or the answer has
-  // been given elsewhere.
+  // The message needs no answer after all: it is no request, its client has cancelled it, or the
+  // answer has been given elsewhere.
   void leave_out() {
     STDGATE_CHECK(due_ > 0);
     --due_;
@@ -39,7 +39,7 @@ class BatchAnswer {
   [[nodiscard]] bool handing_over() const { return handing_over_; }
   [[nodiscard]] bool complete() const { return due_ == 0 && !handing_over_; }
   [[nodiscard]] size_t due() const { return due_; }
-  // While complete: there is nothing to answer.
+  // Only while complete. True: there is nothing to answer.
   [[nodiscard]] bool empty() const { return text_.empty(); }
   [[nodiscard]] size_t size() const { return text_.size(); }
   // The array, once it is complete and not empty. To be called once.

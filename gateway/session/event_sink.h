@@ -1,8 +1,8 @@
 // EventSink: the response to one HTTP request of a session, as the core sees it: one JSON document,
 // or a stream of events. Implemented by transports/http.
 //
-// The sink of a response that is over is never called again: whoever ends it (either side) forgets
-// it first.
+// The sink of a response that is over is never called again: the side that ends it forgets it
+// first.
 #pragma once
 
 #include <span>
@@ -23,7 +23,7 @@ class EventSink {
   virtual ~EventSink() = default;
   // The whole response: a JSON document. Ends it.
   virtual void respond(std::span<const std::string_view> json) = 0;
-  // The same where the client needs these scopes, with spaces between them.
+  // As respond(), for a client that needs these scopes, with spaces between them.
   virtual void respond_scope(std::span<const std::string_view> json, std::string_view scope) = 0;
   // From now on the response is a stream; may be called again.
   virtual void begin_stream() = 0;

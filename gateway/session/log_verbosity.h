@@ -32,8 +32,8 @@ class LogVerbosity {
   void add_session(std::optional<Severity> wish);
   void remove_session(std::optional<Severity> wish);
 
-  // A call without a session wants messages from this level on. It is kept for later calls, so that
-  // children are not told with each. False: that changes nothing.
+  // A call without a session wants messages from this level on. The level is kept for later calls,
+  // so that children are not told with each. False: that changes nothing.
   bool note_call(Severity wish);
 
   // Whether no child may need another level.

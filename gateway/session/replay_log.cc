@@ -84,8 +84,8 @@ void ReplayLog::skip_gone() {
   gone_ = 0;
 }
 
-// From the last one back: those that are kept of a stream are the last of it, and those of them
-// that are asked for are the last of these.
+// Looks from the last event back: the kept events are the last ones of their stream, and the wanted
+// events the last of these.
 std::vector<size_t> ReplayLog::places_after(uint32_t stream, uint64_t number) const {
   std::vector<size_t> places;
   const auto trace = streams_.find(stream);

@@ -3,8 +3,8 @@
 // Events are numbered through the session, from 1 on, so that a number names one event and its
 // place in its stream. Owner: the session. Limits: `events` and `bytes` over all streams, and what
 // the client may hold in memory; beyond them the oldest goes, whatever its stream. Streams without
-// events here are remembered up to a limit too, stream 0 for ever. What is asked of one stream
-// costs as much as it has to tell, however many events the others have.
+// events here are remembered up to a limit too, stream 0 for ever. A question about one stream
+// costs as much as its own answer, however many events other streams have.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ class ReplayLog {
     SharedBytes shared_;
   };
 
-  // What is offered to all sessions of a backend is shared with their logs (SharedOffer).
+  // A text that is offered to all sessions of a backend is shared with their logs (SharedOffer).
   ReplayLog(size_t events, size_t bytes, StoragePool& storages, const Payer& payer = {})
       : most_events_(events),
         most_bytes_(bytes),
@@ -53,8 +53,8 @@ class ReplayLog {
   // not kept.
   uint64_t add(uint32_t stream, std::span<const std::string_view> parts);
 
-  // Whether all events of `stream` after `number` are still here. Of a stream that has been
-  // forgotten the answer may be too pessimistic, never too optimistic.
+  // Whether all events of `stream` after `number` are still here. For a forgotten stream the answer
+  // may be too pessimistic, never too optimistic.
   [[nodiscard]] bool reaches(uint32_t stream, uint64_t number) const;
   [[nodiscard]] bool has_after(uint32_t stream, uint64_t number) const;
   // Whether events of the stream are here, or have been.
@@ -62,7 +62,7 @@ class ReplayLog {
   [[nodiscard]] uint64_t last() const { return last_; }
   [[nodiscard]] size_t bytes() const { return bytes_; }
 
-  // Lets go of all events.
+  // Forgets all events.
   void drop();
 
   // Takes the events of `stream` after `number` out, in order.
@@ -91,7 +91,7 @@ class ReplayLog {
   };
 
   [[nodiscard]] Text text_of(size_t size, std::span<const std::string_view> parts);
-  // Of the kept events of a stream after a number, in order.
+  // Places of a stream's kept events after a number, in order.
   [[nodiscard]] std::vector<size_t> places_after(uint32_t stream, uint64_t number) const;
   [[nodiscard]] size_t kept() const { return events_.size() - gone_; }
   void let_go();
@@ -107,7 +107,7 @@ class ReplayLog {
   std::deque<Event> events_;
   size_t gone_ = 0;
   std::map<uint32_t, Trace> streams_;
-  uint64_t forgotten_through_ = 0;  // the largest lost_through of those that are not in streams_
+  uint64_t forgotten_through_ = 0;  // the largest lost_through of streams not in streams_
   size_t bytes_ = 0;
   size_t own_ = 0;  // memory of texts that are not shared
   uint64_t last_ = 0;

@@ -67,16 +67,16 @@ class Callers {
     return sink == nullptr ? nullptr : *sink;
   }
 
-  // Of calls that the gateway makes for itself and gets back: it has no sink. No caller of a table
-  // has this index.
+  // The caller of calls that the gateway makes for itself: it has no sink. No caller of a table has
+  // this index.
   static constexpr Caller kGateway{Handle::kNone - 1, 0};
 
  private:
   SlotMap<ReplySink*> sinks_;
 };
 
-// The place of one sink in Callers, which is given back with this object at the latest. Owner:
-// whatever the sink belongs to; it has its calls withdrawn first.
+// The place of one sink in Callers, which is given back with this object at the latest. Owner: the
+// object that the sink belongs to; it has its calls withdrawn first.
 class CallerSlot {
  public:
   CallerSlot() = default;

@@ -21,6 +21,7 @@
 #include "gateway/session/log_verbosity.h"
 #include "gateway/session/session_listener.h"
 #include "gateway/session/session_sink.h"
+#include "gateway/session/told_lists.h"
 
 namespace stdgate::session {
 
@@ -58,6 +59,7 @@ struct Session {
   bool has_ended = false;  // its client has been told, and is told nothing more; it closes it soon
   bool reads = true;       // its messages are taken, as far as its client has been told
   bool is_held = false;    // its client takes too little: a child of its own is not read
+  ToldLists told;          // while its server slept, and not checked since
   SessionSink* sink = nullptr;
   // Of sessions that share children.
   std::string greeting;        // its params; empty: the client has not greeted, or at length

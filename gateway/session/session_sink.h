@@ -19,27 +19,27 @@ using SessionId = Handle;
 
 // Why a session has ended, though its client has not ended it.
 enum class SessionEnd : uint8_t {
-  finished,  // it exited with code 0 on its own account, nothing in flight
+  finished,  // the child exited with code 0 by itself, nothing in flight
   failed,    // anything else; the calls in flight have had their faults
   denied,    // not from its child's side: its client may have no session any more
   replaced,  // nor is this: the configuration has no such backend any more, or another one
 };
 
-// What a session's client has open.
+// The connection that a session's client has open.
 enum class ClientHold : uint8_t {
   nothing,
   stream,      // that it has opened to listen; it can open another one
   connection,  // that is the session
 };
 
-// What became of the wish that a session does without a child for a while.
+// The result of asking a session to give up its child for a while.
 enum class Parking : uint8_t {
   parked,
   at_work,  // not now
-  refused,  // it cannot do without this child
+  refused,  // it needs this child
 };
 
-// With what a session has begun in another process.
+// How a session began in another process.
 struct Beginning {
   std::string_view greeting;    // its params
   std::string_view revision{};  // that was agreed on, a text for good; empty: not known
@@ -48,12 +48,12 @@ struct Beginning {
 
 class SessionSink : public ReplySink {
  public:
-  // A notification or a request of a child: one JSON-RPC message on one line, the concatenation of
-  // `parts`, valid during the call, in the order in which the child wrote it. `call`: the call that
-  // a notification belongs to, where the message says so.
+  // A notification or a request of a child, in the order of the child's output. The message is the
+  // concatenation of `parts`, on one line, valid during the call. `call`: the call that a
+  // notification belongs to, if the message says so.
   virtual void on_message(std::optional<Tag> call, std::span<const std::string_view> parts) = 0;
-  // Whether a request of a child would reach the client, now or in a moment. To be asked only when
-  // there is one: the wait begins.
+  // Whether a request of a child would reach the client, now or in a moment. To be called only when
+  // a request is there, as the wait begins with it.
   [[nodiscard]] virtual bool awaits_requests() { return true; }
   [[nodiscard]] virtual ClientHold hold() const { return ClientHold::connection; }
   // How log and audit name the session; none: the core gives it a name.

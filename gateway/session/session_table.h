@@ -1,8 +1,7 @@
 // SessionTable: the sessions of one backend, by handle, and how many there are of each kind.
 //
-// Each kind has a limit of its own, so that calls that need a session of their own leave those of
-// clients alone, and the other way round. Owner: the session router. Limits: those given for each
-// kind.
+// Each kind has a limit of its own, so that clients' sessions and calls that need a session do not
+// take each other's room. Owner: the session router. Limits: those given for each kind.
 #pragma once
 
 #include <array>
@@ -36,7 +35,7 @@ class SessionTable {
     session.kind = kind;
     return id;
   }
-  // Of an open session. What it owns is to be taken out first.
+  // The session must be open. Its owner takes out what it owns first.
   void close(SessionId id) {
     Session& session = *sessions_.find(id);
     --counts_[index_of(session.kind)];

@@ -1,5 +1,4 @@
-// StateSeal: makes texts that clients keep for the gateway, and that nobody else can make or
-// change.
+// StateSeal: makes texts that clients keep for the gateway and cannot make or change.
 //
 // Implemented by the worker (SealedStates), as the core knows no cryptography.
 #pragma once
@@ -18,8 +17,8 @@ class StateSeal {
   // Nothing: it was not sealed here, or in another context, or has been changed.
   virtual std::optional<std::string> open(std::string_view sealed, std::string_view context) = 0;
 
-  // The same for texts that clients show to load balancers too: they begin with the name of the
-  // replica, as ids of sessions do, and are the same for the same text and context.
+  // As seal(), for texts that load balancers read too: they begin with the name of the replica, as
+  // session ids do, and are equal for equal text and context.
   virtual std::string seal_named(std::string_view plain, std::string_view context) {
     return seal(plain, context);
   }

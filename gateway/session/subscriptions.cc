@@ -102,7 +102,7 @@ Subscriptions::Wish* Subscriptions::find_wish(SessionId session, std::string_vie
   return wish == of_session->second.by_key.end() ? nullptr : &wish->second;
 }
 
-// What is neither held nor under way is forgotten.
+// Forgets a subscription that is neither held nor under way.
 void Subscriptions::drop_if_over(SessionId session, std::string_view key) {
   const auto of_session = wishes_.find(session);
   STDGATE_CHECK(of_session != wishes_.end());

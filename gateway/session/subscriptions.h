@@ -1,14 +1,13 @@
 // Subscriptions: what sessions that share children have subscribed to, and which child tells them.
 //
 // Job: know which sessions receive which updates, which subscriptions a child can end, and which
-// have lost their child. Bookkeeping only: the owner sends the messages. What is subscribed to is a
-// key, an opaque text; a child is known by its number.
-// A child holds a key for all sessions that subscribed through it, so it is asked to end that only
-// when the last of them is gone, and not while a request for the same key is under way: the
-// child could see the two in either order.
+// have lost their child. Bookkeeping only: the owner sends the messages. A subscription is to a
+// key, an opaque text; a child is known by its number. A child holds a key for all sessions that
+// subscribed through it. It is asked to end a subscription only when the last of them is gone, and
+// not while a request for the same key is under way: the child could see the two in either order.
 // Owner: the session router. Limits: kMaxPerSession keys of a session, kMaxKey bytes each and
-// kMaxBytesPerSession together, so no session can use up what others need; kMaxUnwanted that are
-// to be ended.
+// kMaxBytesPerSession together, so no session can use up what others need; kMaxUnwanted that are to
+// be ended.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +31,7 @@ class Subscriptions {
   static constexpr size_t kMaxUnwanted = 8192;
   static constexpr size_t kMaxKey = 2048;
 
-  // What a session's request to subscribe comes to.
+  // The outcome of a session's request to subscribe.
   enum class Request : uint8_t {
     ask,   // a child is to be asked; finish() is to follow, whatever happens
     held,  // the session has it already
@@ -49,28 +48,28 @@ class Subscriptions {
   // `child`: that was asked; 0: none that still runs.
   void finish(SessionId session, std::string_view key, uint64_t child, Answer answer);
 
-  // The session wants it, and nobody asks for it: any child may adopt() it. False: it has it
-  // already, or there is no room for it.
+  // The session wants the key, and no request for it is under way: any child may adopt() it. False:
+  // the session has it already, or there is no room for it.
   bool await(SessionId session, std::string_view key);
 
   struct Withdrawal {
     bool known = false;  // the session had subscribed, or had asked to
-    uint64_t child = 0;  // not 0: it holds the key for nobody now; see take_unwanted()
+    uint64_t child = 0;  // not 0: it holds the key for no session now; see take_unwanted()
   };
   Withdrawal withdraw(SessionId session, std::string_view key);
   void close(SessionId session);
 
-  // Memory of what the session wants.
+  // Memory of the session's subscriptions.
   [[nodiscard]] size_t bytes_of(SessionId session) const;
 
   // The child has gone; its sessions wait for another one.
   void lose_child(uint64_t child);
 
-  // Null: nobody has subscribed to this key through this child.
+  // Null: no session has subscribed to this key through this child.
   [[nodiscard]] const std::vector<SessionId>* find(uint64_t child, std::string_view key) const;
-  // Whether the child holds a key for anybody.
+  // Whether the child holds a key for any session.
   [[nodiscard]] bool has_any(uint64_t child) const { return held_.contains(child); }
-  // The same, or it holds keys for nobody that it has not been asked to end yet.
+  // Whether it does, or holds keys for no session that it has not been asked to end yet.
   [[nodiscard]] bool has_or_had_any(uint64_t child) const {
     return has_any(child) || unwanted_.contains(child);
   }
@@ -82,7 +81,7 @@ class Subscriptions {
   [[nodiscard]] bool settled() const { return unwanted_.empty() && !has_any(kNoChild); }
   // A key that the caller is to ask the child to end. Nothing: no such key now.
   std::optional<std::string> take_unwanted(uint64_t child);
-  // The same for a certain key. False: it is not to be ended, or not now.
+  // As above, for a certain key. False: it is not to be ended, or not now.
   bool take_unwanted(uint64_t child, std::string_view key);
   // A key that has lost its child: from now on it belongs to this one, which the caller asks for
   // it. Nothing: no such key.
@@ -110,7 +109,7 @@ class Subscriptions {
     std::map<std::string, Wish, std::less<>> by_key;
     size_t bytes = 0;  // of the keys
   };
-  // Those that no request is under way for can be ended now.
+  // Keys without a request under way can be ended now.
   struct Unwanted {
     std::set<std::string, std::less<>> free;
     std::set<std::string, std::less<>> asked;

@@ -1,11 +1,9 @@
-#include "gateway/tools/add_tool.h"
-
+// `stdgate add`: a backend into gateway.yaml, or the servers of an MCP client.
 #include <algorithm>
 #include <array>
 #include <filesystem>
 #include <system_error>
 #include <utility>
-#include <variant>
 
 #include "gateway/base/visible_text.h"
 #include "gateway/config/backend_name.h"
@@ -16,13 +14,12 @@
 #include "gateway/tools/command_stage.h"
 #include "gateway/tools/config_edit.h"
 #include "gateway/tools/file_replacement.h"
+#include "gateway/tools/tool.h"
 #include "transports/stdio/program_search.h"
 
 namespace stdgate::tools {
 
 namespace {
-
-constexpr const char* kUsualFile = "gateway.yaml";
 
 constexpr std::string_view kAddUsage =
     "  stdgate add [options] NAME -- COMMAND [ARG...]\n"
@@ -40,26 +37,6 @@ constexpr std::array kAddOptions{
     ToolOption{"--config", "FILE", "what is added to (gateway.yaml)"},
     ToolOption{"--dry-run", "", "print the file, and write nothing"},
 };
-
-// A scalar as it stands in YAML.
-std::string scalar(const std::string& text) {
-  const auto is_plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("._-").find(c) != std::string_view::npos;
-  };
-  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), is_plain) &&
-                     text.front() != '-' && text.front() != '.';
-  return plain ? text : yaml_text(text);
-}
-
-std::string value_text(const std::variant<std::string, std::vector<std::string>>& value) {
-  if (const auto* const text = std::get_if<std::string>(&value)) return scalar(*text);
-  std::string list = "[";
-  for (const std::string& text : std::get<std::vector<std::string>>(value)) {
-    list.append(list.size() > 1 ? ", " : "").append(yaml_text(text));
-  }
-  return list + "]";
-}
 
 // What has them all behind one URL.
 std::string offer_of_server(const std::vector<BackendLines>& backends) {
@@ -132,7 +109,7 @@ ToolOutput add_server(const ToolArguments& arguments, const ToolSurroundings& su
   if (!is_good) {
     return tool_error(kBadUsage, "add: expected NAME -- COMMAND, or --import FILE");
   }
-  const std::string file = arguments.has("--config") ? arguments.value("--config") : kUsualFile;
+  const std::string file = arguments.value("--config", kUsualFile);
   std::string text;
   std::error_code unreadable;
   if (std::filesystem::exists(file, unreadable)) {
@@ -163,36 +140,6 @@ ToolOutput add_server(const ToolArguments& arguments, const ToolSurroundings& su
 }
 
 }  // namespace
-
-BackendLines lines_of(const app::CommandLine& command_line, std::vector<std::string>& warnings,
-                      const std::vector<BackendSetting>& changes) {
-  BackendLines lines;
-  lines.command = command_line.command;
-  std::vector<BackendSetting> settings;
-  for (const app::CommandLine::Flag& flag : command_line.flags) {
-    const std::vector<std::string>& path = flag.setting.path;
-    if (path.size() < 3 || path[2] == "command") continue;
-    BackendSetting setting{{path.begin() + 2, path.end()}, {}};
-    if (path[2] == "env") {
-      const std::string& variable = path.back();
-      const std::string value = std::get<std::string>(flag.setting.value);
-      const bool is_secret = config::holds_secret(variable, value);
-      if (is_secret) {
-        std::string warning = "the value of " + variable;
-        warning.append(" was not written: set ").append(variable);
-        warnings.push_back(warning + " in stdgate's environment");
-      }
-      const bool is_reference = is_secret || flag.from_environment;
-      setting.value = is_reference ? yaml_reference(variable) : yaml_text(value);
-    } else {
-      setting.value = value_text(flag.setting.value);
-    }
-    settings.push_back(std::move(setting));
-  }
-  settings.insert(settings.end(), changes.begin(), changes.end());
-  add_settings(lines, settings);
-  return lines;
-}
 
 const Tool kAddTool{"add", kAddUsage, kAddAbout, kAddOptions, true, add_server};
 

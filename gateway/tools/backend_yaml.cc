@@ -1,7 +1,10 @@
 #include "gateway/tools/backend_yaml.h"
 
+#include <algorithm>
 #include <chrono>
+#include <variant>
 
+#include "gateway/config/secret.h"
 #include "gateway/config/value_names.h"
 #include "gateway/rpc/json_string.h"
 
@@ -16,6 +19,26 @@ std::string flow_list(const std::vector<std::string>& texts, bool expands) {
     out += expands ? yaml_expanding(text) : yaml_text(text);
   }
   return out + "]";
+}
+
+// A scalar as it stands in YAML.
+std::string scalar(const std::string& text) {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("._-").find(c) != std::string_view::npos;
+  };
+  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), is_plain) &&
+                     text.front() != '-' && text.front() != '.';
+  return plain ? text : yaml_text(text);
+}
+
+std::string value_text(const std::variant<std::string, std::vector<std::string>>& value) {
+  if (const auto* const text = std::get_if<std::string>(&value)) return scalar(*text);
+  std::string list = "[";
+  for (const std::string& text : std::get<std::vector<std::string>>(value)) {
+    list.append(list.size() > 1 ? ", " : "").append(yaml_text(text));
+  }
+  return list + "]";
 }
 
 rpc::Framing usual_framing(config::Protocol protocol) {
@@ -130,6 +153,36 @@ std::string backend_yaml(const BackendLines& backend, size_t margin, size_t inde
   }
   for (const std::string& line : backend.others) out += inner + line + "\n";
   return out;
+}
+
+BackendLines lines_of(const app::CommandLine& command_line, std::vector<std::string>& warnings,
+                      const std::vector<BackendSetting>& changes) {
+  BackendLines lines;
+  lines.command = command_line.command;
+  std::vector<BackendSetting> settings;
+  for (const app::CommandLine::Flag& flag : command_line.flags) {
+    const std::vector<std::string>& path = flag.setting.path;
+    if (path.size() < 3 || path[2] == "command") continue;
+    BackendSetting setting{{path.begin() + 2, path.end()}, {}};
+    if (path[2] == "env") {
+      const std::string& variable = path.back();
+      const std::string value = std::get<std::string>(flag.setting.value);
+      const bool is_secret = config::holds_secret(variable, value);
+      if (is_secret) {
+        std::string warning = "the value of " + variable;
+        warning.append(" was not written: set ").append(variable);
+        warnings.push_back(warning + " in stdgate's environment");
+      }
+      const bool is_reference = is_secret || flag.from_environment;
+      setting.value = is_reference ? yaml_reference(variable) : yaml_text(value);
+    } else {
+      setting.value = value_text(flag.setting.value);
+    }
+    settings.push_back(std::move(setting));
+  }
+  settings.insert(settings.end(), changes.begin(), changes.end());
+  add_settings(lines, settings);
+  return lines;
 }
 
 }  // namespace stdgate::tools

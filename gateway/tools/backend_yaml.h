@@ -6,13 +6,14 @@
 #include <string_view>
 #include <vector>
 
+#include "gateway/app/command_line.h"
 #include "gateway/config/config.h"
 
 namespace stdgate::tools {
 
 // A text in double quotes that the configuration reads back as it is: nothing in it expands.
 std::string yaml_text(std::string_view text);
-// The same with references to variables in it, which are to expand.
+// Such a text, in which references to variables expand.
 std::string yaml_expanding(std::string_view text);
 // A reference: "${NAME}".
 std::string yaml_reference(std::string_view variable);
@@ -35,7 +36,7 @@ struct BackendSetting {
   std::string value;
 };
 
-// What makes `wanted` of `given`, as far as doctor changes a backend.
+// The changes that make `wanted` of `given`, as far as doctor changes a backend.
 std::vector<BackendSetting> changes_between(const config::BackendConfig& given,
                                             const config::BackendConfig& wanted);
 
@@ -48,5 +49,10 @@ void add_settings(BackendLines& lines, const std::vector<BackendSetting>& settin
 
 // "NAME:" and its members, `indent` deeper; each line behind `margin` spaces.
 std::string backend_yaml(const BackendLines& backend, size_t margin, size_t indent);
+
+// The backend of `-- COMMAND` with its options, and with `changes` to them. `warnings` gets what
+// was not written.
+BackendLines lines_of(const app::CommandLine& command_line, std::vector<std::string>& warnings,
+                      const std::vector<BackendSetting>& changes = {});
 
 }  // namespace stdgate::tools

@@ -112,7 +112,7 @@ bool is_one_word(std::string_view command) {
          command.find_first_of("\"'\\") != std::string_view::npos;
 }
 
-// JSON begins with a brace, be it behind comments.
+// JSON begins with a brace, perhaps after comments.
 bool is_toml(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t\r\n");
   return begin != std::string_view::npos && text[begin] != '{' && text[begin] != '/' &&

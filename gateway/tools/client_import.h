@@ -1,4 +1,4 @@
-// What an MCP client's settings say about its servers: claude_desktop_config.json, .mcp.json,
+// Reads the servers out of an MCP client's settings: claude_desktop_config.json, .mcp.json,
 // Cursor's mcp.json and Gemini CLI's settings.json (`mcpServers`), VS Code's mcp.json and
 // settings.json (`servers`), Zed's settings.json (`context_servers`), Codex's config.toml
 // (`mcp_servers`). Pure.
@@ -16,11 +16,11 @@ namespace stdgate::tools {
 
 struct ImportedServers {
   std::vector<BackendLines> backends;
-  // What was left out or changed, and what has to be done: one sentence each.
+  // One sentence for each thing that was left out or changed, or that has to be done.
   std::vector<std::string> warnings;
 };
 
-// What the settings do not say themselves.
+// Facts that the settings do not have themselves.
 struct ImportSurroundings {
   std::string workspace;       // the folder that they are of; empty: it is not known
   bool expands_names = false;  // $NAME stands for a variable in them

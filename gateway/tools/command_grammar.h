@@ -12,7 +12,7 @@ struct GrammarOption {
   std::string name;                // "--config"
   std::string placeholder;         // empty: it takes no value
   std::string help;                // one sentence
-  std::string group;               // of --help; empty for those of a tool
+  std::string group;               // of --help; empty for options of a tool
   std::vector<std::string> words;  // that may stand for the value; empty: anything
 
   [[nodiscard]] bool takes_file() const { return placeholder == "FILE" || placeholder == "DIR"; }

@@ -1,8 +1,8 @@
 // CommandStage: what it takes to run a command as the gateway would: loop, guard, launcher, the
 // configuration and dialect of its backend.
 //
-// Owner: a tool; the conversations on it end before it does. Limits: one process of a program has
-// one, as its reaper is that of the process.
+// Owner: a tool; the conversations on it end before it does. Limit: one for each process of a
+// program, as the reaper belongs to the whole process.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@
 #include "gateway/tools/tool.h"
 #include "transports/net/loop.h"
 #include "transports/stdio/child_process.h"
-#include "transports/stdio/guard_binary.h"
+#include "transports/stdio/guard_process.h"
 #include "transports/stdio/orphan_reaper.h"
 
 namespace stdgate::tools {
@@ -35,7 +35,7 @@ class CommandStage {
 
   [[nodiscard]] net::Loop& loop() { return loop_; }
   [[nodiscard]] const config::BackendConfig& backend() const { return backend_; }
-  // What commands have started may end by itself after them, within this time.
+  // The processes that a command has started may end by themselves after it, within this time.
   void set_linger(Duration time) { launch_.linger = time; }
   [[nodiscard]] ConversationServices services() {
     return {loop_,     processes_, launch_,
@@ -43,7 +43,7 @@ class CommandStage {
   }
 
  private:
-  // What children write to stderr is read from their links.
+  // The stderr of children is read from their links.
   class NoLog final : public Log {
    public:
     [[nodiscard]] bool enabled(LogLevel /*level*/) const override { return false; }
@@ -66,15 +66,14 @@ class CommandStage {
   stdio::ChildProcesses processes_;
 };
 
-// What `stdgate` would take `arguments` for: backend options, --config, the command.
+// Reads `arguments` as `stdgate` would: backend options, --config, the command.
 app::CommandLine command_line_of(const ToolArguments& arguments);
 
 // The configuration that `arguments` name: of the command behind "--", or of the file that --config
 // names, else gateway.yaml. The error is one line or several, each with its end.
 tl::expected<config::Config, std::string> config_of(const ToolArguments& arguments,
                                                     const ToolSurroundings& surroundings);
-// The same where one backend alone is wanted: variables that the rest of the file names need not be
-// set.
+// Of a file, for one backend alone: variables that the rest of the file names need not be set.
 tl::expected<config::Config, std::string> config_of(const ToolArguments& arguments,
                                                     const ToolSurroundings& surroundings,
                                                     const std::string& backend);

@@ -1,22 +1,19 @@
-#include "gateway/tools/completion_tool.h"
-
+// `stdgate completion`: scripts by which shells complete stdgate's command line.
 #include <array>
 #include <map>
 #include <utility>
 
-#include "gateway/config/backend_names.h"
+#include "gateway/config/backend_name.h"
 #include "gateway/config/config_ranges.h"
 #include "gateway/config/text_file.h"
+#include "gateway/tools/command_grammar.h"
+#include "gateway/tools/tool.h"
 
 namespace stdgate::tools {
 
 namespace {
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out.append(out.empty() ? "" : " ").append(word);
-  return out;
-}
+std::string spaced(const std::vector<std::string>& words) { return joined(words, " "); }
 
 // In single quotes of a shell.
 std::string in_quotes(std::string_view text) {
@@ -29,7 +26,7 @@ std::string option_names(const std::vector<GrammarOption>& options) {
   std::vector<std::string> names;
   names.reserve(options.size());
   for (const GrammarOption& option : options) names.push_back(option.name);
-  return joined(names);
+  return spaced(names);
 }
 
 // Every option that takes a value, each once.
@@ -87,10 +84,10 @@ constexpr std::string_view kBashTail = R"sh(  for ((at = 2; at < COMP_CWORD; ++a
 complete -o default -F _stdgate stdgate
 )sh";
 
-// What may stand behind an option, as one line of `case $previous`.
+// The values of an option, as one line of `case $previous`.
 std::string bash_value(const GrammarOption& option) {
   std::string offered = ":";
-  if (!option.words.empty()) offered = "-W " + in_quotes(joined(option.words));
+  if (!option.words.empty()) offered = "-W " + in_quotes(spaced(option.words));
   if (option.takes_file()) offered = "-f";
   if (option.takes_backend()) offered = "-W \"$(_stdgate_backends)\"";
   const bool is_known = offered != ":";
@@ -100,10 +97,10 @@ std::string bash_value(const GrammarOption& option) {
          "; return ;;\n";
 }
 
-// The same of `case $word`.
+// The options and operands of a word, as one line of `case $word`.
 std::string bash_word(const GrammarWord& word) {
   return "    " + word.word + ") options=" + in_quotes(option_names(word.options)) + " operands=" +
-         (word.takes_backend ? "$(_stdgate_backends)" : in_quotes(joined(word.operands))) + " ;;\n";
+         (word.takes_backend ? "$(_stdgate_backends)" : in_quotes(spaced(word.operands))) + " ;;\n";
 }
 
 // [, ] and : mean something in a specification of _arguments.
@@ -122,7 +119,7 @@ std::string zsh_option(const GrammarOption& option) {
   std::string text = option.name + "[" + zsh_text(option.help) + "]";
   if (option.placeholder.empty()) return in_quotes(text);
   text += ":" + zsh_text(option.placeholder) + ":";
-  if (!option.words.empty()) text += "(" + joined(option.words) + ")";
+  if (!option.words.empty()) text += "(" + spaced(option.words) + ")";
   if (option.takes_file()) text += "_files";
   if (option.takes_backend()) text += kZshBackends;
   return in_quotes(text);
@@ -134,7 +131,7 @@ std::string zsh_word(const GrammarWord& word) {
     text.append(" \\\n      ").append(zsh_option(option));
   }
   if (!word.operands.empty()) {
-    text += " \\\n      " + in_quotes("2:operand:(" + joined(word.operands) + ")");
+    text += " \\\n      " + in_quotes("2:operand:(" + spaced(word.operands) + ")");
   }
   if (word.takes_files) text += " \\\n      '*:file:_files'";
   if (word.takes_backend) {
@@ -150,7 +147,7 @@ std::string fish_option(const std::string& condition, const GrammarOption& optio
                      option.name.substr(2) + " -d " + in_quotes(option.help);
   if (option.placeholder.empty()) return text + "\n";
   text += option.takes_file() ? " -r -F" : " -x";
-  if (!option.words.empty()) text += " -a " + in_quotes(joined(option.words));
+  if (!option.words.empty()) text += " -a " + in_quotes(spaced(option.words));
   if (option.takes_backend()) text += " -a " + in_quotes(kFishBackends);
   return text + "\n";
 }
@@ -164,50 +161,13 @@ std::string fish_word(const GrammarWord& word) {
         "complete -c stdgate -n " + in_quotes(condition) + " -a " + in_quotes(kFishBackends) + "\n";
   }
   if (word.operands.empty()) return text;
-  const std::string operands = joined(word.operands);
+  const std::string operands = spaced(word.operands);
   const std::string seen = "; and __fish_seen_subcommand_from " + operands;
   text += "complete -c stdgate -n " + in_quotes(condition + "; and not" + seen.substr(5)) + " -a " +
           in_quotes(operands) + "\n";
   if (word.takes_files) text += "complete -c stdgate -n " + in_quotes(condition + seen) + " -F\n";
   return text;
 }
-
-constexpr std::string_view kConfigHere = "gateway.yaml";
-constexpr std::array kCompletionOptions{
-    ToolOption{"--config", "FILE", "of which `completion backends` prints the names"},
-};
-constexpr std::string_view kCompletionUsage =
-    "  stdgate completion bash|zsh|fish\n"
-    "  stdgate completion backends   the names of backends, for the scripts\n";
-constexpr std::string_view kCompletionAbout =
-    "Prints a script with which a shell completes stdgate's command line.\n"
-    "\n"
-    "  bash: echo 'source <(stdgate completion bash)' >> ~/.bashrc\n"
-    "  zsh:  stdgate completion zsh > ~/.zfunc/_stdgate   (a folder of $fpath)\n"
-    "  fish: stdgate completion fish > ~/.config/fish/completions/stdgate.fish\n";
-
-// For the scripts themselves, of a file that somebody may be writing.
-ToolOutput print_backends(const ToolArguments& arguments) {
-  const std::string file =
-      arguments.has("--config") ? arguments.value("--config") : std::string(kConfigHere);
-  const auto yaml = config::read_text_file(file, config::kMaxConfigFile);
-  std::string text;
-  for (const std::string& name : config::backend_names(yaml.value_or(std::string()))) {
-    text += name + "\n";
-  }
-  return tool_text(std::move(text));
-}
-
-ToolOutput complete(const ToolArguments& arguments, const ToolSurroundings& /*surroundings*/) {
-  const std::string shell = arguments.words.size() == 1 ? arguments.words[0] : std::string();
-  if (shell == "bash") return tool_text(bash_completion(command_grammar()));
-  if (shell == "zsh") return tool_text(zsh_completion(command_grammar()));
-  if (shell == "fish") return tool_text(fish_completion(command_grammar()));
-  if (shell == "backends") return print_backends(arguments);
-  return tool_error(kBadUsage, "completion: expected bash, zsh or fish");
-}
-
-}  // namespace
 
 std::string bash_completion(const Grammar& grammar) {
   std::string text(kBashHead);
@@ -220,7 +180,7 @@ std::string bash_completion(const Grammar& grammar) {
   }
   text += "  esac\n  if [[ -z $options ]]; then\n    options=" +
           in_quotes(option_names(grammar.options)) +
-          "\n    ((COMP_CWORD == 1)) && operands=" + in_quotes(joined(words)) + "\n  fi\n";
+          "\n    ((COMP_CWORD == 1)) && operands=" + in_quotes(spaced(words)) + "\n  fi\n";
   return text + std::string(kBashTail);
 }
 
@@ -267,6 +227,41 @@ std::string fish_completion(const Grammar& grammar) {
   }
   return text;
 }
+
+constexpr std::array kCompletionOptions{
+    ToolOption{"--config", "FILE", "of which `completion backends` prints the names"},
+};
+constexpr std::string_view kCompletionUsage =
+    "  stdgate completion bash|zsh|fish\n"
+    "  stdgate completion backends   the names of backends, for the scripts\n";
+constexpr std::string_view kCompletionAbout =
+    "Prints a script with which a shell completes stdgate's command line.\n"
+    "\n"
+    "  bash: echo 'source <(stdgate completion bash)' >> ~/.bashrc\n"
+    "  zsh:  stdgate completion zsh > ~/.zfunc/_stdgate   (a folder of $fpath)\n"
+    "  fish: stdgate completion fish > ~/.config/fish/completions/stdgate.fish\n";
+
+// For the scripts themselves; the file may be incomplete, as it may be under edit.
+ToolOutput print_backends(const ToolArguments& arguments) {
+  const auto yaml =
+      config::read_text_file(arguments.value("--config", kUsualFile), config::kMaxConfigFile);
+  std::string text;
+  for (const std::string& name : config::backend_names(yaml.value_or(std::string()))) {
+    text += name + "\n";
+  }
+  return tool_text(std::move(text));
+}
+
+ToolOutput complete(const ToolArguments& arguments, const ToolSurroundings& /*surroundings*/) {
+  const std::string shell = arguments.words.size() == 1 ? arguments.words[0] : std::string();
+  if (shell == "bash") return tool_text(bash_completion(command_grammar()));
+  if (shell == "zsh") return tool_text(zsh_completion(command_grammar()));
+  if (shell == "fish") return tool_text(fish_completion(command_grammar()));
+  if (shell == "backends") return print_backends(arguments);
+  return tool_error(kBadUsage, "completion: expected bash, zsh or fish");
+}
+
+}  // namespace
 
 const Tool kCompletionTool{"completion", kCompletionUsage, kCompletionAbout, kCompletionOptions,
                            false,        complete};

@@ -39,7 +39,7 @@ std::vector<Line> lines_in(std::string_view text) {
   return lines;
 }
 
-// What stands behind `backends:` on its line, without a comment; nothing: it is another line.
+// The rest of the line behind `backends:`, without a comment; nothing: the line has another key.
 std::optional<std::string_view> behind_key(std::string_view line) {
   for (const std::string_view key : {"backends", "\"backends\"", "'backends'"}) {
     if (!line.starts_with(key)) continue;

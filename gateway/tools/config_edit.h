@@ -20,8 +20,8 @@ struct EditedConfig {
   std::vector<std::string> warnings;
 };
 
-// `text` is that of `file`, and may be empty: a file of these backends alone. The error is one line
-// or several, and says what to do.
+// `text` is the content of `file`; if it is empty, these backends are all of the file. The error is
+// one line or several, and says what to do.
 tl::expected<EditedConfig, std::string> add_backends(const std::string& text,
                                                      const std::vector<BackendLines>& backends,
                                                      std::string_view file);

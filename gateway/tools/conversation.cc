@@ -14,9 +14,50 @@
 
 namespace stdgate::tools {
 
+bool SplitMessage::take(std::string_view line) {
+  if (depth_ == 0) {
+    clear();
+    const size_t begin = std::min(line.find_first_not_of(" \t"), line.size());
+    if (!line.substr(begin).starts_with('{') && !line.substr(begin).starts_with('[')) return false;
+  }
+  if (text_.size() + line.size() >= kMaxSize) {
+    clear();
+    return false;
+  }
+  text_.append(line).append("\n");
+  ++lines_;
+  count_brackets(line);
+  if (depth_ > 0) return false;
+  return lines_ > 1;
+}
+
+// No string of JSON goes on in another line.
+void SplitMessage::count_brackets(std::string_view line) {
+  bool is_in_string = false;
+  for (size_t at = 0; at < line.size(); ++at) {
+    const char c = line[at];
+    if (is_in_string) {
+      if (c == '\\') ++at;
+      is_in_string = c != '"';
+    } else if (c == '"') {
+      is_in_string = true;
+    } else if (c == '{' || c == '[') {
+      ++depth_;
+    } else if ((c == '}' || c == ']') && depth_ > 0) {
+      --depth_;
+    }
+  }
+}
+
+void SplitMessage::clear() {
+  text_.clear();
+  lines_ = depth_ = 0;
+}
+
 namespace {
 
 constexpr size_t kMaxBeginning = 4096;
+constexpr Duration kGuardTick = std::chrono::milliseconds(1);
 
 std::string shown(std::string_view text) {
   return visible(cut_utf8(text, Observations::kMaxShown), VisibleText::line);
@@ -166,8 +207,9 @@ void Conversation::on_exit(const pool::ExitStatus& status) {
   is_running_ = false;
   seen_.exit = status;
   seen_.left_behind = services_.left_behind() - left_before_;
-  // What it had started may have gone on after it.
-  const TimePoint ended_at = services_.loop.now() - status.lingered;
+  // The processes that it had started may have gone on after it. How long is told in milliseconds
+  // cut off at both ends, so up to one too many.
+  const TimePoint ended_at = now() - std::max(status.lingered - kGuardTick, Duration::zero());
   seen_.exited_by_itself = !is_ending_ || ended_at < end_asked_at_;
   if (!seen_.exited_by_itself) seen_.ended_after = ended_at - end_asked_at_;
   seen_.last_words = link_ == nullptr ? std::vector<std::string>() : link_->last_words();

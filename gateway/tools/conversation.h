@@ -1,11 +1,4 @@
-// Conversation: one process of a command, started as the gateway starts its children, and spoken
-// with one request at a time.
-//
-// Job: run the loop until what was asked for has happened or its time is up, and note whatever is
-// not as it should be. What a child asks is answered as the gateway answers it on its own account.
-// Owner: a tool. It outlives none of its services; its destructor ends the process and all that it
-// has started. Limits: limits.message for a message; kMaxKept of each kind of note, kMaxShown bytes
-// of a foreign line.
+// Conversation, the process that a tool speaks with, and the messages that it sees.
 #pragma once
 
 #include <cstddef>
@@ -25,10 +18,34 @@
 #include "gateway/rpc/correlator.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/framer.h"
-#include "gateway/tools/split_message.h"
 #include "transports/net/loop.h"
 
 namespace stdgate::tools {
+
+// SplitMessage: finds a message that a server has written over several lines, as a printer for
+// people lays JSON out.
+//
+// Job: be given the lines of stdout in their order, and tell when some of them are one JSON text
+// together. Owner: a Conversation. Limits: kMaxSize bytes; what is longer is not found.
+class SplitMessage {
+ public:
+  static constexpr size_t kMaxSize = 1 << 20;
+
+  // True: with this line a text is whole that began in an earlier one.
+  bool take(std::string_view line);
+  // A text has begun, and this line was its first.
+  [[nodiscard]] bool has_begun() const { return lines_ == 1; }
+  // The text, with its line breaks; until the next take().
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  void count_brackets(std::string_view line);
+  void clear();
+
+  std::string text_;
+  size_t lines_ = 0;
+  size_t depth_ = 0;
+};
 
 struct ConversationServices {
   net::Loop& loop;
@@ -48,11 +65,11 @@ struct Answer {
   Duration took{0};
 
   static Answer of(const rpc::Envelope& envelope);
-  // For a Dialect; its views are of this object.
+  // The answer as a Dialect reads it, with views of this object.
   [[nodiscard]] rpc::Envelope envelope() const;
 };
 
-// What was seen of the child so far.
+// The behaviour of the child so far.
 struct Observations {
   static constexpr size_t kMaxKept = 5;
   static constexpr size_t kMaxShown = 300;
@@ -84,6 +101,14 @@ struct Observations {
   std::vector<std::string> last_words;  // of stderr
 };
 
+// Conversation: one process of a command, started as the gateway starts its children, and spoken
+// with one request at a time.
+//
+// Job: run the loop until what was asked for has happened or its time is up, and note whatever is
+// not as it should be. Requests of the child are answered as the gateway answers them itself.
+// Owner: a tool. The services outlive it; its destructor ends the process and everything that the
+// process has started. Limits: limits.message for a message; kMaxKept of each kind of note,
+// kMaxShown bytes of a foreign line.
 class Conversation final : private pool::ChildEvents, private rpc::FrameSink {
  public:
   // After a wrong answer, or one in another framing, there is so much time left for a right one.
@@ -143,7 +168,7 @@ class Conversation final : private pool::ChildEvents, private rpc::FrameSink {
   const std::unique_ptr<rpc::Framer> framer_;
   rpc::EnvelopeParser parser_;
   SplitMessage split_;
-  // What had been noted before the text in split_ began, whose lines are no messages.
+  // Notes made before the text in split_ began; the lines of that text are no messages.
   size_t noise_before_ = 0;
   size_t broken_before_ = 0;
   Observations seen_;

@@ -6,7 +6,8 @@
 #include "gateway/config/value_names.h"
 #include "gateway/rpc/json_writer.h"
 #include "gateway/tools/findings.h"
-#include "gateway/tools/sandbox_hints.h"
+#include "gateway/tools/hints.h"
+#include "gateway/tools/listing.h"
 
 namespace stdgate::tools {
 
@@ -33,12 +34,6 @@ std::string wrapped(std::string_view text, size_t column, size_t used) {
     used = column;
   }
   return lines.append(text) + "\n";
-}
-
-std::string joined(const std::vector<std::string>& words, std::string_view separator) {
-  std::string out;
-  for (const std::string& word : words) out.append(out.empty() ? "" : separator).append(word);
-  return out;
 }
 
 std::string server_text(const Diagnosis& diagnosis) {
@@ -144,9 +139,7 @@ std::string json_of(const Diagnosis& diagnosis) {
   json.end_array();
   json.begin_object("offers");
   for (const Offer& offer : diagnosis.offers) {
-    json.begin_array(offer.kind);
-    for (const std::string& name : offer.names) json.text({}, name);
-    json.end_array();
+    write_texts(json, offer.kind, offer.names);
   }
   json.end_object();
   json.begin_array("findings");
@@ -156,16 +149,12 @@ std::string json_of(const Diagnosis& diagnosis) {
     json.text("code", finding.code);
     json.text("message", finding.message);
     json.text("advice", finding.advice);
-    json.begin_array("evidence");
-    for (const std::string& line : finding.evidence) json.text({}, line);
-    json.end_array();
+    write_texts(json, "evidence", finding.evidence);
     json.end_object();
   }
   json.end_array();
   json.text("config", diagnosis.config);
-  json.begin_array("changes");
-  for (const std::string& change : diagnosis.changes) json.text({}, change);
-  json.end_array();
+  write_texts(json, "changes", diagnosis.changes);
   json.end_object();
   return json.take() + "\n";
 }

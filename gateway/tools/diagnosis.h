@@ -54,7 +54,7 @@ struct Diagnosis {
   // Variables that the configuration has to pass on.
   std::vector<std::string> variables{};
   std::string command{};  // as it may be shown
-  // What to write into gateway.yaml: a whole backend of a command, ...
+  // The text for gateway.yaml: a whole backend for a command, ...
   std::string config{};
   // ... or, of a backend that is there, nothing but what has to change: "backends.NAME.KEY: VALUE".
   std::vector<std::string> changes{};

@@ -13,9 +13,9 @@
 #include "gateway/pool/handshake.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/tools/backend_yaml.h"
-#include "gateway/tools/mcp_listing.h"
+#include "gateway/tools/hints.h"
+#include "gateway/tools/listing.h"
 #include "gateway/tools/peer.h"
-#include "gateway/tools/stderr_hints.h"
 
 namespace stdgate::tools {
 
@@ -23,7 +23,7 @@ namespace {
 
 using Weight = Finding::Weight;
 
-// OpenRPC's; whoever does not know it says so, which is an answer too.
+// A method of OpenRPC; a server without it says so, which is an answer too.
 constexpr std::string_view kPlainMethod = "rpc.discover";
 // Whether a server minds the end of its input does not depend on how fast the machine is.
 constexpr Duration kEndPatience = std::chrono::seconds(5);
@@ -147,7 +147,7 @@ void Doctor::examine_mcp() {
   if (!diagnosis_.is_legacy && !diagnosis_.is_modern) return try_other_framing();
   if (diagnosis_.is_legacy) note_modern_clients();
   if (diagnosis_.is_legacy || !diagnosis_.is_modern) return;
-  // It was asked in vain, which is no trouble for one of the modern era.
+  // It did not answer initialize, which is no fault in a server of the modern era.
   drop_findings({"no-answer", "exited", "refused"});
   add_finding({Weight::note, "only-modern",
                "it answers server/discover and no initialize: it is of the modern era alone",
@@ -155,7 +155,7 @@ void Doctor::examine_mcp() {
   diagnosis_.backend.revision = config::Revision::modern;
 }
 
-// What they meet at such a server depends on the configuration alone.
+// How modern clients fare at such a server depends on the configuration alone.
 void Doctor::note_modern_clients() {
   const config::ModernClients clients =
       diagnosis_.is_modern ? config::modern_clients_of_both_eras(diagnosis_.backend)
@@ -255,8 +255,8 @@ void Doctor::examine_modern_child(Conversation& child) {
                lines_shown(child.seen().last_words)});
 }
 
-// What has not answered a question, or not yet, is greeted, as the gateway does. By its answer one
-// that only starts slowly has answered what came before it.
+// A server that has not answered a probe is greeted, as the gateway does. One that only starts
+// slowly answers the probe before it answers initialize.
 std::optional<Answer> Doctor::late_answer(Conversation& child) {
   ask(
       child, "initialize", [this](rpc::WireId id) { return dialect().handshake(id); }, timeout_);
@@ -300,7 +300,8 @@ bool Doctor::list_one(Conversation& child, const ListKind& kind, std::string_vie
   for (size_t pages = 0; pages < kMaxPages; ++pages) {
     const auto answer = ask(
         child, kind.method,
-        [&](rpc::WireId id) { return list_request(id, kind.method, cursor, stamp); }, timeout_);
+        [&](rpc::WireId id) { return request_text(id, kind.method, page_params(cursor, stamp)); },
+        timeout_);
     Step& step = diagnosis_.steps.back();
     if (!answer) return false;
     const auto page =

@@ -16,7 +16,7 @@
 #include "gateway/tools/conversation.h"
 #include "gateway/tools/diagnosis.h"
 #include "gateway/tools/findings.h"
-#include "gateway/tools/mcp_listing.h"
+#include "gateway/tools/listing.h"
 
 namespace stdgate::tools {
 
@@ -34,7 +34,7 @@ class Doctor {
   Diagnosis examine();
 
  private:
-  // What a process was like.
+  // The result of one process.
   struct Visit {
     bool answered = false;
     bool refused = false;
@@ -76,7 +76,7 @@ class Doctor {
   const Duration gateways_patience_;  // that it has with a question of its own
   const Duration patience_;           // the same, within timeout_
   const Duration end_patience_;       // with the end of its input, and then with SIGTERM
-  bool has_greeted_ = false;          // it has answered initialize, be it with an error
+  bool has_greeted_ = false;          // it has answered initialize, perhaps with an error
   Diagnosis diagnosis_;
 };
 

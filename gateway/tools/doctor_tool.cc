@@ -1,14 +1,10 @@
-#include "gateway/tools/doctor_tool.h"
-
+// `stdgate doctor`: tries a server, and says what is wrong with it.
 #include <algorithm>
 #include <array>
 
 #include "gateway/base/visible_text.h"
-#include "gateway/config/config_parser.h"
 #include "gateway/config/package_run.h"
 #include "gateway/config/secret.h"
-#include "gateway/config/secret_texts.h"
-#include "gateway/tools/add_tool.h"
 #include "gateway/tools/backend_yaml.h"
 #include "gateway/tools/command_stage.h"
 #include "gateway/tools/doctor.h"
@@ -67,7 +63,7 @@ bool mend_command(const Diagnosis& diagnosis, std::vector<std::string>& command)
   return true;
 }
 
-// What to write into the configuration, or to change in it.
+// Adds the text for the configuration, or the changes to it.
 void add_changes(Diagnosis& diagnosis, const config::BackendConfig& given,
                  const ToolArguments& arguments) {
   std::vector<BackendSetting> changes = changes_between(given, diagnosis.backend);
@@ -91,10 +87,7 @@ void add_changes(Diagnosis& diagnosis, const config::BackendConfig& given,
 }
 
 void hide_secrets(Diagnosis& diagnosis, const config::SecretTexts& secrets) {
-  for (const std::string& word : secrets.command()) {
-    diagnosis.command += (diagnosis.command.empty() ? "" : " ") + word;
-  }
-  diagnosis.command = visible(secrets.hide(diagnosis.command), VisibleText::line);
+  diagnosis.command = visible(secrets.hide(joined(secrets.command(), " ")), VisibleText::line);
   for (Step& step : diagnosis.steps) step.outcome = secrets.hide(step.outcome);
   for (Finding& finding : diagnosis.findings) {
     finding.message = secrets.hide(finding.message);
@@ -113,12 +106,8 @@ ToolOutput diagnose(const ToolArguments& arguments, const ToolSurroundings& surr
   if (arguments.has_command ? !arguments.words.empty() : arguments.words.size() != 1) {
     return tool_error(kBadUsage, "doctor: expected -- COMMAND, or the name of one backend");
   }
-  Duration timeout = kTimeout;
-  if (arguments.has("--timeout")) {
-    const auto given = config::parse_duration(arguments.value("--timeout"));
-    if (!given) return tool_error(kBadUsage, "--timeout: " + given.error());
-    timeout = *given;
-  }
+  const auto timeout = arguments.timeout(kTimeout);
+  if (!timeout) return failure(timeout.error());
   const auto config = arguments.has_command
                           ? config_of(arguments, surroundings)
                           : config_of(arguments, surroundings, arguments.words.front());
@@ -132,7 +121,7 @@ ToolOutput diagnose(const ToolArguments& arguments, const ToolSurroundings& surr
   Doctor doctor(
       {(*stage)->services(),
        [&surroundings](const std::string& name) { return surroundings.variables.contains(name); }},
-      *backend, timeout);
+      *backend, *timeout);
   Diagnosis diagnosis = doctor.examine();
   add_changes(diagnosis, *backend, arguments);
   hide_secrets(diagnosis, {*config, *backend, (*stage)->services().launch.environment});

@@ -6,8 +6,7 @@
 #include <cstring>
 
 #include "gateway/base/visible_text.h"
-#include "gateway/tools/sandbox_hints.h"
-#include "gateway/tools/stderr_hints.h"
+#include "gateway/tools/hints.h"
 
 namespace stdgate::tools {
 
@@ -163,7 +162,7 @@ class Judge {
 
   void judge_crash() {
     if (!seen_.exit || !seen_.exited_by_itself || seen_.pid == 0 || asks_) return;
-    if (seen_.echoes) return;  // what ends it is of no use to anybody
+    if (seen_.echoes) return;  // why it ended does not matter
     std::string advice = advice_of(seen_.last_words);
     if (advice.empty() && seen_.last_words.empty()) {
       advice = context_.backend.sandbox.used

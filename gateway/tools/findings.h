@@ -1,4 +1,4 @@
-// What is wrong with a command, judged by what was seen of one of its processes. Pure.
+// Judges what is wrong with a command by the behaviour of one of its processes. Pure.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ struct FindingContext {
   std::function<bool(const std::string&)> has_variable;
   std::string_view request;  // the one that was to be answered first
   bool answered = false;     // and was
-  bool refused = false;      // by an error, or by what is no answer to it
+  bool refused = false;      // by an error, or by a result of another kind
   Duration first_answer{0};  // if it was: from the start on
   Duration timeout{0};       // that it had
   Duration grace{0};

@@ -1,5 +1,4 @@
-#include "gateway/tools/install_tool.h"
-
+// `stdgate install-to`: this program and its guard into a folder that another container sees.
 #include <sys/stat.h>
 
 #include <array>
@@ -11,7 +10,8 @@
 #include <system_error>
 
 #include "gateway/tools/file_replacement.h"
-#include "transports/stdio/guard_binary.h"
+#include "gateway/tools/tool.h"
+#include "transports/stdio/guard_process.h"
 
 namespace stdgate::tools {
 

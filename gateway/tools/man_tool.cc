@@ -1,8 +1,9 @@
-#include "gateway/tools/man_tool.h"
-
+// `stdgate man`: the manual page, made from what --help says.
 #include <algorithm>
 
-#include "gateway/app/command_help.h"
+#include "gateway/app/command_words.h"
+#include "gateway/tools/command_grammar.h"
+#include "gateway/tools/tool.h"
 
 namespace stdgate::tools {
 
@@ -114,6 +115,12 @@ constexpr std::string_view kTail =
     "configuration, 3 calls were cut off at the end, 128 and the signal's number after a second\n"
     "signal. Of other commands as they say.\n";
 
+// In roff, with the macros of man(7). `version`: of stdgate.
+std::string manual_page(const Grammar& grammar, std::string_view version) {
+  std::string text = ".TH STDGATE 1 \"\" \"stdgate " + std::string(version) + "\"\n";
+  return text + std::string(kHead) + commands(grammar) + options(grammar) + std::string(kTail);
+}
+
 ToolOutput print_manual(const ToolArguments& arguments, const ToolSurroundings& surroundings) {
   if (!arguments.words.empty()) return tool_error(kBadUsage, "man takes no arguments");
   return tool_text(manual_page(command_grammar(), surroundings.version));
@@ -127,11 +134,6 @@ constexpr std::string_view kManAbout =
     "  stdgate man > /usr/local/share/man/man1/stdgate.1\n";
 
 }  // namespace
-
-std::string manual_page(const Grammar& grammar, std::string_view version) {
-  std::string text = ".TH STDGATE 1 \"\" \"stdgate " + std::string(version) + "\"\n";
-  return text + std::string(kHead) + commands(grammar) + options(grammar) + std::string(kTail);
-}
 
 const Tool kManTool{"man", kManUsage, kManAbout, {}, false, print_manual};
 

@@ -1,17 +1,33 @@
 #include "gateway/tools/peer.h"
 
-#include <chrono>
+#include <simdjson.h>
 
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "gateway/base/address.h"
+#include "gateway/base/ascii.h"
+#include "gateway/base/visible_text.h"
 #include "gateway/config/config_parser.h"
+#include "gateway/config/text_file.h"
+#include "gateway/config/value_names.h"
+#include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
-#include "gateway/tools/command_peer.h"
-#include "gateway/tools/gateway_peer.h"
+#include "gateway/tools/command_stage.h"
+#include "gateway/tools/findings.h"
+#include "transports/fetch/http_client.h"
 
 namespace stdgate::tools {
 
 namespace {
 
 constexpr Duration kAnswerTimeout = std::chrono::seconds(60);
+constexpr const char* kNotSet = "not-set";
+constexpr size_t kMaxKeyFile = 64 << 10;
+constexpr size_t kMaxPemFile = 4 << 20;
 
 }  // namespace
 
@@ -22,29 +38,334 @@ std::vector<Peer::Result> Peer::call_all(const std::vector<PeerCall>& calls) {
   return results;
 }
 
+std::string request_text(uint64_t id, std::string_view method, std::string_view params) {
+  std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":)";
+  rpc::append_json_string(text, method);
+  if (!params.empty()) text.append(R"(,"params":)").append(params);
+  return text + "}";
+}
+
+tl::expected<config::Config, std::string> gateway_config_of(const ToolArguments& arguments,
+                                                            const ToolSurroundings& surroundings) {
+  auto config = config_of(arguments, surroundings);
+  if (config) return config;
+  // A client of the gateway need not have the variables that its backends need.
+  const config::Environment lenient = [&surroundings](const std::string& name) {
+    return std::optional(surroundings.environment(name).value_or(kNotSet));
+  };
+  auto rough = config_of(
+      arguments, {surroundings.variables, lenient, surroundings.version, surroundings.is_terminal});
+  return rough ? rough : config;
+}
+
+fetch::GatewayAddress address_of(const config::Config& config) {
+  const config::ListenerConfig& listener = config.listen.front();
+  return address_of(listener, config.tls_of(listener) != nullptr);
+}
+
+fetch::GatewayAddress address_of(const config::ListenerConfig& listener, bool has_tls) {
+  const auto address = Address::parse(listener.address);
+  if (!address) return {"http://" + listener.address, {}};
+  if (address->kind == Address::Kind::unix_socket) return {"http://localhost", address->path};
+  std::string host = address->host;
+  if (host == "0.0.0.0") host = "127.0.0.1";
+  if (host == "::") host = "::1";
+  if (host.find(':') != std::string::npos) host = "[" + host + "]";
+  const char* const scheme = has_tls ? "https://" : "http://";
+  return {scheme + host + ":" + std::to_string(address->port), {}};
+}
+
+namespace {
+
+// --- A gateway -------------------------------------------------------------------------------
+
+// The meaning of a status whose body is no JSON-RPC.
+std::string words_for(const fetch::HttpAnswer& answer, const std::string& url) {
+  switch (answer.status) {
+    case 401:
+      return "the gateway wants to know who calls: --api-key-file FILE has a key for it";
+    case 403:
+      return "the gateway does not let this client in: " + answer.body;
+    case 404:
+      return "nothing is served at " + url + "; stdgate ls lists the backends";
+    default:
+      return url + " answered with status " + std::to_string(answer.status) + ": " +
+             answer.body.substr(0, 300);
+  }
+}
+
+class GatewayPeer final : public Peer {
+ public:
+  explicit GatewayPeer(fetch::HttpOptions options)
+      : is_on_unix_socket_(!options.gateway.unix_socket.empty()), client_(std::move(options)) {}
+
+  [[nodiscard]] bool is_on_unix_socket() const override { return is_on_unix_socket_; }
+
+  tl::expected<std::vector<PeerBackend>, Trouble> backends() override {
+    auto answer = client_.send("/");
+    if (!answer) return tl::unexpected(Trouble{kUnreachable, answer.error()});
+    simdjson::dom::parser parser;
+    simdjson::dom::array list;
+    if (answer->status != 200 ||
+        parser.parse(simdjson::padded_string(answer->body))["backends"].get(list) !=
+            simdjson::SUCCESS) {
+      return tl::unexpected(Trouble{kUnreachable, words_for(*answer, client_.url() + "/")});
+    }
+    std::vector<PeerBackend> backends;
+    for (const simdjson::dom::element element : list) {
+      std::string_view name;
+      std::string_view protocol;
+      if (element["name"].get(name) != simdjson::SUCCESS ||
+          element["protocol"].get(protocol) != simdjson::SUCCESS) {
+        continue;
+      }
+      PeerBackend backend{std::string(name), std::string(protocol), {}};
+      simdjson::dom::array paths;
+      if (element["paths"].get(paths) == simdjson::SUCCESS) {
+        for (const simdjson::dom::element path : paths) {
+          std::string_view text;
+          if (path["url"].get(text) == simdjson::SUCCESS) backend.places.emplace_back(text);
+        }
+      }
+      backends.push_back(std::move(backend));
+    }
+    return backends;
+  }
+
+  tl::expected<std::string, Trouble> call(const std::string& backend, const std::string& method,
+                                          const std::string& params) override {
+    return result_of(backend,
+                     client_.send(path_of(backend), request_text(++last_id_, method, params)));
+  }
+
+  std::vector<Result> call_all(const std::vector<PeerCall>& calls) override {
+    std::vector<fetch::HttpRequest> requests;
+    requests.reserve(calls.size());
+    for (const PeerCall& one : calls) {
+      requests.push_back({path_of(one.backend), request_text(++last_id_, one.method, one.params)});
+    }
+    std::vector<fetch::HttpClient::Result> answers = client_.send_all(requests);
+    std::vector<Result> results;
+    results.reserve(calls.size());
+    for (size_t i = 0; i < calls.size(); ++i) {
+      results.push_back(result_of(calls[i].backend, std::move(answers[i])));
+    }
+    return results;
+  }
+
+ private:
+  static std::string path_of(const std::string& backend) { return "/" + backend + "/rpc"; }
+
+  Result result_of(const std::string& backend, fetch::HttpClient::Result answer) {
+    const std::string path = path_of(backend);
+    if (!answer) return tl::unexpected(Trouble{kUnreachable, answer.error()});
+    // A refused request has a body of its own; a refused call has a response.
+    simdjson::dom::parser parser;
+    simdjson::dom::element version;
+    const bool is_response = parser.parse(simdjson::padded_string(answer->body))["jsonrpc"].get(
+                                 version) == simdjson::SUCCESS;
+    if (!is_response || answer->status == 401 || answer->status == 404) {
+      if (answer->status == 404 && is_language_server(backend)) {
+        return tl::unexpected(
+            Trouble{kUnreachable, backend +
+                                      " is a language server, which is served over WebSocket "
+                                      "only: at /" +
+                                      backend + "/ws"});
+      }
+      return tl::unexpected(Trouble{kUnreachable, words_for(*answer, client_.url() + path)});
+    }
+    return std::move(answer->body);
+  }
+
+  bool is_language_server(const std::string& name) {
+    const auto known = backends();
+    return known && std::ranges::any_of(*known, [&name](const PeerBackend& one) {
+             return one.name == name && one.protocol == "lsp";
+           });
+  }
+
+  const bool is_on_unix_socket_;
+  fetch::HttpClient client_;
+  uint64_t last_id_ = 0;
+};
+
+}  // namespace
+
+tl::expected<std::string, std::string> read_key(const std::string& file) {
+  const auto text = config::read_text_file(file, kMaxKeyFile);
+  if (!text) return tl::unexpected(text.error());
+  std::string_view left = *text;
+  while (!left.empty()) {
+    const size_t end = std::min(left.find('\n'), left.size());
+    std::string_view line = trim(left.substr(0, end), " \t\r");
+    left.remove_prefix(std::min(end + 1, left.size()));
+    if (line.starts_with("key ")) line = trim(line.substr(4), " ");
+    if (line.empty() || line.front() == '#' || line.starts_with("hash ")) continue;
+    if (line.starts_with("sha256:")) {
+      return tl::unexpected(file + " has the hash of a key; the key itself is needed");
+    }
+    return std::string(line);
+  }
+  return tl::unexpected(file + " has no key");
+}
+
+tl::expected<fetch::GatewayAddress, Trouble> find_gateway(const ToolArguments& arguments,
+                                                          const ToolSurroundings& surroundings) {
+  if (arguments.has("--url")) {
+    return fetch::parse_gateway_url(arguments.value("--url"))
+        .map_error([](const std::string& error) {
+          return Trouble{kBadUsage, "--url: " + error};
+        });
+  }
+  std::error_code unreadable;
+  if (!arguments.has("--config") && !std::filesystem::exists(kUsualFile, unreadable)) {
+    return address_of({});
+  }
+  const auto config = gateway_config_of(arguments, surroundings);
+  if (config) return address_of(*config);
+  return tl::unexpected(
+      Trouble{kBadUsage, "the gateway's address is not known; --url names it\n" + config.error()});
+}
+
+namespace {
+
+tl::expected<std::unique_ptr<Peer>, Trouble> open_gateway_peer(const ToolArguments& arguments,
+                                                               const ToolSurroundings& surroundings,
+                                                               Duration timeout) {
+  fetch::HttpOptions options;
+  auto gateway = find_gateway(arguments, surroundings);
+  if (!gateway) return tl::unexpected(gateway.error());
+  options.gateway = *std::move(gateway);
+  options.ca_file = arguments.value("--ca");
+  options.timeout = timeout;
+  if (arguments.has("--key") && !arguments.has("--cert")) {
+    return tl::unexpected(Trouble{kBadUsage, "--key goes with --cert"});
+  }
+  for (const ToolOption& option : {kCaOption, kCertOption, kCertKeyOption}) {
+    if (!arguments.has(option.name)) continue;
+    const auto text = config::read_text_file(arguments.value(option.name), kMaxPemFile);
+    if (!text) {
+      return tl::unexpected(Trouble{kBadUsage, std::string(option.name) + ": " + text.error()});
+    }
+  }
+  options.certificate_file = arguments.value("--cert");
+  options.key_file = arguments.value(arguments.has("--key") ? "--key" : "--cert");
+  if (arguments.has("--api-key-file")) {
+    auto key = read_key(arguments.value("--api-key-file"));
+    if (!key) return tl::unexpected(Trouble{kBadUsage, "--api-key-file: " + key.error()});
+    options.api_key = *std::move(key);
+  }
+  return std::unique_ptr<Peer>(std::make_unique<GatewayPeer>(std::move(options)));
+}
+
+// --- A command -------------------------------------------------------------------------------
+
+class CommandPeer final : public Peer {
+ public:
+  CommandPeer(std::unique_ptr<CommandStage> stage, Duration timeout)
+      : stage_(std::move(stage)),
+        services_(stage_->services()),
+        timeout_(timeout),
+        child_(std::make_unique<Conversation>(services_, stage_->backend().framing)) {}
+  ~CommandPeer() override { child_->end(stage_->backend().pool.grace); }
+  CommandPeer(const CommandPeer&) = delete;
+  CommandPeer& operator=(const CommandPeer&) = delete;
+
+  // Greets it: one of the modern era is asked what it is, any other one gets a handshake.
+  tl::expected<void, Trouble> open() {
+    if (!child_->start(timeout_)) return tl::unexpected(why("could not be started"));
+    if (stage_->backend().protocol != config::Protocol::mcp) return {};
+    const config::Revision revision = stage_->backend().revision;
+    if (revision != config::Revision::modern) {
+      const rpc::WireId id = child_->next_id();
+      const auto answer = child_->ask(id, services_.dialect.handshake(id), timeout_);
+      const auto done = answer ? services_.dialect.finish_handshake(answer->envelope())
+                               : tl::unexpected<std::string>("no answer to initialize");
+      if (done) {
+        child_->say(*done);
+        return {};
+      }
+      if (revision == config::Revision::legacy) return tl::unexpected(why(done.error()));
+    }
+    const rpc::WireId id = child_->next_id();
+    const auto answer = child_->ask(id, services_.dialect.probe(id), timeout_);
+    if (!answer || !services_.dialect.discovery(answer->envelope())) {
+      return tl::unexpected(why("did neither initialize nor server/discover"));
+    }
+    stamp_ = services_.dialect.stamp({});
+    return {};
+  }
+
+  tl::expected<std::vector<PeerBackend>, Trouble> backends() override {
+    const config::BackendConfig& backend = stage_->backend();
+    return std::vector{PeerBackend{backend.name,
+                                   std::string(config::name_of(backend.protocol)),
+                                   {joined(backend.command, " ")}}};
+  }
+
+  tl::expected<std::string, Trouble> call(const std::string& /*backend*/, const std::string& method,
+                                          const std::string& params) override {
+    const rpc::WireId id = child_->next_id();
+    auto answer = child_->ask(id, request_text(id, method, stamped(params)), timeout_);
+    if (!answer) return tl::unexpected(why("gave no answer to " + method));
+    return std::move(answer->text);
+  }
+
+ private:
+  // With what a modern child demands of each request, if the caller has not said it.
+  [[nodiscard]] std::string stamped(const std::string& params) const {
+    if (stamp_.empty() || rpc::find_member(params, "_meta")) return params;
+    const std::string meta = R"("_meta":{)" + stamp_ + "}";
+    const size_t open = params.find('{');
+    if (open == std::string::npos) return "{" + meta + "}";
+    const bool is_empty = params.find('"', open) == std::string::npos;
+    return "{" + meta + (is_empty ? "" : ",") + params.substr(open + 1);
+  }
+
+  Trouble why(const std::string& what) {
+    child_->end(stage_->backend().pool.grace);
+    const Observations& seen = child_->seen();
+    std::string message = "the command " + what;
+    if (seen.exit && seen.exited_by_itself) message += ": " + text_of(*seen.exit);
+    for (const std::string& line : seen.last_words) message += "\n  | " + line;
+    return {kUnreachable, message + "\nstdgate doctor says more about it"};
+  }
+
+  const std::unique_ptr<CommandStage> stage_;
+  const ConversationServices services_;
+  const Duration timeout_;
+  std::string stamp_;
+  const std::unique_ptr<Conversation> child_;
+};
+
+tl::expected<std::unique_ptr<Peer>, Trouble> open_command_peer(const ToolArguments& arguments,
+                                                               const ToolSurroundings& surroundings,
+                                                               Duration timeout) {
+  const auto config = config_of(arguments, surroundings);
+  if (!config) return tl::unexpected(Trouble{kBadUsage, config.error()});
+  auto stage = CommandStage::open(*config, config->backends.front(), surroundings);
+  if (!stage) return tl::unexpected(Trouble{kUnreachable, stage.error()});
+  const auto found = (*stage)->services().launcher.look_for((*stage)->services().launch);
+  if (!found) return tl::unexpected(Trouble{kUnreachable, found.error().text()});
+  auto peer = std::make_unique<CommandPeer>(*std::move(stage), timeout);
+  if (auto opened = peer->open(); !opened) return tl::unexpected(opened.error());
+  return std::unique_ptr<Peer>(std::move(peer));
+}
+
+}  // namespace
+
 tl::expected<std::unique_ptr<Peer>, Trouble> open_peer(const ToolArguments& arguments,
                                                        const ToolSurroundings& surroundings) {
-  Duration timeout = kAnswerTimeout;
-  if (arguments.has("--timeout")) {
-    const auto given = config::parse_duration(arguments.value("--timeout"));
-    if (!given) return tl::unexpected(Trouble{kBadUsage, "--timeout: " + given.error()});
-    timeout = *given;
-  }
-  if (!arguments.has_command) return open_gateway_peer(arguments, surroundings, timeout);
+  const auto timeout = arguments.timeout(kAnswerTimeout);
+  if (!timeout) return tl::unexpected(timeout.error());
+  if (!arguments.has_command) return open_gateway_peer(arguments, surroundings, *timeout);
   for (const ToolOption& option :
        {kUrlOption, kConfigOption, kKeyOption, kCaOption, kCertOption, kCertKeyOption}) {
     if (!arguments.has(option.name)) continue;
     return tl::unexpected(
         Trouble{kBadUsage, std::string(option.name) + " goes with a gateway, not with a command"});
   }
-  return open_command_peer(arguments, surroundings, timeout);
-}
-
-std::string request_text(uint64_t id, std::string_view method, std::string_view params) {
-  std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":)";
-  rpc::append_json_string(text, method);
-  if (!params.empty()) text.append(R"(,"params":)").append(params);
-  return text + "}";
+  return open_command_peer(arguments, surroundings, *timeout);
 }
 
 }  // namespace stdgate::tools

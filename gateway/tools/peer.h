@@ -8,16 +8,11 @@
 #include <vector>
 
 #include "gateway/app/client_snippets.h"
+#include "gateway/config/config.h"
 #include "gateway/tools/tool.h"
+#include "transports/fetch/http_client.h"
 
 namespace stdgate::tools {
-
-// Why a tool cannot go on: its exit code, and a sentence that says what to do.
-struct Trouble {
-  int exit_code = kFailed;
-  std::string message;
-  std::string code = {};  // of the JSON-RPC error that is the reason, as it came; empty: none is
-};
 
 using PeerBackend = app::ServedBackend;
 
@@ -33,7 +28,7 @@ class Peer {
 
   virtual ~Peer() = default;
   virtual tl::expected<std::vector<PeerBackend>, Trouble> backends() = 0;
-  // `params`: raw JSON; empty: none. What comes is a whole response (JSON-RPC 2.0 section 5).
+  // `params`: raw JSON; empty: none. Gives a whole response (JSON-RPC 2.0 section 5).
   virtual tl::expected<std::string, Trouble> call(const std::string& backend,
                                                   const std::string& method,
                                                   const std::string& params) = 0;
@@ -54,10 +49,29 @@ inline constexpr ToolOption kCertOption{"--cert", "FILE", "with a certificate to
 inline constexpr ToolOption kCertKeyOption{"--key", "FILE", "with its key (that of --cert)"};
 inline constexpr ToolOption kTimeoutOption{"--timeout", "TIME", "of a call (60s)"};
 
+// The command behind "--", started and greeted as its protocol wants, which ends with the peer;
+// else the gateway that --url or the configuration names. --timeout holds for the start and for
+// each call.
 tl::expected<std::unique_ptr<Peer>, Trouble> open_peer(const ToolArguments& arguments,
                                                        const ToolSurroundings& surroundings);
 
+// Where clients on this machine reach a listener, and the first one of a configuration.
+fetch::GatewayAddress address_of(const config::ListenerConfig& listener, bool has_tls);
+fetch::GatewayAddress address_of(const config::Config& config);
+
 // "{"jsonrpc":"2.0","id":ID,"method":…}"
 std::string request_text(uint64_t id, std::string_view method, std::string_view params = {});
+
+// The configuration of the gateway, of the file that --config names, else gateway.yaml; also where
+// variables are not set that only the gateway has.
+tl::expected<config::Config, std::string> gateway_config_of(const ToolArguments& arguments,
+                                                            const ToolSurroundings& surroundings);
+
+// The one line of a file that is a key, as `stdgate hash-key` prints it or alone.
+tl::expected<std::string, std::string> read_key(const std::string& file);
+
+// Of --url, else of the configuration; without one, where a gateway usually is.
+tl::expected<fetch::GatewayAddress, Trouble> find_gateway(const ToolArguments& arguments,
+                                                          const ToolSurroundings& surroundings);
 
 }  // namespace stdgate::tools

@@ -242,7 +242,7 @@ class Reader {
       }
     }
     at_ += ends.size();
-    // Up to two quotes may stand before those that end it.
+    // Up to two quotes may stand before the closing ones.
     for (int i = 0; ends.size() == 3 && i < 2 && peek() == quote; ++i) out += text_[at_++];
     return true;
   }

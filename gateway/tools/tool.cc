@@ -49,6 +49,7 @@ class ArgumentReader {
     if (option != tool_.options.data() + tool_.options.size()) {
       if (const auto value = value_of(argument, equals, !option->placeholder.empty())) {
         out_.options[name] = *value;
+        out_.all_options.emplace_back(name, *value);
       }
       return;
     }
@@ -127,9 +128,34 @@ ToolOutput tool_text(std::string text) {
   return output;
 }
 
-std::string ToolArguments::value(std::string_view option) const {
+ToolOutput failure(const Trouble& trouble) {
+  return tool_error(trouble.exit_code, trouble.message);
+}
+
+std::string joined(const std::vector<std::string>& words, std::string_view separator) {
+  std::string out;
+  for (const std::string& word : words) out.append(out.empty() ? "" : separator).append(word);
+  return out;
+}
+
+std::string ToolArguments::value(std::string_view option, std::string_view otherwise) const {
   const auto found = options.find(option);
-  return found == options.end() ? std::string() : found->second;
+  return found == options.end() ? std::string(otherwise) : found->second;
+}
+
+tl::expected<Duration, Trouble> ToolArguments::timeout(Duration otherwise) const {
+  if (!has("--timeout")) return otherwise;
+  return config::parse_duration(value("--timeout")).map_error([](const std::string& error) {
+    return Trouble{kBadUsage, "--timeout: " + error};
+  });
+}
+
+std::vector<std::string> ToolArguments::values(std::string_view option) const {
+  std::vector<std::string> found;
+  for (const auto& [name, value] : all_options) {
+    if (name == option) found.push_back(value);
+  }
+  return found;
 }
 
 const Tool* find_tool(std::string_view word) {

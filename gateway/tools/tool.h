@@ -1,9 +1,8 @@
 // A tool: a word behind `stdgate` that looks at servers or helps with a configuration, and serves
 // nothing.
 //
-// Job: the table from which the tools are found, parsed, explained (--help), completed by shells
-// and put into the manual. Owner: the process; a tool is called once, and gives all that it has to
-// say.
+// Job: the table by which tools are found, parsed, explained (--help), completed by shells and put
+// into the manual. Owner: the process; a tool is called once, and gives its whole output.
 #pragma once
 
 #include <chrono>
@@ -18,13 +17,14 @@
 
 namespace stdgate::tools {
 
-// What the process lends to a tool.
+// The surroundings that the process lends to a tool.
 struct ToolSurroundings {
   const std::map<std::string, std::string>& variables;  // of the environment
   const config::Environment& environment;               // the same
   std::string version;
   bool is_terminal = false;  // stdout is one
   std::chrono::sys_seconds now{};
+  uint64_t chance = 0;  // which nobody can guess
 };
 
 struct ToolOutput {
@@ -37,9 +37,20 @@ inline constexpr int kFailed = 1;  // findings, or an error as the answer
 inline constexpr int kBadUsage = 2;
 inline constexpr int kUnreachable = 3;
 
+// Why a tool cannot go on: its exit code, and a sentence that says what to do.
+struct Trouble {
+  int exit_code = kFailed;
+  std::string message;
+  std::string code = {};  // of the JSON-RPC error that is the reason, as it came; empty: none is
+};
+ToolOutput failure(const Trouble& trouble);
 // "stdgate: message"
 ToolOutput tool_error(int exit_code, const std::string& message);
 ToolOutput tool_text(std::string text);
+std::string joined(const std::vector<std::string>& words, std::string_view separator);
+
+// The file of the configuration, unless --config names another one.
+inline constexpr std::string_view kUsualFile = "gateway.yaml";
 
 struct ToolOption {
   std::string_view name;         // "--json"
@@ -48,15 +59,20 @@ struct ToolOption {
 };
 
 struct ToolArguments {
-  std::map<std::string, std::string, std::less<>> options;  // the last value counts
-  std::vector<std::string> words;                           // beside options
-  std::vector<std::string> backend_options;                 // as given, for parse_command_line()
-  std::vector<std::string> command;                         // behind "--"
+  std::map<std::string, std::string, std::less<>> options;       // the last value counts
+  std::vector<std::pair<std::string, std::string>> all_options;  // each, as given
+  std::vector<std::string> words;                                // beside options
+  std::vector<std::string> backend_options;  // as given, for parse_command_line()
+  std::vector<std::string> command;          // behind "--"
   bool has_command = false;
 
   [[nodiscard]] bool has(std::string_view option) const { return options.contains(option); }
-  // Empty: it was not given.
-  [[nodiscard]] std::string value(std::string_view option) const;
+  // `otherwise`: it was not given.
+  [[nodiscard]] std::string value(std::string_view option, std::string_view otherwise = {}) const;
+  // The value of --timeout.
+  [[nodiscard]] tl::expected<Duration, Trouble> timeout(Duration otherwise) const;
+  // Of one that may be given several times.
+  [[nodiscard]] std::vector<std::string> values(std::string_view option) const;
 };
 
 struct Tool {
@@ -64,9 +80,21 @@ struct Tool {
   std::string_view usage;  // lines, each "stdgate WORD …"
   std::string_view about;  // a paragraph or several
   std::span<const ToolOption> options;
-  bool takes_backend_options = false;  // for the command behind "--": those of `stdgate --help`
+  bool takes_backend_options = false;  // for the command behind "--": see `stdgate --help`
   ToolOutput (*run)(const ToolArguments& arguments, const ToolSurroundings& surroundings);
 };
+
+// The tools. Those that ask a peer are in peer_tools.cc, each other one in the source of its name.
+extern const Tool kDoctorTool;
+extern const Tool kLsTool;
+extern const Tool kToolsTool;
+extern const Tool kCallTool;
+extern const Tool kConnectTool;
+extern const Tool kSnippetTool;
+extern const Tool kAddTool;
+extern const Tool kCompletionTool;
+extern const Tool kManTool;
+extern const Tool kInstallTool;
 
 // In the order of --help.
 std::span<const Tool> all_tools();

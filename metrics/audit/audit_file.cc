@@ -113,8 +113,8 @@ tl::expected<void, std::string> AuditFile::find_end() {
   std::string_view text = tail;
   lacks_line_end_ = !text.ends_with('\n');
   std::string_view last = take_last_line(text);
-  // What has no line end was not written to its end. Nor was what is no line: a crash may also have
-  // come when the line end was supplied.
+  // Text without a line end was not written to its end. Nor was a text that is no line of an audit:
+  // the crash may have come while its line end was supplied.
   if (lacks_line_end_ || !read_line_head(last)) {
     if (last.size() > kMaxLine || (text.empty() && !is_begun_line(last))) return no_audit();
     torn_ = last.size();

@@ -40,7 +40,7 @@ class AuditFile {
   bool sync();
   [[nodiscard]] int error() const { return error_; }  // errno
 
-  // Whether its name is another file's by now, or nobody's.
+  // Whether another file has its name by now, or no file has.
   [[nodiscard]] bool was_moved() const;
 
  private:

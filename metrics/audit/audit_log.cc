@@ -219,7 +219,7 @@ bool AuditLog::record_call(std::string_view backend, const CallRecord& call, boo
     ++refused_;
     return true;
   }
-  // What a client can have for nothing must not fill the disk.
+  // Refusals cost a client nothing, so they must not fill the disk.
   const bool is_refusal = is_refusal_of_client(call.outcome);
   if (!is_covered && !is_refusal) return true;
   if (is_refusal && !may_note_refusal()) return true;

@@ -2,11 +2,11 @@
 //
 // Job: one line for each call that is covered, refusal, failed login and session. Lines are written
 // within kDelay; with `durable` at once, and that of a call is on the disk when record_call()
-// returns, for which the loop waits. What the file does not take is kept and tried again; meanwhile
-// can_record() says no. Owner: the worker, on whose loop everything is called. Limits: kMaxUnsent
-// bytes are kept, further lines are lost, which a line says later; kMaxRefusalsPerSecond lines of
-// what any client can cause; kMaxName, kMaxPath, kMaxArguments and kMaxKeys bytes of a text are
-// shown.
+// returns, for which the loop waits. Lines that the file does not take are kept and tried again;
+// meanwhile can_record() is false. Owner: the worker, on whose loop everything is called. Limits:
+// kMaxUnsent bytes are kept, further lines are lost, which a line says later; kMaxRefusalsPerSecond
+// lines of what any client can cause; kMaxName, kMaxPath, kMaxArguments and kMaxKeys bytes of a
+// text are shown.
 #pragma once
 
 #include <optional>
@@ -72,7 +72,7 @@ class AuditLog final : public Audit {
   void close();
   void set_redact(std::vector<std::string> redact) { redact_ = std::move(redact); }
   void on_reloaded(const AuditedReload& reload);
-  // Goes on in a new file if the name is no longer that of the present one.
+  // Goes on in a new file if the name no longer belongs to the present one.
   void reopen();
   [[nodiscard]] AuditCounts counts() const { return counts_; }
 

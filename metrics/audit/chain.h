@@ -3,8 +3,8 @@
 //
 //   {"sequence":7,"previous":"9f86d081…",…}
 //
-// Pure: no files. A line is hashed without its line end. What a crash left of a line that was being
-// written has no number; the line behind it says how long that is ("torn":41) and has its digest.
+// Pure: no files. A line is hashed without its line end. The rest of a line that a crash has torn
+// has no number; the line behind it says how long the rest is ("torn":41) and has its digest.
 // Owner: an AuditLog, or a verification.
 #pragma once
 
@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "transports/auth/sha256.h"
+#include "transports/auth/digest.h"
 
 namespace stdgate::audit {
 
@@ -33,12 +33,12 @@ class Hasher {
   auth::Sha256 sha256_;
 };
 
-// What the next line continues.
+// The end of a chain, which the next line continues.
 struct ChainEnd {
   uint64_t sequence = 0;  // of the last line; 0: there is none
   DigestText digest{};    // of the last line, or of what is left of a torn one
 
-  // Of a chain without lines.
+  // The end of a chain without lines.
   static ChainEnd beginning();
 };
 

@@ -148,8 +148,8 @@ std::string compression_of(const std::string& name, std::string_view beginning) 
   return {};
 }
 
-// Empty: the whole file was read. Of a line that is too long only what is needed to know that is
-// kept.
+// Empty: the whole file was read. Of a line that is too long, only enough is kept to see that it
+// is.
 std::string read_lines(const std::string& name, Verification& verification) {
   const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(name.c_str(), "rbe"));
   if (file == nullptr) return std::strerror(errno);

@@ -1,10 +1,10 @@
-// Verification: whether the lines of an audit are those that were written: none changed, taken out,
-// moved or invented.
+// Verification: whether an audit is as it was written: no line changed, taken out, moved or
+// invented.
 //
-// A value that is given line after line, of several files in the order in which they were written.
-// What it cannot see: lines taken from the end, and a chain that somebody has written anew from a
-// line on. Both show in the digest of the last line, if that is kept elsewhere. Limit: kMaxFindings
-// are told apart, further ones counted.
+// A value, fed line by line; several files follow each other in the order of their writing. Two
+// things escape it: lines taken from the end, and a chain that was rewritten from some line on.
+// Both show in the digest of the last line, if that is kept elsewhere. Limit: kMaxFindings are told
+// apart, further ones counted.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ class Verification {
  public:
   static constexpr size_t kMaxFindings = 100;
 
-  // The lines from now on are those of this file.
+  // The following lines belong to this file.
   void begin_file(const std::string& name);
   // The next line, without its end. `is_whole`: it has one.
   void add_line(std::string_view line, bool is_whole = true);
@@ -29,7 +29,7 @@ class Verification {
   // "audit.jsonl:12: …"
   [[nodiscard]] const std::vector<std::string>& findings() const { return findings_; }
   [[nodiscard]] uint64_t more_findings() const { return more_findings_; }
-  // What is worth knowing and no fault.
+  // Remarks: worth knowing, and no fault.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
   [[nodiscard]] uint64_t lines() const { return lines_; }
   [[nodiscard]] const ChainEnd& chain_end() const { return end_; }

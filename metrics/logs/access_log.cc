@@ -1,9 +1,13 @@
 #include "metrics/logs/access_log.h"
 
+#include <string>
+
 #include "gateway/base/utf8.h"
 #include "metrics/logs/log_style.h"
+#include "metrics/logs/redaction.h"
 
 namespace stdgate::logs {
+
 namespace {
 
 constexpr std::string_view kEvent = "call";
@@ -16,7 +20,7 @@ LogLevel level_of(Outcome outcome) {
   return outcome.is_fault() ? AccessLog::kHighestLevel : LogLevel::info;
 }
 
-// What may be long is cut here; the rest is cut as any text of the log is.
+// Texts that may be long are cut here; all others are cut like any text of the log.
 struct Texts {
   std::string_view backend;
   std::string_view method;
@@ -101,6 +105,18 @@ void AccessLog::on_call_finished(const CallRecord& call) {
                               ? write_fields<log_style::Json>(begin, texts, call, scratch_)
                               : write_fields<log_style::Text>(begin, texts, call, scratch_);
   log_.write_rendered(level, kEvent, {begin, end});
+}
+
+void PayloadLog::on_message(BackendId backend, Direction direction,
+                            std::span<const std::string_view> parts) {
+  if (!log_.enabled(kLevel)) return;
+  std::string text;
+  for (const std::string_view part : parts) text += part;
+  const std::string shown = redact(text, config_.redact, config_.payload_limit);
+  log_.write(kLevel, "message",
+             {{"backend", backends_.of(backend)},
+              {"direction", direction_name(direction)},
+              {"text", std::string_view(shown)}});
 }
 
 }  // namespace stdgate::logs

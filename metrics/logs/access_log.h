@@ -6,11 +6,14 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "gateway/base/byte_queue.h"
+#include "gateway/base/log.h"
+#include "gateway/config/config.h"
 #include "gateway/observer.h"
 #include "metrics/backend_names.h"
-#include "metrics/logs/line_sink.h"
+#include "metrics/logs/log_writer.h"
 
 namespace stdgate::logs {
 
@@ -37,6 +40,30 @@ class AccessLog final : public Observer {
   // The last client's address: most calls in a row have the same.
   ClientAddress client_;
   std::string client_text_;
+};
+
+// PayloadLog: the observer that writes the messages themselves, for debugging.
+//
+// Owner: the worker, which adds it only with log.payloads. One line a message and
+// direction; members named in log.redact are hidden at any depth, and what is longer than
+// log.payload_limit is cut.
+class PayloadLog final : public Observer {
+ public:
+  PayloadLog(Log& log, config::LogConfig config) : log_(log), config_(std::move(config)) {}
+  void set_config(const config::LogConfig& config) { config_ = config; }
+
+  void on_backend(BackendId backend, std::string_view name) override {
+    backends_.add(backend, name);
+  }
+  void on_message(BackendId backend, Direction direction,
+                  std::span<const std::string_view> parts) override;
+
+  static constexpr LogLevel kLevel = LogLevel::info;  // of its lines
+
+ private:
+  Log& log_;
+  config::LogConfig config_;
+  BackendNames backends_;
 };
 
 }  // namespace stdgate::logs

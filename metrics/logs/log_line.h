@@ -3,7 +3,7 @@
 //
 // Job: render without allocating, as there may be a line for each call. spdlog makes the time and
 // the level, and only when they differ from the line before: time has milliseconds (RFC 3339, UTC).
-// Owner: a LogWriter. Limits: those of log_style.h.
+// Owner: a LogWriter. Limits: see log_style.h.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@
 #include "gateway/base/byte_queue.h"
 #include "gateway/base/log.h"
 #include "gateway/config/config.h"
-#include "metrics/logs/line_look.h"
+#include "metrics/logs/log_style.h"
 
 namespace spdlog {
 class formatter;

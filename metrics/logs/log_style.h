@@ -1,9 +1,9 @@
 // LogStyle: how the fields of a log line are spelled, as text (key=value) or as JSON.
 //
-// What is here writes to where room has been made, and gives the end of what it wrote. The place is
-// handed on and not kept in an object, which would go to memory and back with each character; keys
-// that are constants cost a few moves. Owner of the place: the caller. Limits: a text is cut at
-// kMaxText, between characters; Style::room_for() says what a field takes at most.
+// The functions write to a place that has enough room, and return the end of what they wrote. The
+// place is handed on and not kept in an object, which would go to memory and back with each
+// character; keys that are constants cost a few moves. Owner of the place: the caller. Limits: a
+// text is cut at kMaxText, between characters; Style::room_for() says what a field takes at most.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -20,6 +21,22 @@
 #include "gateway/base/time.h"
 #include "gateway/base/utf8.h"
 #include "gateway/base/visible_text.h"
+
+namespace stdgate::logs {
+
+// How lines of text look to their reader: a terminal, the journal of systemd, or anything else.
+enum class LineLook : uint8_t { plain, coloured, journal };
+
+// Of lines that are written to `fd`.
+LineLook look_of(int fd, const std::map<std::string, std::string>& environment);
+
+// Whether `fd` leads to the journal, as JOURNAL_STREAM says (systemd.exec(5)).
+bool is_journal(int fd, const std::map<std::string, std::string>& environment);
+
+// Whether `fd` is a terminal with colours (TERM), and NO_COLOR is unset or empty (no-color.org).
+bool takes_colour(int fd, const std::map<std::string, std::string>& environment);
+
+}  // namespace stdgate::logs
 
 namespace stdgate::logs::log_style {
 
@@ -36,7 +53,7 @@ inline size_t room_for_number(std::string_view key) {
   return key.size() + kPunctuation + kMaxNumber;
 }
 
-// What a JSON string holds as it is.
+// Characters that need no escape in a JSON string.
 inline constexpr std::array<bool, 256> kJsonPlain = [] {
   std::array<bool, 256> table{};
   for (size_t c = 0x20; c < 0x7f; ++c) table[c] = c != '"' && c != '\\';
@@ -77,7 +94,7 @@ inline uint64_t round_to_us(Duration duration) {
   return us + (ns % 1000 + us % 2 > 500 ? 1 : 0);
 }
 
-// Whole microseconds are all that means something: up to three decimals, none that are zero.
+// Only whole microseconds mean something: up to three decimals, without trailing zeros.
 inline char* write_milliseconds(char* to, Duration duration) {
   const uint64_t us = round_to_us(duration);
   to = write_number(to, us / 1000);
@@ -146,7 +163,7 @@ struct Json {
   }
 };
 
-// Inline, so that of a constant key there are only moves left.
+// Inline, so that a constant key compiles to a few moves.
 template <class Style>
 [[gnu::always_inline]] inline char* write_field(char* to, std::string_view key,
                                                 std::string_view text, std::string& scratch) {

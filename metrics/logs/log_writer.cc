@@ -5,11 +5,16 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <utility>
 
+#include "metrics/logs/log_style.h"
+
 namespace stdgate::logs {
+
 namespace {
 
 // Files, and devices like /dev/null that are no terminals.
@@ -139,6 +144,34 @@ void LogWriter::flush_blocking(std::chrono::milliseconds wait) {
     left =
         std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
   } while (!unsent_.empty() && left.count() > 0 && write_piece(left) == Progress::some);
+}
+
+namespace {
+
+void write_to_journal(std::string_view text) {
+  while (!text.empty()) {
+    const size_t size = std::min(text.find('\n'), text.size() - 1) + 1;
+    std::fprintf(stderr, "<3>%.*s", static_cast<int>(size), text.data());
+    text.remove_prefix(size);
+  }
+}
+
+}  // namespace
+
+void write_start_error(config::LogFormat format, std::string_view event, std::string_view text,
+                       const std::map<std::string, std::string>& environment) {
+  if (format == config::LogFormat::text && !is_journal(STDERR_FILENO, environment)) {
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    return;
+  }
+  if (format == config::LogFormat::text) return write_to_journal(text);
+  LogWriter log(STDERR_FILENO, LogLevel::error, format);
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    log.write(LogLevel::error, event, {{"error", text.substr(0, end)}});
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  log.flush_blocking();
 }
 
 }  // namespace stdgate::logs

@@ -5,8 +5,8 @@
 // most PIPE_BUF bytes, and only while it has room: the descriptor's flags are shared with other
 // programs, so O_NONBLOCK is not ours to set. RWF_NOWAIT says the same for one write; what does not
 // know it (terminals, named pipes, Linux before 6.4) is asked by poll(2) before each. Pieces end at
-// line ends where they can, and a pipe takes such a piece whole or not at all: lines up to PIPE_BUF
-// of several writers do not mix, and larger writes, though cheaper, would give that up.
+// line ends where they can, and a pipe takes such a piece whole or not at all. So lines up to
+// PIPE_BUF of several writers do not mix; larger writes would be cheaper, and would give that up.
 // Owner: the worker; used on the loop's thread only. The descriptor is not owned; the program
 // ignores SIGPIPE. Limits: kMaxUnsent bytes are kept; beyond that whole lines are dropped, and "log
 // lines dropped" says how many as soon as half of it has gone.
@@ -15,16 +15,29 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <map>
+#include <string>
 #include <string_view>
 
 #include "gateway/base/byte_queue.h"
 #include "gateway/base/confirming_log.h"
+#include "gateway/base/log.h"
 #include "gateway/base/time.h"
 #include "gateway/config/config.h"
-#include "metrics/logs/line_sink.h"
 #include "metrics/logs/log_line.h"
 
 namespace stdgate::logs {
+
+// LineSink: takes a log line whose fields log_style.h has rendered beforehand: the line of a call,
+// which is written for each call.
+class LineSink {
+ public:
+  virtual ~LineSink() = default;
+  [[nodiscard]] virtual bool enabled(LogLevel level) const = 0;
+  [[nodiscard]] virtual config::LogFormat format() const = 0;
+  // `fields` are in format(). `event` is a short constant phrase.
+  virtual void write_rendered(LogLevel level, std::string_view event, std::string_view fields) = 0;
+};
 
 class LogWriter final : public ConfirmingLog, public LineSink {
  public:
@@ -47,7 +60,7 @@ class LogWriter final : public ConfirmingLog, public LineSink {
   [[nodiscard]] config::LogFormat format() const override { return line_.format(); }
   void write_rendered(LogLevel level, std::string_view event, std::string_view fields) override;
 
-  // Writes what the descriptor takes now. What is left goes with a later flush().
+  // Writes what the descriptor takes now. The rest goes with a later flush().
   void flush();
   // The last words at exit: waits for the descriptor, at most `wait` in all.
   void flush_blocking(std::chrono::milliseconds wait = kLastWordsWait);
@@ -79,5 +92,14 @@ class LogWriter final : public ConfirmingLog, public LineSink {
   uint64_t dropped_ = 0;
   bool stuck_ = false;  // this turn's attempt to write left something
 };
+
+// StartError: the words of a program that cannot start, on stderr: as text, or, where the log is to
+// be JSON, as lines of level error, as nothing but JSON may be written then. The configured level
+// does not hide them: otherwise the reason would be lost.
+
+// `text`: lines, each with its end. As JSON each is one line, an `event` with the field "error";
+// for the journal each has its priority. `environment`: the program's own.
+void write_start_error(config::LogFormat format, std::string_view event, std::string_view text,
+                       const std::map<std::string, std::string>& environment);
 
 }  // namespace stdgate::logs

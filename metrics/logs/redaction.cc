@@ -48,8 +48,8 @@ bool has_valid_escapes(std::string_view raw) {
 
 // One text: the message (nesting 0), or what a string in it holds.
 //
-// A message is JSON, so each quote opens a string or closes one. What a string holds need not be
-// JSON, or has other text before it: there each quote may be the one that opens a name.
+// A message is JSON, so each quote opens a string or closes one. The content of a string need not
+// be JSON, or has other text before it: there each quote may open a name.
 class Redactor {
  public:
   Redactor(std::string_view json, std::span<const std::string> hidden, size_t nesting)

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "metrics/prometheus/families.h"
-#include "metrics/prometheus/metrics_collector.h"
 #include "metrics/prometheus/open_metrics.h"
 #include "metrics/prometheus/process_stats.h"
 
@@ -36,7 +35,7 @@ class Adder {
   CollectedFamily family_;
 };
 
-// What is read for one scrape.
+// Readings for one scrape.
 struct Scrape {
   const ScrapeReadings& readings;
   const std::string& version;
@@ -72,7 +71,7 @@ void read_usage(const Scrape& scrape, Adder& out) {
   }
 }
 
-// A number of the audit, if there is one.
+// A number of the audit; nothing without an audit.
 template <auto member>
 void read_audit(const Scrape& scrape, Adder& out) {
   if (scrape.readings.audit) out.add((*scrape.readings.audit).*member);
@@ -115,7 +114,7 @@ constexpr auto kReadFamilies = std::to_array<ReadFamily>({
      }},
     {"stdgate_tls_certificate_expiry_timestamp_seconds", kGauge, "certificate, listener",
      "When a listener's certificate expires, in seconds since the epoch",
-     "Of the certificates in use; `certificate` is the file.",
+     "Certificates in use; `certificate` is the file.",
      [](const Scrape& scrape, Adder& out) {
        for (const auto& certificate : scrape.readings.certificates) {
          out.add(certificate.not_after,
@@ -123,7 +122,7 @@ constexpr auto kReadFamilies = std::to_array<ReadFamily>({
        }
      }},
     {"stdgate_issuer_keys_age_seconds", kGauge, "issuer",
-     "Time since the keys of an issuer of tokens were fetched", "Of the keys in use.",
+     "Time since the keys of an issuer of tokens were fetched", "Keys in use.",
      [](const Scrape& scrape, Adder& out) {
        for (const auto& keys : scrape.readings.issuers) {
          out.add(keys.age_seconds, {{"issuer", keys.issuer}});

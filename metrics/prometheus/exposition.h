@@ -1,7 +1,7 @@
 // MetricsExposition: everything that is counted, as the text that Prometheus scrapes: what
 // MetricsObservers have counted, and what is only read for a scrape.
 //
-// Owner: the process; the stores are those of its workers, see metrics_collector.h for what they
+// Owner: the process; the stores are those of its workers, see open_metrics.h for what they
 // must have in common. take() is called on the loop's thread and copies; metrics_text() takes some
 // milliseconds when there are thousands of series, and may be called on any.
 #pragma once
@@ -25,7 +25,7 @@ struct SpanReadings {
   std::vector<std::pair<std::string_view, uint64_t>> dropped;  // by reason
 };
 
-// What the worker reads for each scrape.
+// Readings of the worker, made for each scrape.
 struct ScrapeReadings {
   struct BackendUsage {
     std::string backend;
@@ -53,7 +53,7 @@ struct ScrapeReadings {
   std::vector<IssuerKeys> issuers;        // whose keys were fetched
   Duration loop_lag{0};
   double memory_pressure = 0;  // the part of limits.memory that is used
-  // What is kept for clients and backends, by backend; without a name: at none.
+  // Bytes kept for clients and backends, by backend; without a name: at no backend.
   std::vector<std::pair<std::string, HeldBytes>> held;
   uint64_t held_limit = 0;  // limits.buffered
   struct Audit {

@@ -38,6 +38,7 @@ enum class Family : uint8_t {
   in_flight,
   mcp_requests,
   cache_hits,
+  remembered_answers,
   returns,
   parked_calls,
   parked_ends,
@@ -86,7 +87,7 @@ constexpr size_t era_or_none(std::optional<Era> era) {
   return era ? static_cast<size_t>(*era) : kEraCount;
 }
 
-// Where a family's cells begin among those of its scope that are, like them, numbers or histograms.
+// The first cell of a family, counted within its scope: among the numbers, or among the histograms.
 size_t offset_of(Family family);
 size_t numbers_of(Scope scope);
 size_t histograms_of(Scope scope);

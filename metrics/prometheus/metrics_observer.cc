@@ -21,7 +21,7 @@ void name_one(std::vector<Series>& all, NameId id, std::string_view name) {
   all[id].name = visible(name, VisibleText::lines);
 }
 
-// The first stands for those that have no place.
+// The first one stands for all methods without a place of their own.
 Series& one_of(std::vector<Series>& all, NameId id) {
   return all[id < all.size() ? id : kOtherName];
 }
@@ -144,6 +144,10 @@ void MetricsObserver::on_parked_call_ended(BackendId backend, ParkedEnd end) {
 
 void MetricsObserver::on_return(BackendId backend, ReturnEnd end) {
   ++store_.backend(backend).number(Family::returns, index_of(end));
+}
+
+void MetricsObserver::on_remembered(BackendId backend) {
+  ++store_.backend(backend).number(Family::remembered_answers);
 }
 
 void MetricsObserver::on_cache_hit(BackendId backend) {

@@ -41,6 +41,7 @@ class MetricsObserver final : public Observer {
   void on_parked_call_ended(BackendId backend, ParkedEnd end) override;
   void on_return(BackendId backend, ReturnEnd end) override;
   void on_cache_hit(BackendId backend) override;
+  void on_remembered(BackendId backend) override;
   void on_session_revived(BackendId backend, RevivalOutcome outcome,
                           Duration since_request) override;
   void on_session_closed(BackendId backend, SessionState state) override;

@@ -1,9 +1,9 @@
 // MetricsStore: the numbers that a gateway counts, as plain integers: a value that can be copied,
 // and added to another.
 //
-// Owner: a MetricsObserver, which fills it on its thread; other threads read copies only. What is
-// in it say the rows of families.h.
-// Limit: labels come from ids alone, so whoever gives the ids bounds their number.
+// Owner: a MetricsObserver, which fills it on its thread; other threads read copies only. The rows
+// of families.h define its content. Limit: labels come from ids alone, so the source of the ids
+// bounds their number.
 #pragma once
 
 #include <array>
@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "gateway/observer.h"
-#include "metrics/prometheus/buckets.h"
 #include "metrics/prometheus/families.h"
 #include "metrics/prometheus/histogram.h"
 

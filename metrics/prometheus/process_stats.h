@@ -1,5 +1,5 @@
-// What the kernel says about a process, from /proc (proc(5)): for the process_* metrics.
-// Reads a few small files, about 50 µs; done for each scrape, never per message.
+// The kernel's figures of a process, from /proc (proc(5)), for the process_* metrics. Reads a few
+// small files, about 50 µs; done for each scrape, never per message.
 #pragma once
 
 #include <cstdint>

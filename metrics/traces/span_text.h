@@ -16,7 +16,7 @@ namespace stdgate::traces {
 inline constexpr size_t kMaxText = 128;    // of a name or an id
 inline constexpr size_t kMaxDetail = 256;  // of what went wrong
 
-// What all spans of a process have in common.
+// The attributes that all spans of a process share.
 struct SpanSource {
   std::string service_name;
   std::string version;
@@ -26,7 +26,7 @@ struct SpanSource {
 // A document up to its first span.
 std::string document_head(const SpanSource& source);
 
-// What a record does not say.
+// Facts of a span that its record lacks.
 struct SpanFacts {
   std::string_view backend;
   bool is_mcp = false;

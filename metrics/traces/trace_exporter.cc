@@ -6,9 +6,48 @@
 #include <charconv>
 #include <utility>
 
+#include "gateway/base/check.h"
 #include "gateway/base/utf8.h"
+#include "metrics/traces/span_text.h"
 
 namespace stdgate::traces {
+
+namespace {
+
+// Closes spans, scope, its list, resource and its list.
+constexpr std::string_view kTail = "]}]}]}";
+
+}  // namespace
+
+std::string* SpanQueue::add(size_t spans) {
+  if (size_ + spans > max_) return nullptr;
+  const bool fits =
+      !batches_.empty() && !batches_.back().is_closed && batches_.back().spans + spans <= kMaxBatch;
+  if (!fits) {
+    Batch& fresh = batches_.emplace_back();
+    fresh.text = std::exchange(spare_, {});
+    fresh.text = head_;
+  } else {
+    batches_.back().text += ',';
+  }
+  batches_.back().spans += spans;
+  size_ += spans;
+  return &batches_.back().text;
+}
+
+std::string_view SpanQueue::front() {
+  STDGATE_CHECK(!batches_.empty());
+  Batch& batch = batches_.front();
+  if (!std::exchange(batch.is_closed, true)) batch.text += kTail;
+  return batch.text;
+}
+
+void SpanQueue::pop() {
+  STDGATE_CHECK(!batches_.empty());
+  size_ -= batches_.front().spans;
+  spare_ = std::move(batches_.front().text);
+  batches_.pop_front();
+}
 
 namespace {
 
@@ -39,7 +78,7 @@ bool may_come_through_later(const fetch::Fetched& fetched) {
   }
 }
 
-// What it says of documents that it has taken in part (ExportTracePartialSuccess).
+// The collector's answer to a document that it has taken in part (ExportTracePartialSuccess).
 struct PartialSuccess {
   uint64_t rejected = 0;
   std::string message;
@@ -191,6 +230,19 @@ void TraceExporter::give_up() {
   finish_timer_.disarm();
   while (!queue_.empty()) drop_front(SpanLoss::stopped);
   if (const auto done = std::exchange(done_, nullptr)) done();
+}
+
+void TraceObserver::on_call_finished(const CallRecord& call) {
+  if (call.span == 0 || call.trace == nullptr || !call.trace->is_sampled()) return;
+  std::string* const text = exporter_.add(span_count(call));
+  if (text == nullptr) return;
+  append_spans(*text, call, {names_.of(call.backend), call.is_mcp, new_span(), new_span()});
+}
+
+SpanId TraceObserver::new_span() {
+  SpanId span = 0;
+  while (span == 0) span = random_();
+  return span;
 }
 
 }  // namespace stdgate::traces

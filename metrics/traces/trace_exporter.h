@@ -1,14 +1,10 @@
-// TraceExporter: sends spans to a collector, by OTLP over HTTP with JSON.
-//
-// Job: a POST at a time, kDelay after a first span or when a batch is whole. What the collector is
-// too busy for, or what does not reach it, is sent again after a growing wait, kMaxTries times;
-// what it refuses is dropped. The first failure and the first success after it are logged. Nothing
-// of it touches a call: what the queue has no room for is dropped too. Owner: the worker, on whose
-// loop everything is called. Limits: config.queue spans; one answer (Fetcher).
+// Spans of calls on their way to a collector: observed, queued, sent.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,14 +12,58 @@
 #include <vector>
 
 #include "gateway/base/log.h"
+#include "gateway/base/random.h"
 #include "gateway/base/time.h"
 #include "gateway/base/timers.h"
 #include "gateway/config/config.h"
-#include "metrics/traces/span_queue.h"
+#include "gateway/observer.h"
+#include "metrics/backend_names.h"
 #include "metrics/traces/span_text.h"
 #include "transports/fetch/fetcher.h"
 
 namespace stdgate::traces {
+
+// SpanQueue: spans that wait to be sent, as the documents that they are sent in (OTLP's JSON).
+//
+// Job: collect spans in batches of kMaxBatch at most, the oldest first. The oldest one may be on
+// its way: from front() to pop() nothing is added to it. Owner: the TraceExporter. Limit: `max`
+// spans, those on their way included.
+class SpanQueue {
+ public:
+  static constexpr size_t kMaxBatch = 512;
+
+  // `head` is what stands in front of the spans of each document.
+  SpanQueue(std::string head, size_t max) : head_(std::move(head)), max_(max) {}
+
+  // Where the text of so many spans is to be appended, separated by commas. Null: there is no room.
+  std::string* add(size_t spans);
+
+  // The document of the oldest spans. Only while not empty().
+  std::string_view front();
+  // So many spans are in it.
+  [[nodiscard]] size_t front_size() const { return batches_.front().spans; }
+  void pop();
+
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] size_t size() const { return size_; }
+  // A document is complete: no more spans will be added to it.
+  [[nodiscard]] bool has_whole_batch() const {
+    return batches_.size() > 1 || (!empty() && batches_.front().spans >= kMaxBatch);
+  }
+
+ private:
+  struct Batch {
+    std::string text;
+    size_t spans = 0;
+    bool is_closed = false;
+  };
+
+  const std::string head_;
+  const size_t max_;
+  std::deque<Batch> batches_;
+  std::string spare_;  // the storage of a former batch
+  size_t size_ = 0;    // spans
+};
 
 // Why spans were not sent.
 enum class SpanLoss : uint8_t {
@@ -50,6 +90,14 @@ struct ExportServices {
   fetch::Fetcher& fetcher;
 };
 
+// TraceExporter: sends spans to a collector, by OTLP over HTTP with JSON.
+//
+// Job: a POST at a time, kDelay after a first span or when a batch is whole. A document that does
+// not reach the collector, or that it is too busy for, is sent again after a growing wait,
+// kMaxTries times. A document that it refuses is dropped. The first failure and the first success
+// after it are logged. Nothing of it touches a call: what the queue has no room for is dropped too.
+// Owner: the worker, on whose loop everything is called. Limits: config.queue spans; one answer
+// (Fetcher).
 class TraceExporter {
  public:
   static constexpr Duration kDelay = std::chrono::seconds(2);
@@ -96,6 +144,25 @@ class TraceExporter {
   Timer timer_;                          // to send
   std::function<void()> done_;           // not null: it is to finish
   Timer finish_timer_;
+};
+
+// TraceObserver: writes the spans of each finished call that is recorded.
+//
+// Which calls are, has been decided at their arrival (TraceFilter). Owner: the worker. Draws the
+// ids of spans that only it names.
+class TraceObserver final : public Observer {
+ public:
+  TraceObserver(Random& random, TraceExporter& exporter) : random_(random), exporter_(exporter) {}
+
+  void on_backend(BackendId backend, std::string_view name) override { names_.add(backend, name); }
+  void on_call_finished(const CallRecord& call) override;
+
+ private:
+  SpanId new_span();
+
+  BackendNames names_;
+  Random& random_;
+  TraceExporter& exporter_;
 };
 
 }  // namespace stdgate::traces

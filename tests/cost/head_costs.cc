@@ -6,16 +6,15 @@
 #include "gateway/base/baggage.h"
 #include "gateway/base/trace_context.h"
 #include "tests/cost/cost_case.h"
-#include "transports/http/cors.h"
 #include "transports/http/credentials.h"
+#include "transports/http/field_value.h"
 #include "transports/http/forwarded.h"
 #include "transports/http/http1_head.h"
-#include "transports/http/media_type.h"
 #include "transports/http/message_signature.h"
 #include "transports/http/origin_rules.h"
+#include "transports/http/request_head.h"
 #include "transports/http/structured_field.h"
-#include "transports/http/url.h"
-#include "transports/websocket/handshake.h"
+#include "transports/websocket/websocket_endpoint.h"
 
 namespace stdgate::test {
 

@@ -11,8 +11,8 @@
 #include "transports/http/http1_request.h"
 #include "transports/net/out_queue.h"
 #include "transports/stdio/stderr_log.h"
-#include "transports/tls/memory_bio.h"
-#include "transports/websocket/kept_messages.h"
+#include "transports/tls/tls_layer.h"
+#include "transports/websocket/client_messages.h"
 #include "transports/websocket/message_reader.h"
 
 namespace stdgate::test {

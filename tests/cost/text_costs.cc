@@ -7,11 +7,11 @@
 #include "gateway/base/base64.h"
 #include "gateway/base/visible_text.h"
 #include "gateway/call/splice.h"
-#include "gateway/mcp/mcp_cache.h"
+#include "gateway/mcp/cacheable.h"
 #include "gateway/mcp/mcp_dialect.h"
-#include "gateway/mcp/mcp_mirrors.h"
 #include "gateway/mcp/modern_members.h"
 #include "gateway/mcp/modern_params.h"
+#include "gateway/mcp/param_headers.h"
 #include "gateway/policy/name_pattern.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/json_cut.h"
@@ -200,7 +200,7 @@ std::vector<CostCase> mcp_costs() {
   std::vector<CostCase> costs;
   const auto read_page = [](std::string& text) {
     const rpc::KnownMessage answer(text);
-    keep(mcp::McpMirrors("").read_page(answer.envelope()));
+    keep(mcp::read_tool_page(answer.envelope()));
   };
   costs.push_back(reading(
       "mcp/tools", 60, [](size_t n) { return tools(n, R"({"properties":{"a":{}}})"); }, read_page));
@@ -221,7 +221,7 @@ std::vector<CostCase> mcp_costs() {
       "mcp/key of the cache", 500, [](size_t n) { return message(object_of(n)); },
       [](std::string& text) {
         const rpc::KnownMessage request(text);
-        must(!mcp::McpCache().key(request.envelope(), "tools/list").empty(), "key");
+        must(!mcp::cache_key(request.envelope(), "tools/list").empty(), "key");
       }));
   costs.push_back(reading(
       // It is sorted, so it may grow a little faster.

@@ -7,9 +7,9 @@
 #include "gateway/base/web_url.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "transports/http/credentials.h"
+#include "transports/http/field_value.h"
 #include "transports/http/http1_head.h"
-#include "transports/http/media_type.h"
-#include "transports/http/url.h"
+#include "transports/http/request_head.h"
 
 namespace stdgate::test {
 namespace {

@@ -133,13 +133,17 @@ TEST(Bounds, ABodyThatDripsIsGivenUp) {
   EXPECT_EQ(answer.status, 408);
 }
 
+std::string initialize_request() {
+  return request("initialize", R"({"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":)"
+                               R"({"name":"t","version":"1"}})");
+}
+
 TEST(Bounds, AClientStartsSoManyChildrenAndNotMore) {
   GatewayProcess gateway(serve_one(puppet("mcp"),
-                                   "protocol: mcp, isolation: session, pool: { max: 64 }",
+                                   "protocol: mcp, isolation: session, "
+                                   "pool: { max: 64, remember: false }",
                                    "limits: { session_starts: 1, session_burst: 5 }"));
-  const std::string initialize =
-      request("initialize", R"({"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":)"
-                            R"({"name":"t","version":"1"}})");
+  const std::string initialize = initialize_request();
   const Headers accept = {{"accept", "application/json, text/event-stream"}};
   size_t opened = 0;
   HttpResponse refused;
@@ -165,6 +169,30 @@ TEST(Bounds, AClientStartsSoManyChildrenAndNotMore) {
   WebSocketClient socket(gateway.url());
   socket.send(initialize);
   EXPECT_EQ(JsonValue(socket.message()).number("/error/code"), -31429);
+}
+
+// Sessions that are answered from memory have no child before their first call.
+TEST(Bounds, AClientWakesSoManyChildrenAndNotMore) {
+  GatewayProcess gateway(serve_one(puppet("mcp"),
+                                   "protocol: mcp, isolation: session, pool: { max: 64 }",
+                                   "limits: { session_starts: 1, session_burst: 5 }"));
+  size_t refused = 0;
+  for (int i = 0; i < 20; ++i) {
+    HttpClient client = gateway.connect();
+    const HttpResponse opened = client.post("/mcp", initialize_request(),
+                                            {{"accept", "application/json, text/event-stream"}});
+    if (opened.status == 429) {  // while a child runs, another one is started for it
+      ++refused;
+      continue;
+    }
+    const HttpResponse answer = client.post(
+        "/mcp", request("echo", "{}"),
+        {{"accept", "application/json"}, {"mcp-session-id", opened.header("mcp-session-id")}});
+    if (answer.body.find("-31429") != std::string::npos) ++refused;
+  }
+  EXPECT_GT(refused, 5U);  // as long as this takes less than ten seconds
+  EXPECT_LE(gateway.metrics().sum("stdgate_child_starts_total"),
+            20.0 - static_cast<double>(refused));
 }
 
 TEST(Bounds, AnAddressHasSoManyConnections) {

@@ -35,4 +35,11 @@ void SimKept::check_hit(const std::string& nonce, std::string_view method, SimPr
   world_.tally().note(answer.is_public ? Seen::cache_hit : Seen::cache_hit_private);
 }
 
+void SimKept::check_remembered(const std::string& nonce, std::string_view method) const {
+  const auto found = answers_.find(nonce);
+  if (found != answers_.end()) {
+    EXPECT_EQ(found->second.method, method);
+  }
+}
+
 }  // namespace stdgate::sim

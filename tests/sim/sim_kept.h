@@ -33,6 +33,8 @@ class SimKept {
   // The answer to `nonce` is given to another request, with `ttl_ms` left.
   void check_hit(const std::string& nonce, std::string_view method, SimPrincipal principal,
                  uint64_t ttl_ms) const;
+  // The same, while nothing runs; also of what may not be kept longer, or was asked by the gateway.
+  void check_remembered(const std::string& nonce, std::string_view method) const;
 
  private:
   SimWorld& world_;

@@ -17,7 +17,10 @@ class SimLedger final : public Observer {
   SimLedger(SimWorld& world, const config::BackendConfig& backend)
       : restarts(backend), world_(world) {}
 
-  void on_call_started(BackendId) override { ++started; }
+  void on_call_started(BackendId) override {
+    world_.set_remembered(false);
+    ++started;
+  }
   void on_call_finished(const CallRecord& record) override {
     ++finished;
     EXPECT_GE(record.total, Duration{0});
@@ -75,6 +78,10 @@ class SimLedger final : public Observer {
     }
   }
   void on_cache_hit(BackendId) override { ++cache_hits; }
+  void on_remembered(BackendId) override {
+    world_.set_remembered(true);
+    world_.tally().note(Seen::remembered);
+  }
   int64_t& sessions_in(SessionState state) { return by_state[static_cast<size_t>(state)]; }
 
   uint64_t started = 0;

@@ -1,6 +1,10 @@
 #include "tests/sim/sim_options.h"
 
 #include <algorithm>
+#include <memory>
+#include <string>
+
+#include "gateway/mcp/memory_filter.h"
 
 namespace stdgate::sim {
 
@@ -19,6 +23,12 @@ void draw_eras_of_clients(SimWorld& world, backend::BackendOptions& options) {
   config.pool.sticky = config.pool.queue % 5 != 0;
   config.pool.parked = static_cast<uint32_t>(world.pick(1, 4));
   options.has_principals = !config.serves_one;
+  config.pool.remember = config.pool.queue % 3 != 0;
+  if (!config.pool.remember) return;
+  options.make_recall =
+      [memory = std::make_shared<mcp::ServerMemory>([] {})](const pool::RecallServices& services) {
+        return std::make_unique<mcp::MemoryFilter>(memory, std::string(), services);
+      };
 }
 
 }  // namespace

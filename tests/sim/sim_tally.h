@@ -53,6 +53,7 @@ enum class Seen : uint8_t {
   session_heard_change,  // a session at modern children
   session_heard_update,
   logged,  // a log message has reached the modern request that wanted it
+  remembered,
   cache_hit,
   cache_hit_private,
   own_lane,            // a modern call was served by a child alone
@@ -110,6 +111,7 @@ inline constexpr std::array<std::string_view, kSeenCount> kSeenNames = {
     "session_heard_change",
     "session_heard_update",
     "logged",
+    "remembered",
     "cache_hit",
     "cache_hit_private",
     "own_lane",

@@ -29,6 +29,10 @@ class SimWorld final : public Clock {
   // What has happened.
   SimTally& tally() { return tally_; }
 
+  // Whether the call that has come last is answered by what its server is remembered to say.
+  [[nodiscard]] bool is_remembered() const { return is_remembered_; }
+  void set_remembered(bool is_remembered) { is_remembered_ = is_remembered; }
+
   // From `low` to `high`, both included.
   uint64_t pick(uint64_t low, uint64_t high) {
     return std::uniform_int_distribution<uint64_t>(low, high)(random_);
@@ -72,6 +76,7 @@ class SimWorld final : public Clock {
   TimerQueue timers_;
   StoragePool storages_;
   SimTally tally_;
+  bool is_remembered_ = false;
   std::multimap<TimePoint, std::function<void()>> events_;
 };
 

@@ -69,6 +69,7 @@ class RecordingObserver final : public Observer {
   void on_parked_call_ended(BackendId, ParkedEnd end) override { ++parked_ends[end]; }
   void on_return(BackendId, ReturnEnd end) override { ++returns[end]; }
   void on_cache_hit(BackendId) override { ++cache_hits; }
+  void on_remembered(BackendId) override { ++remembered; }
   void on_session_revived(BackendId, RevivalOutcome outcome, Duration) override {
     ++revived[outcome];
   }
@@ -80,6 +81,7 @@ class RecordingObserver final : public Observer {
   std::map<ParkedEnd, int> parked_ends;
   std::map<ReturnEnd, int> returns;
   int cache_hits = 0;
+  int remembered = 0;
   std::map<RevivalOutcome, int> revived;
   uint64_t started = 0;
   std::vector<Record> records;

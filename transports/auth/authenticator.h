@@ -1,21 +1,54 @@
-// Authenticator: finds out who a client is by what its request shows.
-//
-// Contract: called with every request, on the loop's thread; does no I/O and does not call back.
-// What it is shown is neither kept nor logged.
+// Authenticator, and the values that it takes and gives: identities, credentials, signatures.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "transports/auth/identity.h"
-#include "transports/auth/message_signature.h"
+#include "gateway/base/time.h"
+#include "gateway/base/wall_clock.h"
+#include "gateway/policy/principal.h"
 #include "transports/net/peer_certificate.h"
 
 namespace stdgate::auth {
 
-// What is asked: its URL is that of the gateway, `public_url`, with the path of the request.
+// MessageSignature: what a request says of its own signature (RFC 9421).
+//
+// A value. The covered components have been checked, and that it has these parameters.
+struct MessageSignature {
+  std::string key_id;
+  std::string algorithm;           // empty: it says none
+  int64_t created = 0;             // seconds since 1970
+  std::optional<int64_t> expires;  // the same; nothing: it says none
+  std::string nonce;
+  std::string base;       // what is signed (section 2.5)
+  std::string signature;  // decoded
+};
+
+// Identity: who sends a request, as its credential says, and until when.
+//
+// A value; without a principal the client is unknown. The expiry is one of the core's clock, so
+// that streams and connections can wait for it.
+struct Identity {
+  policy::PrincipalRef principal{};      // null: the client is unknown
+  TimePoint expires = TimePoint::max();  // max(): never
+  bool is_for_once = false;              // by a ticket: of no other request
+};
+
+// Clocks: the core's, and the calendar's, which decides when credentials end.
+struct Clocks {
+  const Clock& clock;
+  const WallClock& wall;
+
+  [[nodiscard]] WallTime now() const { return wall.at(clock.now()); }
+  // When the core's clock shows what the calendar calls `time`, as far as that is known now.
+  [[nodiscard]] TimePoint at(std::chrono::system_clock::time_point time) const;
+};
+
+// The target of a request: its URL is the gateway's, `public_url`, with the path of the request.
 struct Resource {
   std::string_view public_url{};  // empty: not known
   std::string_view path{};
@@ -27,7 +60,7 @@ struct Resource {
   }
 };
 
-// What a request shows of its sender.
+// The credential that a request shows.
 struct Credential {
   // A token in Authorization, or a key in X-API-Key, which is never a token.
   enum class Form : uint8_t { bearer, api_key };
@@ -51,10 +84,14 @@ struct Judgement {
   std::string detail{};        // the same for the log alone: what was shown, what is expected
 };
 
+// Authenticator: finds out who a client is by what its request shows.
+//
+// Contract: called with every request, on the loop's thread; does no I/O and does not call back.
+// Credentials are neither kept nor logged.
 class Authenticator {
  public:
   virtual ~Authenticator() = default;
-  // By the clock of Identity::expires.
+  // The time on the clock of Identity::expires.
   [[nodiscard]] virtual TimePoint now() const = 0;
   // From 1 on. Another one means that what has been accepted may not be good any more, though it
   // has not expired.

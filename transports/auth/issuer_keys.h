@@ -6,8 +6,8 @@
 // then not more often than every kMissedEvery. Until that fetch, nothing can be said of such a
 // token. Where they are is configured, or the issuer's own
 // description says it (OpenID Connect Discovery 1.0, else RFC 8414), which must name the same
-// issuer. Owner: Tokens. Limits: those of the Fetcher, and of Jwks; kMaxMissing ids of keys that
-// are looked for, of which the oldest is forgotten.
+// issuer. Owner: Tokens. Limits: see Fetcher and Jwks; kMaxMissing ids of keys that are looked for,
+// beyond which the oldest is forgotten.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@
 
 namespace stdgate::auth {
 
-// What keys that are fetched need; outlives them.
+// Services for fetching keys; they outlive the keys.
 struct KeyServices {
   fetch::Fetcher& fetcher;
   const Clock& clock;

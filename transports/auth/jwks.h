@@ -25,7 +25,7 @@ class Jwks {
   [[nodiscard]] size_t size() const { return keys_.size(); }
   // Whether there is a key with this id, whatever it is for.
   [[nodiscard]] bool has(std::string_view id) const;
-  // Those of its keys that `other` does not have.
+  // The keys that `other` does not have.
   [[nodiscard]] std::vector<std::string_view> ids_missing_in(const Jwks& other) const;
   // The key with this id, or the only one where a token names none, if it is for the algorithm.
   [[nodiscard]] evp_pkey_st* find(std::string_view id, const SignatureAlgorithm& algorithm) const;

@@ -51,7 +51,7 @@ PublicKey read_key(const std::string& pem) {
   return key;
 }
 
-// The same signatures as those of tokens.
+// Algorithms of signatures that tokens have too.
 const SignatureAlgorithm& algorithm_of(SignatureMethod method) {
   const auto* const found = find_algorithm(method == SignatureMethod::ed25519 ? "EdDSA" : "ES256");
   STDGATE_CHECK(found != nullptr);
@@ -101,6 +101,13 @@ bool RequestSignatures::Key::has_signed(const MessageSignature& signature) const
 const RequestSignatures::Key* RequestSignatures::find(std::string_view id) const {
   const auto found = std::ranges::find(keys_, id, &Key::id);
   return found == keys_.end() ? nullptr : &*found;
+}
+
+void RequestSignatures::take_nonces(RequestSignatures& predecessor) {
+  started_ = predecessor.started_;
+  nonces_ = std::move(predecessor.nonces_);
+  counts_ = std::move(predecessor.counts_);
+  order_ = std::move(predecessor.order_);
 }
 
 std::optional<Judgement> RequestSignatures::judge_signature(const MessageSignature& signature) {

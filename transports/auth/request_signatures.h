@@ -3,8 +3,7 @@
 // A signature is good if it is that of its key, was made within kWindow of now and not before the
 // gateway started, which knows no nonce of that time, and its nonce is new. Nonces are remembered
 // as long as their signatures would be good. Owner: Authenticators. Limit: kMaxNonces of a key;
-// when so many are remembered, the key lets nobody in, as a nonce that was forgotten could come
-// again.
+// when so many are remembered, the key is refused, as a nonce that was forgotten could come again.
 #pragma once
 
 #include <deque>
@@ -16,8 +15,7 @@
 
 #include "gateway/config/config.h"
 #include "transports/auth/authenticator.h"
-#include "transports/auth/clocks.h"
-#include "transports/auth/sha256.h"
+#include "transports/auth/digest.h"
 #include "transports/auth/signature.h"
 
 namespace stdgate::auth {
@@ -32,13 +30,8 @@ class RequestSignatures final : public Authenticator {
   RequestSignatures(const std::vector<config::SignatureConfig>& keys, const Clocks& clocks,
                     size_t max_nonces = kMaxNonces);
 
-  // What has been used before stays used.
-  void take_nonces(RequestSignatures& predecessor) {
-    started_ = predecessor.started_;
-    nonces_ = std::move(predecessor.nonces_);
-    counts_ = std::move(predecessor.counts_);
-    order_ = std::move(predecessor.order_);
-  }
+  // Nonces that have been used before stay used.
+  void take_nonces(RequestSignatures& predecessor);
   [[nodiscard]] TimePoint now() const override { return clocks_.clock.now(); }
   [[nodiscard]] std::optional<Judgement> judge(const Credential& /*credential*/) override {
     return std::nullopt;
@@ -76,7 +69,7 @@ class RequestSignatures final : public Authenticator {
   std::deque<Nonce> order_;                         // in which they came
 };
 
-// What is wrong with a key; empty: nothing.
+// The mistake in a key; empty: none.
 std::string check_key(const config::SignatureConfig& config);
 
 }  // namespace stdgate::auth

@@ -17,14 +17,14 @@ using PublicKey = std::unique_ptr<evp_pkey_st, FreeKey>;
 
 struct SignatureAlgorithm;
 
-// "RS256"; null: there is none of this name.
+// "RS256"; null: the name is unknown.
 const SignatureAlgorithm* find_algorithm(std::string_view name);
 // "RS256, …".
 std::string algorithm_names();
 
 // Whether keys like this one are for it: kind, curve and size.
 bool fits(const SignatureAlgorithm& algorithm, const evp_pkey_st& key);
-// `key` fits. Whether `signature`, as it stands in a token, is that of `text`.
+// `key` fits. Whether `signature`, as it stands in a token, fits `text`.
 bool verify(const SignatureAlgorithm& algorithm, evp_pkey_st& key, std::string_view text,
             std::string_view signature);
 

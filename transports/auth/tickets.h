@@ -18,7 +18,7 @@
 #include <unordered_map>
 
 #include "gateway/base/time.h"
-#include "transports/auth/identity.h"
+#include "transports/auth/authenticator.h"
 
 namespace stdgate::auth {
 
@@ -32,10 +32,10 @@ class Tickets {
   Tickets(const Clock& clock, RandomBytes fill_random)
       : clock_(clock), fill_random_(std::move(fill_random)) {}
 
-  // Of somebody who is known. Nothing: there are too many, or too many of his.
+  // Makes a ticket for a known client. Nothing: there are too many, or too many of his.
   std::optional<std::string> issue(const Identity& identity, std::string_view path);
-  // Who has got it, as Identity::is_for_once; nothing: it is not known, not good any more, or for
-  // another path.
+  // The client that got the ticket, with Identity::is_for_once; nothing: it is unknown, not good
+  // any more, or for another path.
   std::optional<Identity> redeem(std::string_view ticket, std::string_view path);
   void forget_all();
   [[nodiscard]] size_t size() const { return tickets_.size(); }
@@ -54,7 +54,7 @@ class Tickets {
   const Clock& clock_;
   const RandomBytes fill_random_;
   Table tickets_;
-  std::deque<std::pair<TimePoint, std::string>> by_age_;  // those that are gone included
+  std::deque<std::pair<TimePoint, std::string>> by_age_;  // used ones included
   std::unordered_map<std::string, size_t> of_principals_;
 };
 

@@ -89,7 +89,7 @@ class JsonPart {
   [[nodiscard]] std::vector<std::string> texts(std::string_view key) const {
     return texts_of((*root_)[key]);
   }
-  // The same at a path of keys between dots; a key may have dots itself.
+  // The value at a path of keys between dots; a key may have dots itself.
   [[nodiscard]] std::vector<std::string> texts_at(std::string_view path) const {
     if (has(path)) return texts(path);
     simdjson::simdjson_result<Element> at(Element{*root_});
@@ -175,6 +175,37 @@ policy::Principal principal_of(const JsonPart& claims, const config::JwtConfig& 
   return principal;
 }
 
+// The claims of a token whose signature is good. `kept` gets the audience if that is to be
+// judged with each request.
+Judgement judge_claims(const Resource& resource, const JsonPart& claims,
+                       const config::JwtConfig& issuer, const Clocks& clocks,
+                       std::vector<std::string>& kept) {
+  std::vector<std::string> audience = claims.texts("aud");
+  const bool is_default = issuer.audience.empty();
+  const bool is_meant =
+      is_default ? is_for(resource, audience) : is_one_of(audience, issuer.audience);
+  if (!is_meant) return refuse_audience(resource, audience, issuer.audience);
+  if (is_default) kept = std::move(audience);
+  const std::string_view subject = claims.text("sub").value_or("");
+  if (subject.empty()) return refuse_token("the token has no subject");
+  if (subject.size() > Tokens::kMaxSubject) return refuse_token("the token's subject is too long");
+  const auto now = std::chrono::time_point_cast<seconds>(clocks.now()).time_since_epoch();
+  const auto is_future = [&](std::string_view claim) {
+    if (!claims.has(claim)) return false;
+    const auto time = claims.time(claim);
+    return !time || seconds(*time) > now + Tokens::kLeeway;
+  };
+  const auto end = claims.time("exp");
+  if (!end) return refuse_token("the token does not say when it ends");
+  if (is_future("nbf") || is_future("iat")) return refuse_token("the token is not valid yet");
+  policy::Principal principal = principal_of(claims, issuer);
+  principal.expires = calendar_time(std::chrono::sys_seconds(seconds(*end) + Tokens::kLeeway));
+  Identity identity{std::make_shared<const policy::Principal>(std::move(principal))};
+  identity.expires = clocks.at(*identity.principal->expires);
+  if (clocks.clock.now() >= identity.expires) return {.outcome = Outcome::expired};
+  return {.outcome = Outcome::accepted, .identity = std::move(identity)};
+}
+
 }  // namespace
 
 Tokens::Tokens(const std::vector<config::JwtConfig>& issuers, const Clocks& clocks,
@@ -220,7 +251,7 @@ std::optional<Judgement> Tokens::judge(const Credential& credential) {
   return judgement;
 }
 
-// What it is for depends on the request.
+// The audience depends on the request.
 Judgement Tokens::judge_again(const Credential& credential, const Known& known) const {
   if (now() >= known.identity.expires) return {.outcome = Outcome::expired};
   if (!known.audience.empty() && !is_for(credential.resource, known.audience)) {
@@ -292,30 +323,7 @@ Judgement Tokens::judge_anew(const Credential& credential, Known& known) {
   if (!verify(*algorithm, *key, parts.signed_text, *signature)) {
     return refuse_token("the token's signature is wrong");
   }
-  std::vector<std::string> audience = claims.texts("aud");
-  const bool is_default = issuer->config.audience.empty();
-  const bool is_meant = is_default ? is_for(credential.resource, audience)
-                                   : is_one_of(audience, issuer->config.audience);
-  if (!is_meant) return refuse_audience(credential.resource, audience, issuer->config.audience);
-  if (is_default) known.audience = std::move(audience);
-  const std::string_view subject = claims.text("sub").value_or("");
-  if (subject.empty()) return refuse_token("the token has no subject");
-  if (subject.size() > kMaxSubject) return refuse_token("the token's subject is too long");
-  const auto now = std::chrono::time_point_cast<seconds>(clocks_.now()).time_since_epoch();
-  const auto is_future = [&](std::string_view claim) {
-    if (!claims.has(claim)) return false;
-    const auto time = claims.time(claim);
-    return !time || seconds(*time) > now + kLeeway;
-  };
-  const auto end = claims.time("exp");
-  if (!end) return refuse_token("the token does not say when it ends");
-  if (is_future("nbf") || is_future("iat")) return refuse_token("the token is not valid yet");
-  policy::Principal principal = principal_of(claims, issuer->config);
-  principal.expires = calendar_time(std::chrono::sys_seconds(seconds(*end) + kLeeway));
-  Identity identity{std::make_shared<const policy::Principal>(std::move(principal))};
-  identity.expires = clocks_.at(*identity.principal->expires);
-  if (this->now() >= identity.expires) return {.outcome = Outcome::expired};
-  return {.outcome = Outcome::accepted, .identity = std::move(identity)};
+  return judge_claims(credential.resource, claims, issuer->config, clocks_, known.audience);
 }
 
 std::string check_keys(const config::JwksConfig& config) {

@@ -19,9 +19,8 @@
 
 #include "gateway/config/config.h"
 #include "transports/auth/authenticator.h"
-#include "transports/auth/clocks.h"
+#include "transports/auth/digest.h"
 #include "transports/auth/issuer_keys.h"
-#include "transports/auth/sha256.h"
 
 namespace stdgate::auth {
 
@@ -32,8 +31,8 @@ class Tokens final : public Authenticator {
   static constexpr size_t kMaxJudged = 4096;
   static constexpr std::chrono::seconds kLeeway{30};
 
-  // Keys in files have been checked; see check_keys(). `predecessor`: whose fetched keys it takes
-  // over, of issuers that are configured as before; null: there is none.
+  // Keys in files have been checked; see check_keys(). `predecessor`: its fetched keys are taken
+  // over, for issuers that are configured as before; null: none.
   Tokens(const std::vector<config::JwtConfig>& issuers, const Clocks& clocks,
          const KeyServices& services, Tokens* predecessor = nullptr);
 
@@ -72,7 +71,7 @@ class Tokens final : public Authenticator {
   uint32_t revision_ = 1;
 };
 
-// What is wrong with the keys in an issuer's file; empty: nothing, or there is none.
+// The mistake in the keys of an issuer's file; empty: none, or no file.
 std::string check_keys(const config::JwksConfig& config);
 
 }  // namespace stdgate::auth

@@ -1,14 +1,13 @@
 #include "transports/fetch/curl_fetcher.h"
 
 #include <curl/curl.h>
-#include <openssl/err.h>
-#include <sys/socket.h>
 
 #include <array>
 #include <utility>
 
 #include "gateway/base/check.h"
 #include "gateway/base/web_url.h"
+#include "transports/fetch/curl_multi.h"
 
 namespace stdgate::fetch {
 
@@ -17,12 +16,6 @@ namespace {
 constexpr long kOn = 1;
 constexpr long kOff = 0;
 constexpr long kOk = 200;
-
-// A socket of libcurl's; frees itself in its close callback.
-struct SocketPoll {
-  uv_poll_t handle{};
-  void* multi = nullptr;
-};
 
 long milliseconds_of(std::chrono::seconds time) {
   return static_cast<long>(std::chrono::milliseconds(time).count());
@@ -46,123 +39,31 @@ FetchOutcome outcome_of(CURLcode code) {
   }
 }
 
-// Closed in programs that are started.
-curl_socket_t open_socket(void* /*data*/, curlsocktype /*purpose*/, curl_sockaddr* address) {
-  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
-}
-
-}  // namespace
-
-class CurlFetcher::Multi {
+class CurlFetch final : public Fetch, private CurlUser {
  public:
-  explicit Multi(net::Loop& loop)
-      : loop_(loop),
-        multi_(curl_multi_init()),
-        timer_(loop.timers(), [this] { act(CURL_SOCKET_TIMEOUT, 0); }) {
-    STDGATE_CHECK(multi_ != nullptr);
-    curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &on_socket);
-    curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
-    curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &on_timer);
-    curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
-  }
-  ~Multi() { curl_multi_cleanup(multi_); }
-  Multi(const Multi&) = delete;
-  Multi& operator=(const Multi&) = delete;
-
-  void add(CURL* easy) { curl_multi_add_handle(multi_, easy); }
-  void remove(CURL* easy) {
-    curl_multi_remove_handle(multi_, easy);
-    ERR_clear_error();
-  }
-
- private:
-  static int on_timer(CURLM* /*multi*/, long wait_ms, void* data) {
-    auto& self = *static_cast<Multi*>(data);
-    if (wait_ms < 0) {
-      self.timer_.disarm();
-    } else {
-      self.timer_.arm(self.loop_.now() + std::chrono::milliseconds(wait_ms));
-    }
-    return 0;
-  }
-
-  static int on_socket(CURL* /*easy*/, curl_socket_t socket, int what, void* data, void* known) {
-    auto& self = *static_cast<Multi*>(data);
-    auto* poll = static_cast<SocketPoll*>(known);
-    if (what == CURL_POLL_REMOVE) {
-      if (poll != nullptr) self.close(*poll, socket);
-      return 0;
-    }
-    if (poll == nullptr) poll = self.open(socket);
-    const int events = ((what & CURL_POLL_IN) != 0 ? UV_READABLE : 0) |
-                       ((what & CURL_POLL_OUT) != 0 ? UV_WRITABLE : 0);
-    uv_poll_start(&poll->handle, events, [](uv_poll_t* handle, int status, int ready) {
-      auto* const found = static_cast<SocketPoll*>(handle->data);
-      uv_os_fd_t fd = -1;
-      uv_fileno(reinterpret_cast<uv_handle_t*>(handle), &fd);
-      auto& multi = *static_cast<Multi*>(found->multi);
-      multi.loop_.refresh_now();
-      if (status < 0) return multi.act(fd, CURL_CSELECT_ERR);
-      multi.act(fd, ((ready & UV_READABLE) != 0 ? CURL_CSELECT_IN : 0) |
-                        ((ready & UV_WRITABLE) != 0 ? CURL_CSELECT_OUT : 0));
-    });
-    return 0;
-  }
-
-  SocketPoll* open(curl_socket_t socket) {
-    auto poll = std::make_unique<SocketPoll>();
-    poll->multi = this;
-    poll->handle.data = poll.get();
-    const int error = uv_poll_init(loop_.uv(), &poll->handle, socket);
-    STDGATE_CHECK(error == 0);
-    curl_multi_assign(multi_, socket, poll.get());
-    return poll.release();
-  }
-
-  void close(SocketPoll& poll, curl_socket_t socket) {
-    curl_multi_assign(multi_, socket, nullptr);
-    uv_poll_stop(&poll.handle);
-    uv_close(reinterpret_cast<uv_handle_t*>(&poll.handle),
-             [](uv_handle_t* handle) { delete static_cast<SocketPoll*>(handle->data); });
-  }
-
-  void act(curl_socket_t socket, int events);
-
-  net::Loop& loop_;
-  CURLM* const multi_;
-  Timer timer_;
-};
-
-namespace {
-
-class CurlFetch final : public Fetch {
- public:
-  using Remove = std::function<void(CURL*)>;
-
-  CurlFetch(const Request& request, Fetcher::Done done, Remove remove)
-      : easy_(curl_easy_init()), done_(std::move(done)), remove_(std::move(remove)) {
+  CurlFetch(const Request& request, Fetcher::Done done, CurlMulti& multi)
+      : easy_(curl_easy_init()), done_(std::move(done)), multi_(multi) {
     STDGATE_CHECK(easy_ != nullptr);
     set_limits();
     set_request(request);
+    multi_.add(easy_, *this);
   }
   ~CurlFetch() override {
-    remove_(easy_);
+    multi_.remove(easy_, *this);
     curl_easy_cleanup(easy_);
     curl_slist_free_all(fields_);
   }
   CurlFetch(const CurlFetch&) = delete;
   CurlFetch& operator=(const CurlFetch&) = delete;
 
-  [[nodiscard]] CURL* easy() const { return easy_; }
-
+ private:
   // Calls `done`, which may destroy it.
-  void finish(CURLcode code) {
+  void on_done(CURLcode code) override {
     const Fetched fetched = result(code);
     const auto done = std::exchange(done_, nullptr);
     done(fetched);
   }
 
- private:
   void set_limits() {
     curl_easy_setopt(easy_, CURLOPT_NOSIGNAL, kOn);
     curl_easy_setopt(easy_, CURLOPT_QUICK_EXIT, kOn);  // a thread that resolves a name goes on
@@ -173,7 +74,7 @@ class CurlFetch final : public Fetch {
     curl_easy_setopt(easy_, CURLOPT_MAXFILESIZE_LARGE, curl_off_t{CurlFetcher::kMaxBody});
     curl_easy_setopt(easy_, CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
     curl_easy_setopt(easy_, CURLOPT_SSLVERSION, long{CURL_SSLVERSION_TLSv1_2});
-    curl_easy_setopt(easy_, CURLOPT_OPENSOCKETFUNCTION, &open_socket);
+    curl_easy_setopt(easy_, CURLOPT_OPENSOCKETFUNCTION, &CurlMulti::open_socket);
   }
 
   void set_request(const Request& request) {
@@ -184,7 +85,6 @@ class CurlFetch final : public Fetch {
     curl_easy_setopt(easy_, CURLOPT_URL, request.url.c_str());
     curl_easy_setopt(easy_, CURLOPT_HTTPHEADER, fields_);
     curl_easy_setopt(easy_, CURLOPT_USERAGENT, "stdgate");
-    curl_easy_setopt(easy_, CURLOPT_PRIVATE, this);
     curl_easy_setopt(easy_, CURLOPT_ERRORBUFFER, problem_.data());
     curl_easy_setopt(easy_, CURLOPT_WRITEFUNCTION, &on_body);
     curl_easy_setopt(easy_, CURLOPT_WRITEDATA, this);
@@ -248,7 +148,7 @@ class CurlFetch final : public Fetch {
 
   CURL* const easy_;
   Fetcher::Done done_;
-  const Remove remove_;
+  CurlMulti& multi_;
   curl_slist* fields_ = nullptr;
   bool is_post_ = false;
   std::string body_;
@@ -257,30 +157,13 @@ class CurlFetch final : public Fetch {
 
 }  // namespace
 
-void CurlFetcher::Multi::act(curl_socket_t socket, int events) {
-  int running = 0;
-  curl_multi_socket_action(multi_, socket, events, &running);
-  ERR_clear_error();  // it would be taken for one of TLS
-  int left = 0;
-  while (const CURLMsg* const message = curl_multi_info_read(multi_, &left)) {
-    if (message->msg != CURLMSG_DONE) continue;
-    const CURLcode code = message->data.result;
-    void* fetch = nullptr;
-    curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &fetch);
-    static_cast<CurlFetch*>(fetch)->finish(code);
-  }
-}
-
 CurlFetcher::CurlFetcher(net::Loop& loop) : loop_(loop) {}
 
 CurlFetcher::~CurlFetcher() = default;
 
 std::unique_ptr<Fetch> CurlFetcher::start(const Request& request, Done done) {
-  if (multi_ == nullptr) multi_ = std::make_unique<Multi>(loop_);
-  auto fetch = std::make_unique<CurlFetch>(request, std::move(done),
-                                           [this](CURL* easy) { multi_->remove(easy); });
-  multi_->add(fetch->easy());
-  return fetch;
+  if (multi_ == nullptr) multi_ = std::make_unique<CurlMulti>(loop_);
+  return std::make_unique<CurlFetch>(request, std::move(done), *multi_);
 }
 
 }  // namespace stdgate::fetch

@@ -15,6 +15,8 @@
 
 namespace stdgate::fetch {
 
+class CurlMulti;
+
 class CurlFetcher final : public Fetcher {
  public:
   static constexpr size_t kMaxBody = 256 << 10;
@@ -29,10 +31,8 @@ class CurlFetcher final : public Fetcher {
   std::unique_ptr<Fetch> start(const Request& request, Done done) override;
 
  private:
-  class Multi;
-
   net::Loop& loop_;
-  std::unique_ptr<Multi> multi_;  // from the first transfer on
+  std::unique_ptr<CurlMulti> multi_;  // from the first transfer on
 };
 
 }  // namespace stdgate::fetch

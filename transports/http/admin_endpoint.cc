@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gateway/rpc/json_writer.h"
-#include "transports/http/media_type.h"
+#include "transports/http/field_value.h"
 
 namespace stdgate::http {
 
@@ -96,8 +96,8 @@ class BackendReadinessEndpoint final : public Endpoint {
   AdminSource& source_;
 };
 
-// Others are answered in the format of the highest weight; the plain one wins a tie, as whoever
-// accepts anything may know no other.
+// Others are answered in the format of the highest weight; the plain one wins a tie, as a client
+// that accepts anything may know no other.
 ScrapeFormat format_of(const RequestHead& head) {
   const Acceptance acceptance = Acceptance::of(head);
   const int plain = acceptance.plain.value_or(acceptance.anything.value_or(0));
@@ -114,7 +114,7 @@ constexpr std::string_view content_type(ScrapeFormat format) {
 // /metrics, in the format that the scraper prefers.
 //
 // The text is made elsewhere, while the loop goes on. Scrapers that come meanwhile get the same
-// text, so that at most one of each format is under way. Limit: those of connections.
+// text, so at most one scrape of each format is under way. Limit: the limits on connections.
 class ScrapeEndpoint final : public Endpoint {
  public:
   explicit ScrapeEndpoint(AdminSource& source);

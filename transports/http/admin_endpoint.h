@@ -28,7 +28,7 @@ struct Readiness {
 };
 
 // `problem`: why no backend can be used; empty: they can, as far as they are ready. The gateway is
-// ready while one of them is, and all that are required.
+// ready while one of them is, and every required one.
 Readiness judge_readiness(std::string problem, std::vector<BackendReadiness> backends);
 
 enum class ScrapeFormat : uint8_t {
@@ -37,7 +37,7 @@ enum class ScrapeFormat : uint8_t {
 };
 inline constexpr size_t kScrapeFormatCount = 2;
 
-// What the admin endpoints show. Implemented by the process; outlives the router.
+// The source of what the admin endpoints show. Implemented by the process; outlives the router.
 class AdminSource {
  public:
   virtual ~AdminSource() = default;

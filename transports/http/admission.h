@@ -1,9 +1,9 @@
 // AdmissionPolicy: the one place that decides, by a request's head, whether its sender may call.
 //
 // Each route declares its Guards, all of them unless it says otherwise; the connection checks the
-// head against them before an endpoint sees it. Who sends it is asked beside that, by every request
-// (Authentication). Owner: the generation; outlives the routers.
-// Every change of the rules begins a new epoch, which invalidates earlier judgements.
+// head against them before an endpoint sees it. The sender is judged beside that, with every
+// request (Authentication). Owner: the generation; outlives the routers. Every change of the rules
+// begins a new epoch, which invalidates earlier judgements.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,19 @@
 
 #include "gateway/observer.h"
 #include "transports/http/authentication.h"
-#include "transports/http/connection_traits.h"
 #include "transports/http/origin_rules.h"
 #include "transports/http/request_head.h"
 
 namespace stdgate::http {
 
-// Whom a route is for.
+// The audience of a route.
 enum class Audience : uint8_t {
   clients,    // of the listener, which may have to say who they are
   everyone,   // who sends a request is not looked at
   operators,  // see Authentication; for others nothing is there
 };
 
-// What a route is guarded by; see OriginRules.
+// The guards of a route; see OriginRules.
 struct Guards {
   bool host = true;
   bool origin = true;
@@ -62,12 +61,12 @@ class AdmissionPolicy {
     rules_ = std::move(rules);
     begin_epoch();
   }
-  // What the former authentication lends is not used any more when this returns.
+  // The parts of the former authentication are not used any more when this returns.
   void replace(OriginRules rules, Authentication authentication) {
     authentication_ = std::move(authentication);
     replace(std::move(rules));
   }
-  // What was judged before is judged again.
+  // Every earlier judgement is made again.
   void begin_epoch() { ++epoch_; }
   [[nodiscard]] uint32_t epoch() const { return epoch_; }
 
@@ -75,7 +74,7 @@ class AdmissionPolicy {
   // connection and the epoch only.
   [[nodiscard]] std::optional<Denial> judge(const RequestHead& head, const ConnectionTraits& traits,
                                             const Guards& guards) const;
-  // The same for what differs between the paths of clients, and is told to nobody else.
+  // Judges reading of what differs between the paths of clients, and is told to no one else.
   [[nodiscard]] std::optional<Denial> judge_reading(const RequestHead& head,
                                                     const ConnectionTraits& traits,
                                                     const Guards& guards) const;
@@ -86,7 +85,7 @@ class AdmissionPolicy {
   uint32_t epoch_ = 1;
 };
 
-// Who the client of a connection is by its certificate, as the policy of today says. Owner: the
+// The client of a connection by its certificate, as the policy of today says. Owner: the
 // connection.
 class CertificateIdentity {
  public:

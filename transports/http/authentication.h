@@ -1,5 +1,5 @@
-// Authentication: who sends a request, judged by every one of them, and the answers to those of
-// whom nothing is known (RFC 6750 section 3).
+// Authentication: finds out who sends a request, with each of them, and words the answers to
+// unknown clients (RFC 6750 section 3).
 //
 // Owner: the AdmissionPolicy; a value.
 #pragma once
@@ -15,13 +15,12 @@
 
 #include "transports/auth/authenticator.h"
 #include "transports/auth/tickets.h"
-#include "transports/http/connection_traits.h"
 #include "transports/http/request_head.h"
 #include "transports/net/stream.h"
 
 namespace stdgate::http {
 
-// What is known of who sends a request.
+// The sender of a request, as far as the request shows it.
 struct Sender {
   const RequestHead& head;
   const ConnectionTraits& traits;
@@ -30,7 +29,7 @@ struct Sender {
   std::optional<std::string_view> ticket{};  // instead of a credential
 };
 
-// Why nobody is known.
+// Why the sender is not known.
 struct IdentityError {
   int status = 401;
   std::string_view message;  // for people, without quotes; the gateway's own, constant words
@@ -43,7 +42,7 @@ struct IdentityError {
 std::string challenge_field(const IdentityError& error, std::string_view scope,
                             std::string_view metadata_url);
 
-// What `auth` says to clients.
+// The parts of `auth` that clients are told.
 struct Announcement {
   std::string public_url = {};            // of the gateway
   std::vector<std::string> issuers = {};  // of the tokens that are taken
@@ -66,7 +65,7 @@ class Authentication {
         scope_(joined(announcement_.scopes)) {}
 
   [[nodiscard]] bool is_used() const { return authenticator_ != nullptr; }
-  // By the clock of Identity::expires.
+  // The time on the clock of Identity::expires.
   [[nodiscard]] TimePoint now() const { return authenticator_->now(); }
   // See Authenticator.
   [[nodiscard]] uint32_t revision() const {
@@ -79,7 +78,7 @@ class Authentication {
   [[nodiscard]] const Announcement& announcement() const { return announcement_; }
   // RFC 6749 section 3.3.
   [[nodiscard]] const std::string& scope() const { return scope_; }
-  // The client of a connection by its certificate; nobody without one.
+  // The client of a connection by its certificate; unknown without one.
   [[nodiscard]] auth::Identity identify(const net::Stream& stream) const;
   // The sender of a request, nobody where that is enough; or why it is refused, with the status
   // 400, 401, or 503 where that cannot be said yet. A credential in the head goes before a

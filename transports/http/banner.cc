@@ -13,7 +13,7 @@ namespace stdgate::http {
 namespace {
 
 constexpr size_t kNameWidth = 12;
-constexpr size_t kMethodWidth = 4;
+constexpr size_t kMethodColumn = 4;
 constexpr std::string_view kAdminPaths[] = {"/metrics", "/healthz", "/readyz", "/debug/state", "/"};
 
 bool is_tcp(const Address& address) { return address.kind == Address::Kind::tcp; }
@@ -53,7 +53,7 @@ void append_line(std::string& out, std::string_view name, std::string_view metho
                  std::string_view url) {
   out += "  ";
   append_column(out, name, kNameWidth);
-  append_column(out, method, kMethodWidth);
+  append_column(out, method, kMethodColumn);
   out += url;
   out += '\n';
 }

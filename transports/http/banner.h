@@ -25,7 +25,7 @@ struct Listening {
 // "http://127.0.0.1:8080", or "unix:PATH".
 std::string url_of(const BoundAddress& bound);
 
-// What a client on this machine names as the host of its requests.
+// The host that a client on this machine names in its requests.
 std::string authority_of(const BoundAddress& bound);
 
 std::string banner_text(const Listening& listening, const backend::Upstreams& backends);

@@ -12,18 +12,18 @@
 #include "gateway/base/time.h"
 #include "gateway/observer.h"
 #include "gateway/policy/principal.h"
-#include "transports/http/connection_traits.h"
+#include "transports/http/request_head.h"
 #include "transports/net/stream.h"
 
 namespace stdgate::http {
 
-// What a connection holds of what the client's account pays for.
+// The memory of a connection that the client's account pays for.
 struct HeldMemory {
   size_t bytes = 0;
   TimePoint still_since{};  // since when the client has neither sent nor read anything
 };
 
-// Who is at the other end of a connection, and how it came.
+// The peer of a connection, and how it came.
 struct Peer {
   uint64_t number = 0;  // of the connection, for the log
   ConnectionTraits traits{};
@@ -34,7 +34,7 @@ class ClientConnection {
  public:
   virtual ~ClientConnection() = default;
   [[nodiscard]] virtual ConnectionKind kind() const = 0;
-  // A request has come, or a part of one, of which the core has not been told yet.
+  // A request, or a part of one, has come that the core does not know yet.
   [[nodiscard]] virtual bool has_request() const = 0;
   // Ends it as soon as nothing is under way.
   virtual void drain() = 0;
@@ -43,13 +43,13 @@ class ClientConnection {
   // At once, dropping unsent bytes: the memory is released when this returns.
   virtual void cut() = 0;
   [[nodiscard]] virtual HeldMemory held_memory() const = 0;
-  // That of its client, who pays.
+  // The account of its client, who pays.
   [[nodiscard]] virtual const Account* account() const = 0;
   // Reports the bytes written since the last report to the observer.
   virtual void report_written() = 0;
-  // What it asked for with Server::resume_later(), at the end of the turn.
+  // Follows Server::resume_later(), at the end of the turn.
   virtual void resume() = 0;
-  // Who uses it; null: nobody is known, or nothing is under way.
+  // The principal that uses it; null: unknown, or nothing is under way.
   [[nodiscard]] virtual const policy::Principal* principal() const = 0;
   // Its listener is closed: what has been sent is answered, then it ends. drain() follows.
   virtual void leave() = 0;
@@ -60,7 +60,7 @@ class ClientConnection {
   void set_place(size_t place) { place_ = place; }
   [[nodiscard]] size_t place() const { return place_; }
 
-  // Where the server finds it among those that are to be resumed, once it has asked for that.
+  // Its place in the server's list of connections to resume, once it has asked for that.
   void set_resume_place(size_t place) { resume_place_ = static_cast<uint32_t>(place); }
   [[nodiscard]] size_t resume_place() const { return resume_place_; }
 

@@ -28,8 +28,8 @@ class Server;
 class ConnectionMeter {
  public:
   // Messages that a connection hands over in a turn, so that others get their turn soon, however
-  // small they are and whatever they cost. A larger one counts as several: one that is as long as
-  // all that a stream reads in a turn is the whole share.
+  // small they are and whatever they cost. A larger one counts as several: one as long as the bytes
+  // that a stream reads in a turn is the whole share.
   static constexpr int32_t kTurnShare = 256;
   static constexpr size_t kBytesOfShare = 512;
 
@@ -53,7 +53,7 @@ class ConnectionMeter {
   // --- The turn
   // A message of so many bytes is handed over.
   void use_turn(size_t bytes) { left_of_share_ -= static_cast<int32_t>(1 + bytes / kBytesOfShare); }
-  // What is left of a share counts in the next turns too, so it is full again once a turn, and only
+  // The rest of a share counts in the next turns too, so it is full again once a turn, and only
   // when it is used up.
   [[nodiscard]] bool has_turn() { return left_of_share_ > 0 || take_share(); }
 
@@ -61,7 +61,7 @@ class ConnectionMeter {
   // Who pays from now on, for what is unsent too. Before open() as well.
   void set_payer(const Payer& payer);
   [[nodiscard]] Payer payer() const { return held_.payer(); }
-  // The same for the client of a request, usually that of the last one. `held`: what is held at
+  // Charges the client of a request, usually the client of the last one. `held`: what is held at
   // its backend; null: it has none.
   void charge_to(const policy::PrincipalRef& principal, const ClientAddress& origin,
                  HeldBytes* held);
@@ -70,7 +70,7 @@ class ConnectionMeter {
   [[nodiscard]] size_t held() const { return held_.bytes(); }
   // Why the client is to hold no more.
   [[nodiscard]] MemoryLack lack() const { return held_.lack(); }
-  // The same, for who is about to be refused: what nobody waits for is given up first.
+  // As lack(), before a client is refused: memory without a waiting client is given up first.
   [[nodiscard]] MemoryLack lack_after_relief();
   // `receiving_since`: when the last byte of an incomplete message came, if there is one. A client
   // whose messages wait for a child does not count as still.
@@ -83,8 +83,8 @@ class ConnectionMeter {
   }
   // Whether the client takes less than limits.min_rate of what is unsent.
   bool takes_too_little(Duration patience);
-  // The timer is moved only towards the present: it may fire early, and is then set anew. So a busy
-  // connection touches the timer queue about once in a timeout, not with each message.
+  // The timer is moved only towards the present: it may fire early, and is then set again. So a
+  // busy connection touches the timer queue about once in a timeout, not with each message.
   void schedule(TimePoint due) {
     if (due != TimePoint::max() && (!timer_.armed() || due < timer_.due())) timer_.arm(due);
   }

@@ -17,7 +17,7 @@ constexpr std::string_view kScheme = "bearer";
 
 bool is_visible(char c) { return c > ' ' && c < 0x7f; }
 
-// What stands behind the scheme; nothing: it is another scheme.
+// The text behind the scheme; nothing: it is another scheme.
 std::optional<std::string_view> bearer_token(std::string_view value) {
   const size_t end = std::min(value.find(' '), value.size());
   if (!equals_ignoring_case(value.substr(0, end), kScheme)) return std::nullopt;

@@ -1,4 +1,4 @@
-// What a head shows of its sender (RFC 6750 section 2.1, and X-API-Key).
+// The credentials in a head (RFC 6750 section 2.1, and X-API-Key).
 //
 // Pure. Credentials in the query are none: they end up in logs and histories. A page can send no
 // header field with a WebSocket but the subprotocols that it offers, so its credential may be one
@@ -37,7 +37,8 @@ class DecodedCredential {
 tl::expected<std::optional<auth::Credential>, std::string_view> read_credential(
     const RequestHead& head, DecodedCredential& decoded);
 
-// The ticket that a request shows in its query; nothing: none. It is found as it is written only.
+// The ticket that a request shows in its query; nothing: none. The name is found in this spelling
+// only.
 std::optional<std::string_view> shown_ticket(std::string_view query);
 
 }  // namespace stdgate::http

@@ -1,7 +1,7 @@
 // Endpoint: what is served at one path.
-// Owner: the router, and whoever uses it: exchanges under way, WebSockets. So one that the router
-// has no more goes with the last of these. One object for all requests; what belongs to one stands
-// in its Exchange.
+// Owner: the router, and its users: exchanges under way, WebSockets. So one that the router has no
+// more goes with the last of these. One object for all requests; what belongs to one stands in its
+// Exchange.
 #pragma once
 
 #include <cstdint>
@@ -42,10 +42,10 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
   [[nodiscard]] virtual AllowedMethods allowed_methods() const { return AllowedMethods::read; }
-  // To which it gives what it is sent; null: to none.
+  // The upstream of its messages; null: none.
   [[nodiscard]] virtual const backend::Upstream* upstream() const { return nullptr; }
-  // Whether the request belongs to something that was begun here before: all that is served of what
-  // the configuration has no more (Router::leaving()).
+  // Whether the request belongs to something that was begun here before. A path that the
+  // configuration has no more serves nothing else (Router::leaving()).
   [[nodiscard]] virtual bool continues(const RequestHead& /*head*/) const { return false; }
   // Whether messages are POSTed here, where POST is allowed, without more than the path says.
   [[nodiscard]] virtual bool takes_messages() const { return true; }
@@ -59,8 +59,8 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   // Error codes of refusals, which are JSON-RPC errors then; nothing: they are HTTP errors.
   [[nodiscard]] virtual std::optional<rpc::CodeSet> refusal_codes() const { return std::nullopt; }
 
-  // Judges the head, before any of the body has been read; an error ends the request. Who may call
-  // has been judged before (AdmissionPolicy).
+  // Judges the head, before any of the body has been read; an error ends the request.
+  // AdmissionPolicy has judged before who may call.
   virtual std::optional<HttpError> admit(Exchange& exchange) = 0;
   // Answers an admitted request, now or later, through exchange.client. The body's bytes may be
   // changed and are valid during the call only.

@@ -6,7 +6,6 @@
 
 #include "gateway/base/check.h"
 #include "transports/http/endpoint.h"
-#include "transports/http/event_stream.h"
 #include "transports/http/forwarded.h"
 #include "transports/http/response.h"
 #include "transports/http/server.h"
@@ -38,17 +37,22 @@ void Exchange::forget_judgement() {
 bool Exchange::admit() {
   has_head_ = true;
   const RequestRouting& routing = server_.routing();
-  if (!routing.knows(*this)) {
-    const Peer& peer = codec_.peer();
-    const Provenance from = provenance(head, peer.client, server_.services().proxies());
-    origin = from.client;
-    traits = peer.traits.as_spoken(from.is_secure);
-  }
+  if (!knows_client_ || !routing.knows(*this)) look_at_client();
   server_.request_log().note_request(*this);
   if (!routing.admit(*this)) return false;
   serving_ = endpoint->shared_from_this();
-  codec_.charge(*this, endpoint->held());
+  codec_->charge(*this, endpoint->held());
   return true;
+}
+
+// A judgement by the same head holds for another connection whose traits are the same.
+void Exchange::look_at_client() {
+  const Peer& peer = codec_->peer();
+  const Provenance from = provenance(head, peer.client, server_.services().proxies());
+  origin = from.client;
+  const ConnectionTraits former = std::exchange(traits, peer.traits.as_spoken(from.is_secure));
+  if (traits != former) admitted = false;
+  knows_client_ = true;
 }
 
 void Exchange::serve(std::span<char> body) {
@@ -91,7 +95,20 @@ void Exchange::rest() {
   if (identity_revision == 0) identity = {};
 }
 
-// One that nobody else has any more may be what has called us.
+void Exchange::leave() {
+  knows_client_ = false;
+  identity = {};
+  identity_revision = 0;
+  if (head.has_credentials()) {
+    forget_judgement();
+    handler_.reset();
+    handler_kind_ = nullptr;
+  } else if (handler_ != nullptr) {
+    handler_->leave();
+  }
+}
+
+// The last reference to an endpoint may be released within a call of that endpoint.
 void Exchange::release_endpoint() {
   if (serving_.use_count() == 1) {
     server_.services().loop.retire(std::make_unique<std::shared_ptr<Endpoint>>(serving_));
@@ -105,7 +122,7 @@ void Exchange::release_endpoint() {
 void Exchange::respond(const Response& response) {
   if (response.refusal) server_.request_log().note_refusal(*this, response);
   is_open_ = false;
-  codec_.send(*this, response);
+  codec_->send(*this, response);
 }
 
 void Exchange::respond(Response response, std::string_view body) {
@@ -121,7 +138,7 @@ void Exchange::fail(const HttpError& error) {
 
 void Exchange::upgrade(std::string_view fields, std::unique_ptr<UpgradedConnection> successor) {
   is_open_ = false;
-  codec_.upgrade(*this, fields, std::move(successor));
+  codec_->upgrade(*this, fields, std::move(successor));
 }
 
 void Exchange::begin_stream(const StreamStart& start) {
@@ -131,17 +148,17 @@ void Exchange::begin_stream(const StreamStart& start) {
   since_ = now();
   Response response = kEventStream;
   response.more_fields = start.more_fields;
-  codec_.send_head(*this, response);
+  codec_->send_head(*this, response);
 }
 
 void Exchange::write_event(const session::StreamEvent& event) {
   if (is_aborted_) return;
   // Judged before the event is added, so that a single large one can be sent.
   const HttpServices& services = server_.services();
-  if (slow_client_ == SlowClient::dropped && codec_.unsent(*this) > services.limits.outbox) {
+  if (slow_client_ == SlowClient::dropped && codec_->unsent(*this) > services.limits.outbox) {
     services.observer.on_dropped(stream_backend_, DropReason::outbox_full);
     is_aborted_ = true;
-    return codec_.abort(*this);
+    return codec_->abort(*this);
   }
   write_frame(event);
   since_ = now();
@@ -155,7 +172,7 @@ void Exchange::write_frame(const session::StreamEvent& event) {
   parts[count++] = frame.head();
   for (const std::string_view part : event.data) parts[count++] = part;
   parts[count++] = kEventEnd;
-  codec_.send_piece(*this, {parts.data(), count});
+  codec_->send_piece(*this, {parts.data(), count});
 }
 
 void Exchange::end_stream(StreamEnd end) {
@@ -163,14 +180,14 @@ void Exchange::end_stream(StreamEnd end) {
   if (is_aborted_) return;
   const bool says_done = end == StreamEnd::done_event && !is_head_request();
   if (says_done) write_frame({.data = {&kDoneEvent, 1}});
-  codec_.end(*this, false);
+  codec_->end(*this, false);
 }
 
 // A session may go on without its stream.
 void Exchange::cut() {
   if (is_handled_) handler_->on_gone();
   is_open_ = is_streaming_ = false;
-  if (!is_aborted_) codec_.end(*this, true);
+  if (!is_aborted_) codec_->end(*this, true);
 }
 
 TimePoint Exchange::due() const {
@@ -184,7 +201,7 @@ void Exchange::on_due() {
   if (time < due()) return;
   if (is_streaming_ && time >= identity.expires) return cut();
   if (!is_streaming_) begin_stream(*may_stream_);
-  codec_.send_piece(*this, {&kKeepAlive, 1});
+  codec_->send_piece(*this, {&kKeepAlive, 1});
   since_ = time;
 }
 

@@ -1,12 +1,4 @@
-// Exchange: one request and its response, on whatever codec: all that endpoints see of a client.
-//
-// The codec tells it what comes, and sends what it answers; what a request means, who may send it,
-// refusals, event streams and their deadlines are here and in RequestRouting, the same for every
-// codec. What an endpoint keeps of a request while it answers is its ExchangeHandler. Owner: a
-// codec, which uses it again for the next request of the same connection: so what follows from the
-// head and the rules of today is kept, and a repeated head is not judged again, nor is who sends it
-// asked again for as long as what was found holds. How often he has called is kept nowhere here.
-// Limits: kMaxParts; limits.outbox of unsent bytes for streams whose source cannot wait.
+// Exchange, the Codec that carries it, and the ExchangeHandler of its endpoint.
 #pragma once
 
 #include <cstddef>
@@ -18,21 +10,75 @@
 #include <string_view>
 #include <tl/expected.hpp>
 
+#include "gateway/base/account.h"
 #include "gateway/base/trace_context.h"
 #include "gateway/call/call_context.h"
+#include "gateway/policy/principal.h"
 #include "gateway/session/event_sink.h"
-#include "transports/auth/identity.h"
+#include "transports/auth/authenticator.h"
 #include "transports/http/admission.h"
 #include "transports/http/authentication.h"
-#include "transports/http/codec.h"
+#include "transports/http/client_connection.h"
 #include "transports/http/request_head.h"
+#include "transports/http/response.h"
 
 namespace stdgate::http {
+
+class Exchange;
+
+// Codec: what carries exchanges: the connection of one version of HTTP, as its exchanges see it.
+// Implemented by Http1Connection.
+//
+// A codec reads heads and bodies from its stream, makes an Exchange of each request, tells it what
+// comes (Exchange, "For the codec"), and writes what it answers. Syntax, framing, the order of
+// requests on a connection and its end are the codec's business alone; what a request means is not.
+// A body is handed over whole, as a message is of no use before its end. All calls of one exchange
+// come from the outermost level of the loop, from within a call of the core, or from within the
+// codec's own calls of that exchange.
+class Codec {
+ public:
+  virtual ~Codec() = default;
+
+  // --- The response of an exchange, which is the codec's own
+  // All of it, its body none to a HEAD. Ends the exchange.
+  virtual void send(Exchange& exchange, const Response& response) = 0;
+  // Its head; pieces of the body and end() follow, or abort().
+  virtual void send_head(Exchange& exchange, const Response& response) = 0;
+  virtual void send_piece(Exchange& exchange, std::span<const std::string_view> parts) = 0;
+  // `is_last`: the client's connection is to end with it, where it serves one exchange at a time.
+  virtual void end(Exchange& exchange, bool is_last) = 0;
+  // The client takes too little for the rest: what is unsent is dropped, and Exchange::on_gone()
+  // follows from the outermost level.
+  virtual void abort(Exchange& exchange) = 0;
+
+  // --- Back pressure
+  // Bytes of the response that have not been sent.
+  [[nodiscard]] virtual size_t unsent(const Exchange& exchange) const = 0;
+  // So much that its source should wait, if it can; Exchange::on_writable() follows.
+  [[nodiscard]] virtual bool is_backed_up(const Exchange& exchange) const = 0;
+
+  // --- Another protocol in its place (RFC 9110 section 7.8)
+  [[nodiscard]] virtual bool can_upgrade(const Exchange& exchange) const = 0;
+  // Only where it can, and from within Exchange::serve(): answers 101 with these header lines;
+  // `successor` then takes over the stream and the connection's place in the server.
+  virtual void upgrade(Exchange& exchange, std::string_view fields,
+                       std::unique_ptr<UpgradedConnection> successor) = 0;
+
+  // --- The client
+  [[nodiscard]] virtual const Peer& peer() const = 0;
+  // The identity that its certificate shows.
+  [[nodiscard]] virtual const auth::Identity& certificate_identity() = 0;
+  // The account that pays for the memory of an exchange, at its endpoint.
+  [[nodiscard]] virtual Payer payer(const Exchange& exchange) const = 0;
+  // The sender of an admitted request pays from now on. `held`: what is held at its endpoint; null:
+  // nowhere in particular.
+  virtual void charge(Exchange& exchange, HeldBytes* held) = 0;
+};
 
 class Endpoint;
 class Server;
 
-// What becomes of a client that takes an event stream too slowly.
+// The treatment of a client that takes an event stream too slowly.
 enum class SlowClient : uint8_t {
   dropped,     // at limits.outbox, with what it has not taken
   waited_for,  // by the source, which looks at is_backed_up(); nothing else bounds what is unsent
@@ -55,22 +101,36 @@ enum class StreamEnd : uint8_t {
 class ExchangeHandler {
  public:
   virtual ~ExchangeHandler() = default;
-  // What was unsent has been taken: is_backed_up() has become false, if it was true.
+  // The unsent bytes have been taken: is_backed_up() has become false, if it was true.
   virtual void on_writable() {}
   // The client has left, or the connection closes: nothing can be answered any more. Not after what
   // has ended the exchange (respond(), fail(), end_stream()).
   virtual void on_gone() = 0;
   // The exchange is over, or on_gone() has been called.
   virtual void rest() = 0;
+  // The next request, if any, is another client's.
+  virtual void leave() {}
 };
 
+// Exchange: one request and its response, on whatever codec; endpoints see nothing else of a
+// client.
+//
+// The codec tells it what comes, and sends what it answers; what a request means, who may send it,
+// refusals, event streams and their deadlines are here and in RequestRouting, the same for every
+// codec. The state of an endpoint for a request is its ExchangeHandler. Owner: a codec, which uses
+// it again for the next request of the same connection: so what follows from the head and the rules
+// of today is kept, and a repeated head is not judged again, nor is who sends it asked again for as
+// long as what was found holds. How often he has called is kept nowhere here. Another connection
+// may have it after this one (leave(), serve_for()): a head without credentials and its judgement
+// stay, nothing that is known of the client does. Limits: kMaxParts; limits.outbox of unsent bytes
+// for streams whose source cannot wait.
 class Exchange {
  public:
   static constexpr size_t kMaxParts = 8;  // of a body, or of an event's data
 
   // All outlive it.
   Exchange(Server& server, Codec& codec, const RequestHead& request_head)
-      : head(request_head), server_(server), codec_(codec) {}
+      : head(request_head), server_(server), codec_(&codec) {}
   ~Exchange() = default;
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
@@ -93,9 +153,9 @@ class Exchange {
   void end_stream(StreamEnd end);
   // So much is unsent that its source should wait, if it can; ExchangeHandler::on_writable()
   // follows.
-  [[nodiscard]] bool is_backed_up() const { return codec_.is_backed_up(*this); }
+  [[nodiscard]] bool is_backed_up() const { return codec_->is_backed_up(*this); }
   // See Codec.
-  [[nodiscard]] bool can_upgrade() const { return codec_.can_upgrade(*this); }
+  [[nodiscard]] bool can_upgrade() const { return codec_->can_upgrade(*this); }
   void upgrade(std::string_view fields, std::unique_ptr<UpgradedConnection> successor);
 
   // --- For endpoints: the request
@@ -115,16 +175,16 @@ class Exchange {
   // The line of WWW-Authenticate that says which scopes a call needs (RFC 6750 section 3.1).
   [[nodiscard]] std::string scope_challenge(std::string_view scope) const;
   [[nodiscard]] Server& server() const { return server_; }
-  [[nodiscard]] uint64_t connection_number() const { return codec_.peer().number; }
+  [[nodiscard]] uint64_t connection_number() const { return codec_->peer().number; }
   // As trusted proxies say, once there is a head.
   [[nodiscard]] const ClientAddress& client() const {
-    return has_head_ ? origin : codec_.peer().client;
+    return has_head_ ? origin : codec_->peer().client;
   }
   [[nodiscard]] const auth::Identity& certificate_identity() const {
-    return codec_.certificate_identity();
+    return codec_->certificate_identity();
   }
-  // Who pays for what is kept of the exchange, at its endpoint.
-  [[nodiscard]] Payer payer() const { return codec_.payer(*this); }
+  // The account that pays for the memory of the exchange, at its endpoint.
+  [[nodiscard]] Payer payer() const { return codec_->payer(*this); }
   // `head` is this request's.
   [[nodiscard]] bool has_head() const { return has_head_; }
   [[nodiscard]] bool is_head_request() const { return has_head_ && head.method() == Method::head; }
@@ -140,13 +200,17 @@ class Exchange {
   // The body has come, which may be changed and is valid during the call only. Everything may have
   // been answered when it returns.
   void serve(std::span<char> body);
-  // It cannot be taken.
+  // The body cannot be taken.
   void refuse(const rpc::FaultReport& report);
   void on_writable();
   // The client has left, or the connection closes.
   void on_gone();
-  // It is over, and the next request may come.
+  // The exchange is over, and the next request may come.
   void rest();
+  // The connection has ended. Only after rest(), from the outermost level of the loop.
+  void leave();
+  // After leave(): the next requests come from `codec`.
+  void serve_for(Codec& codec) { codec_ = &codec; }
   // When on_due() is to be called; max(): never.
   [[nodiscard]] TimePoint due() const;
   void on_due();
@@ -157,7 +221,7 @@ class Exchange {
 
   // --- For routing: who sends it
   auth::Identity identity;  // of who sends this request
-  // What was found of him, where that was asked before the route: a signature is judged once.
+  // The finding about the sender, where it was needed before the route: a signature is judged once.
   std::optional<tl::expected<auth::Identity, IdentityError>> found;
   // Of the authentication, under which `identity` is true of each request with this head; 0: it is
   // of this request only.
@@ -166,7 +230,7 @@ class Exchange {
   // --- For routing: what follows from the head and the rules; see forget_judgement()
   uint32_t epoch = 0;     // of the rules that `admitted` was found by
   bool admitted = false;  // by `endpoint`: all of this is known
-  // Once the request has been routed. It may be gone when the epoch is another one.
+  // Once the request has been routed. The endpoint may be gone when the epoch is another one.
   Endpoint* endpoint = nullptr;
   Guards guards;              // of the route
   ConnectionTraits traits;    // of its connection, as trusted proxies say
@@ -178,12 +242,14 @@ class Exchange {
 
  private:
   void write_frame(const session::StreamEvent& event);
+  void look_at_client();
   void cut();
   void release_endpoint();
   [[nodiscard]] TimePoint now() const;
 
   Server& server_;
-  Codec& codec_;
+  Codec* codec_;
+  bool knows_client_ = false;          // `origin` and `traits` are of the codec's client
   std::shared_ptr<Endpoint> serving_;  // `endpoint`, from admission to the end
   std::unique_ptr<ExchangeHandler> handler_;
   const void* handler_kind_ = nullptr;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kForwarded = "forwarded";
 
-// What one proxy says of whom it has the request from.
+// The statement of one proxy about the client of its request.
 struct Hop {
   ClientAddress address{};  // none: the proxy does not say ("unknown", "_hidden")
   std::optional<bool> is_secure{};
@@ -166,7 +166,7 @@ std::optional<Provenance> follow(const RequestHead& head, std::string_view name,
   for_each_from_end(head, name, [&](std::string_view element) {
     const std::optional<Hop> hop = parse(element);
     is_good = hop.has_value() && ++hops <= kMaxHops;
-    if (!is_good || hop->address.is_none()) return false;  // nobody knows what is before it
+    if (!is_good || hop->address.is_none()) return false;  // the elements before it are lost
     found = {hop->address, hop->is_secure};
     return is_trusted(trusted, hop->address);
   });

@@ -26,7 +26,7 @@ struct Provenance {
   friend bool operator==(const Provenance&, const Provenance&) = default;
 };
 
-// `peer` has sent it. Whoever is not trusted is the client.
+// `peer` has sent it. A peer that is not trusted is the client.
 Provenance provenance(const RequestHead& head, const ClientAddress& peer,
                       std::span<const ProxySource> trusted);
 

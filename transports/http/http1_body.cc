@@ -8,7 +8,7 @@ namespace stdgate::http {
 namespace {
 
 constexpr size_t kKeptTrailers = 16 << 10;
-// What brings llhttp to the beginning of a chunked body.
+// A head that brings llhttp to the beginning of a chunked body.
 constexpr std::string_view kChunkedHead =
     "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
 

@@ -42,7 +42,7 @@ class Http1Body {
 
   // Complete: the body; a view of the last fed bytes or of this reader's own memory.
   [[nodiscard]] std::span<char> body();
-  // Offers the body's storage to whoever serves the request; nothing if the body is a view.
+  // Offers the body's storage to the endpoint; nothing if the body is a view.
   [[nodiscard]] StorageOffer offer() { return collected_.offer(); }
   // Memory of what has come.
   [[nodiscard]] size_t held() const {

@@ -10,15 +10,34 @@
 
 namespace stdgate::http {
 
-Http1Connection::Kept::Kept(Server& server, Http1Connection& connection)
+Http1Exchange::Http1Exchange(Server& server, Codec& codec)
     : request(server.services().loop.storages(), server.services().limits,
               server.services().timeouts),
-      exchange(server, connection, request.head()) {}
+      exchange(server, codec, request.head()) {}
+
+std::unique_ptr<Http1Exchange> SpareExchanges::take(Server& server, Codec& codec) {
+  if (spares_.empty()) return std::make_unique<Http1Exchange>(server, codec);
+  std::unique_ptr<Http1Exchange> exchange = std::move(spares_.back());
+  spares_.pop_back();
+  exchange->exchange.serve_for(codec);
+  return exchange;
+}
+
+void SpareExchanges::give(std::unique_ptr<Http1Exchange> exchange) {
+  if (exchange == nullptr || spares_.size() == kMax) return;
+  exchange->successor.reset();  // the client may have gone before it took over
+  exchange->exchange.leave();
+  exchange->request.leave();
+  spares_.push_back(std::move(exchange));
+}
 
 Http1Connection::Http1Connection(Server& server)
     : server_(server),
       meter_(server, ConnectionKind::http, [this] { on_timer(); }),
+      spares_(server.spare_exchanges()),
       pending_(server.services().loop.storages()) {}
+
+Http1Connection::~Http1Connection() { spares_->give(std::move(kept_)); }
 
 void Http1Connection::open(std::unique_ptr<net::Stream> stream) {
   stream_ = std::move(stream);
@@ -101,7 +120,7 @@ size_t Http1Connection::step_head(std::span<char> bytes) {
 }
 
 void Http1Connection::begin_exchange() {
-  if (kept_ == nullptr) kept_ = std::make_unique<Kept>(server_, *this);
+  if (kept_ == nullptr) kept_ = spares_->take(server_, *this);
   kept_->exchange.begin();
 }
 
@@ -360,6 +379,7 @@ void Http1Connection::resume() {
 
 void Http1Connection::turn_away(const HttpError& error) {
   begin_exchange();
+  kept_->exchange.forget_judgement();
   fail_and_close(error);
 }
 
@@ -441,7 +461,7 @@ void Http1Connection::on_timer() {
 void Http1Connection::expire() {
   switch (state_) {
     case State::idle:
-      kept_.reset();
+      spares_->give(std::move(kept_));
       if (meter_.now() >= due()) close();
       return;
     case State::discarding:

@@ -10,12 +10,12 @@
 // cancels the call, as half-closing cannot be told from closing. End of input between requests
 // lets what has been answered go out first. Owner: the server. Owns its Stream and, from the first
 // byte of a request until it has been still for kKeptTime, its request and Exchange: so the next
-// head is compared with the last one, and an idle connection is small.
-// The core is never called from inside of its own callbacks: what would lead there waits for
-// resume() at the end of the turn. Limits: config limits and timeouts; kMaxPending
-// bytes of waiting requests before reading pauses; kMaxBacklog bytes of answers not taken before
-// the next request is read; the connection's share of a turn, the requests beyond it are read in
-// the next one.
+// head is compared with the last one, and an idle connection is small. Then, or at its end, the
+// next connection may have them (SpareExchanges). The core is never called from inside of its own
+// callbacks: what would lead there waits for resume() at the end of the turn. Limits: config limits
+// and timeouts; kMaxPending bytes of waiting requests before reading pauses; kMaxBacklog bytes of
+// answers not taken before the next request is read; the connection's share of a turn, the requests
+// beyond it are read in the next one.
 #pragma once
 
 #include <cstddef>
@@ -24,11 +24,11 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "gateway/base/pooled_buffer.h"
 #include "transports/http/admission.h"
 #include "transports/http/client_connection.h"
-#include "transports/http/codec.h"
 #include "transports/http/connection_meter.h"
 #include "transports/http/exchange.h"
 #include "transports/http/http1_request.h"
@@ -37,6 +37,35 @@
 namespace stdgate::http {
 
 class Server;
+
+// The parts of a connection that it needs while it is used.
+struct Http1Exchange {
+  Http1Exchange(Server& server, Codec& codec);
+
+  Http1Request request;
+  Exchange exchange;
+  std::unique_ptr<UpgradedConnection> successor{};  // null: HTTP goes on
+};
+
+// SpareExchanges: passes the exchanges of connections that have ended, or are still, on to the next
+// ones. So clients that open a connection for each request cost little more than others.
+//
+// Each keeps the head that it parsed last and its judgement, unless that had credentials. Owner:
+// the server, and each connection, which may outlive it by a turn of the loop. Limit: kMax are
+// kept.
+class SpareExchanges {
+ public:
+  static constexpr size_t kMax = 16;
+
+  // The one that was given last, else a new one.
+  std::unique_ptr<Http1Exchange> take(Server& server, Codec& codec);
+  // One that rests. Called from the outermost level of the loop only.
+  void give(std::unique_ptr<Http1Exchange> exchange);
+  [[nodiscard]] size_t size() const { return spares_.size(); }
+
+ private:
+  std::vector<std::unique_ptr<Http1Exchange>> spares_;
+};
 
 class Http1Connection final : public ClientConnection, public net::StreamEvents, private Codec {
  public:
@@ -47,6 +76,7 @@ class Http1Connection final : public ClientConnection, public net::StreamEvents,
   static constexpr Duration kKeptTime = std::chrono::seconds(2);
 
   explicit Http1Connection(Server& server);
+  ~Http1Connection() override;
 
   // Its events come here from now on.
   void open(std::unique_ptr<net::Stream> stream);
@@ -81,15 +111,6 @@ class Http1Connection final : public ClientConnection, public net::StreamEvents,
 
  private:
   enum class State : uint8_t { idle, head, body, busy, discarding, lingering, closed };
-
-  // What a connection needs while it is used.
-  struct Kept {
-    Kept(Server& server, Http1Connection& connection);
-
-    Http1Request request;
-    Exchange exchange;
-    std::unique_ptr<UpgradedConnection> successor;  // null: HTTP goes on
-  };
 
   // StreamEvents
   void on_bytes(std::span<char> bytes) override;
@@ -177,8 +198,9 @@ class Http1Connection final : public ClientConnection, public net::StreamEvents,
   Server& server_;
   std::unique_ptr<net::Stream> stream_;
   ConnectionMeter meter_;
-  std::unique_ptr<Kept> kept_;  // null: still for long
-  PooledBuffer pending_;        // a part of a header block, or requests that wait
+  const std::shared_ptr<SpareExchanges> spares_;
+  std::unique_ptr<Http1Exchange> kept_;  // null: still for long
+  PooledBuffer pending_;                 // a part of a header block, or requests that wait
   CertificateIdentity certificate_;
   TimePoint since_{};     // the present state, or its last progress
   size_t discarded_ = 0;  // while lingering

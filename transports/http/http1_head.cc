@@ -30,7 +30,7 @@ const char* field_line_problem(std::string_view line) {
   if (colon == std::string_view::npos) return "header line without a colon";
   const std::string_view name = line.substr(0, colon);
   if (!is_token(name)) return "bad header name";
-  // What is behind may take it for the name with a hyphen, as CGI does.
+  // A server behind may take it for the name with a hyphen, as CGI does.
   if (name.find('_') != std::string_view::npos) return "header name with an underscore";
   if (!is_field_value(line.substr(colon + 1))) return "forbidden byte in a header value";
   return nullptr;
@@ -96,7 +96,7 @@ HeadScanner::Result HeadScanner::scan(std::string_view bytes) {
     const void* found = std::memchr(from, '\n', bytes.size() - scanned_);
     if (found == nullptr) break;
     const size_t line_feed = static_cast<size_t>(static_cast<const char*>(found) - bytes.data());
-    // What is wrong first is what is said, however the bytes come.
+    // The first mistake is reported, however the bytes come.
     if (const Result size = check_limits(line_feed); size != Result::incomplete) return size;
     const std::string_view line = bytes.substr(line_begin_, line_feed - line_begin_);
     if (line.empty() || line.back() != '\r') return fail(400, "line ended by LF alone");

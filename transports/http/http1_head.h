@@ -75,7 +75,7 @@ class Http1Head final : public RequestHead {
   [[nodiscard]] bool is_repeated_by(std::string_view bytes) const {
     return !block_.empty() && bytes.starts_with(block_);
   }
-  // What was parsed last; empty when that failed.
+  // The block that was parsed last; empty when that failed.
   [[nodiscard]] std::string_view block() const { return block_; }
   // Overwrites the block; what was parsed is gone then.
   void wipe();

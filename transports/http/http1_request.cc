@@ -16,7 +16,7 @@ HttpError to_http_error(const HeadError& error) {
 Http1Request::Step Http1Request::read_head(std::span<char> bytes) {
   const std::string_view text(bytes.data(), bytes.size());
   if (head_.is_repeated_by(text)) return {head_.block().size(), Outcome::complete};
-  // It is another one, and need not be compared with each further byte.
+  // The head differs, and need not be compared with each further byte.
   if (text.size() >= head_.block().size()) head_.wipe();
   switch (scanner_.scan(text)) {
     case HeadScanner::Result::incomplete:
@@ -97,6 +97,12 @@ bool Http1Request::is_body_late(TimePoint since, TimePoint now, uint64_t bytes_r
   return now >= since + timeouts_.body || now >= body_since_ + timeouts_.request ||
          body_rate_.is_slow(now, timeouts_.body, limits_.min_rate,
                             [bytes_read] { return bytes_read; });
+}
+
+void Http1Request::leave() {
+  to_discard_ = 0;
+  keeps_alive_ = false;
+  if (head_.has_credentials()) head_.wipe();
 }
 
 void Http1Request::rest() {

@@ -69,6 +69,8 @@ class Http1Request {
   [[nodiscard]] size_t held() const { return body_.held() + head_.long_block(); }
   // Of the request nothing is needed any more, but for the block of its head.
   void rest();
+  // Another connection's requests follow. Of the last one only a head without credentials stays.
+  void leave();
 
  private:
   [[nodiscard]] static size_t discardable(const Http1Head& head, bool body_has_begun);

@@ -41,7 +41,7 @@ class Http1ResponseHead {
   size_t size_ = 0;
 };
 
-// What stands before the bytes of a chunk; kChunkEnd stands behind them.
+// The line before the bytes of a chunk; kChunkEnd stands behind them.
 class ChunkSize {
  public:
   explicit ChunkSize(size_t size);

@@ -7,7 +7,7 @@
 #include "gateway/config/value_names.h"
 #include "gateway/rpc/json_writer.h"
 #include "transports/http/backend_paths.h"
-#include "transports/http/media_type.h"
+#include "transports/http/field_value.h"
 
 namespace stdgate::http {
 

@@ -5,16 +5,86 @@
 #include <utility>
 
 #include "gateway/base/ascii.h"
-#include "gateway/mcp/mcp_mirrors.h"
 #include "gateway/mcp/modern_request.h"
+#include "gateway/mcp/param_headers.h"
 #include "gateway/rpc/json_string.h"
+#include "transports/http/field_value.h"
 #include "transports/http/mcp_exchange.h"
-#include "transports/http/media_type.h"
+#include "transports/http/request_head.h"
 #include "transports/http/response.h"
 #include "transports/http/server.h"
-#include "transports/http/sse_endpoint.h"
 
 namespace stdgate::http {
+
+namespace {
+
+constexpr HttpError kNoSseSession{400, "the query parameter session is missing"};
+constexpr HttpError kUnknownSseSession{
+    .status = 404,
+    .message = "no such session, or it has ended; open /sse again",
+    .refusal = Refusal::unknown_session};
+constexpr HttpError kBusy{503, "the queue of this session is full", {}, rpc::kRetryHint};
+
+}  // namespace
+
+SseEndpoint::SseEndpoint(mcp::McpSessions& sessions, std::string messages_path)
+    : Endpoint(sessions.backend().held()),
+      sessions_(sessions),
+      messages_path_(std::move(messages_path)) {}
+
+std::optional<HttpError> SseEndpoint::admit(Exchange& exchange) {
+  const RequestHead& head = exchange.head;
+  if (!Acceptance::of(head).takes_event_stream()) return kNotStream;
+  return std::nullopt;
+}
+
+void SseEndpoint::serve(Exchange& exchange, std::span<char> /*body*/) {
+  if (exchange.is_head_request()) {  // asks what it would get, not for a session
+    exchange.begin_stream({.backend = sessions_.backend().id()});
+    return exchange.end_stream(StreamEnd::bare);
+  }
+  const auto session = sessions_.open(mcp::McpSession::Kind::sse, client_of(exchange));
+  if (!session) return refuse_call(exchange, sessions_, session.error(), {});
+  auto& handler = exchange.handler<McpExchange>();
+  handler.start(sessions_, **session, exchange, false);
+  (*session)->listen(handler);
+  (*session)->announce("endpoint", messages_path_ + "?session=" + (*session)->id());
+}
+
+MessagesEndpoint::MessagesEndpoint(mcp::McpSessions& sessions)
+    : Endpoint(sessions.backend().held()),
+      sessions_(sessions),
+      parser_(sessions.backend().envelope_limits()) {}
+
+bool MessagesEndpoint::continues(const RequestHead& head) const {
+  const auto session = query_parameter(head.query(), "session");
+  return session && sessions_.has(*session);
+}
+
+std::optional<HttpError> MessagesEndpoint::admit(Exchange& exchange) {
+  const RequestHead& head = exchange.head;
+  if (const auto error = check_json_body(head)) return error;
+  const auto session = query_parameter(head.query(), "session");
+  if (!session) return kNoSseSession;
+  exchange.session_id = *session;
+  return std::nullopt;
+}
+
+void MessagesEndpoint::serve(Exchange& exchange, std::span<char> body) {
+  const auto document = parser_.parse(body);
+  if (!document) return refuse_call(exchange, sessions_, rpc::report_of(document.error()), {});
+  mcp::McpSession* session = sessions_.find(exchange.session_id, mcp::McpSession::Kind::sse,
+                                            exchange.identity.principal.get());
+  if (session == nullptr) return exchange.fail(kUnknownSseSession);
+  const auto posted =
+      session->post(*document, legacy_context(exchange), exchange.handler<McpExchange>());
+  if (posted == mcp::McpSession::Posted::overloaded) return exchange.fail(kBusy);
+  exchange.respond({.status = 202});
+}
+
+void MessagesEndpoint::refuse(Exchange& exchange, const rpc::FaultReport& report) {
+  refuse_call(exchange, sessions_, report, {});
+}
 
 namespace {
 
@@ -42,7 +112,6 @@ constexpr HttpError kUnknownEvent{400, "Last-Event-ID names no event of this ses
 constexpr HttpError kLostEvent{410, "what followed this event is no longer kept"};
 // GET wants the id of a session, which no page can send unasked.
 constexpr Guards kGuards{.deliberate_get = false, .takes_tickets = true};
-constexpr HttpError kBusy{503, "the queue of this session is full", {}, rpc::kRetryHint};
 constexpr HttpError kDraining{503, "the gateway is shutting down", {}, rpc::kRetryHint};
 
 bool is_initialize(const rpc::ParsedMessage& message) {
@@ -59,10 +128,9 @@ bool has_null_id(const rpc::ParsedMessage& message) {
          message.envelope.id == "null";
 }
 
-// What is wrong with the messages, whatever session they are for; nothing: go on. Of a batch the
-// good ones are taken, if there are any, and the others have an error each as their answer
-// (JSON-RPC 2.0 section 6). None may have the id null: two of them could not be told apart (MCP
-// 2025-11-25, basic, requests).
+// The mistake in the messages, whatever session they are for; nothing: go on. The good messages of
+// a batch are taken, and each other one has an error as its answer (JSON-RPC 2.0 section 6). None
+// may have the id null: two of them could not be told apart (MCP 2025-11-25, basic, requests).
 std::optional<HttpError> problem_of(const rpc::Document& document) {
   const auto& messages = document.messages;
   if (std::ranges::any_of(messages, has_null_id)) return kNullId;
@@ -70,7 +138,7 @@ std::optional<HttpError> problem_of(const rpc::Document& document) {
   return HttpError{400, messages[0].rejection};
 }
 
-// The id that an answer to the whole document has: that of a single request, else none. The id of a
+// The id of an answer to the whole document: the id of a single request, else none. The id of a
 // response was not chosen by the client.
 std::string_view request_id_of(const rpc::Document& document) {
   const rpc::Envelope& envelope = document.messages[0].envelope;
@@ -94,7 +162,7 @@ bool names_modern_version(const McpExchange::Head& head) {
 }
 
 McpExchange::Head read_mcp_head(const RequestHead& head) {
-  constexpr std::string_view kPrefix = mcp::McpMirrors::kFieldPrefix;
+  constexpr std::string_view kPrefix = mcp::kParamPrefix;
   McpExchange::Head read;
   mcp::ModernHeaders& headers = read.modern;
   const auto note = [](mcp::ModernHeader& header, std::string_view value) {
@@ -114,8 +182,8 @@ McpExchange::Head read_mcp_head(const RequestHead& head) {
   return read;
 }
 
-// That of a session which was opened elsewhere (2025-11-25, transports: protocol version header).
-// Nothing: the client does not say, as those before 2025-06-18.
+// The revision of a session which was opened elsewhere (2025-11-25, transports: protocol version
+// header). Nothing: the client does not say, as those before 2025-06-18.
 std::optional<mcp::McpRevision> spoken_revision(const RequestHead& head) {
   const HeaderField* version = head.find("mcp-protocol-version");
   return version == nullptr ? std::nullopt : mcp::parse_mcp_revision(version->value);

@@ -79,6 +79,12 @@ void McpExchange::rest() {
   forget();
 }
 
+void McpExchange::leave() {
+  rpc_.leave();
+  session_id_.clear();
+  meta.forget();
+}
+
 call::CallContext legacy_context(const Exchange& exchange) {
   call::CallContext context = exchange.call_context();
   context.era = Era::legacy;

@@ -17,7 +17,7 @@ class McpExchange final : public session::EventSink, public ExchangeHandler {
  public:
   static constexpr char kKind = 0;
 
-  // What follows from the head; kept as long as its judgement.
+  // The contents of the head; kept as long as its judgement.
   struct Head {
     bool version_known = false;
     std::string last_event_id;
@@ -47,6 +47,7 @@ class McpExchange final : public session::EventSink, public ExchangeHandler {
   void on_writable() override;
   void on_gone() override;
   void rest() override;
+  void leave() override;
 
  private:
   // Header lines of the response.
@@ -62,7 +63,7 @@ class McpExchange final : public session::EventSink, public ExchangeHandler {
 // The context of a message of the legacy era in this exchange.
 call::CallContext legacy_context(const Exchange& exchange);
 
-// Who sends the request.
+// The sender of the request.
 policy::Client client_of(const Exchange& exchange);
 
 // A fault as JSON-RPC, with the HTTP status of the fault. `id` is raw JSON, or empty for null.

@@ -5,7 +5,7 @@
 
 #include "gateway/base/ascii.h"
 #include "gateway/base/web_url.h"
-#include "transports/auth/body_digest.h"
+#include "transports/auth/digest.h"
 #include "transports/http/field_value.h"
 
 namespace stdgate::http {
@@ -80,7 +80,7 @@ bool covers(const DictionaryMember& input, std::string_view name) {
                              [name](const Item& item) { return item.value.text == name; });
 }
 
-// What it has to cover.
+// The components that it has to cover.
 std::optional<SignatureError> find_gap(const DictionaryMember& input, const RequestHead& head) {
   if (!covers(input, "@method")) return kNoMethod;
   const bool has_query = !head.query().empty();

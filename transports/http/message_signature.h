@@ -10,7 +10,7 @@
 #include <string_view>
 #include <tl/expected.hpp>
 
-#include "transports/auth/message_signature.h"
+#include "transports/auth/authenticator.h"
 #include "transports/http/request_head.h"
 #include "transports/http/structured_field.h"
 
@@ -28,7 +28,7 @@ struct SignatureError {
 tl::expected<std::optional<auth::MessageSignature>, SignatureError> read_signature(
     const RequestHead& head, std::string_view origin);
 
-// What is signed (section 2.5) by the signature that `input` describes.
+// The signature base (section 2.5) of the signature that `input` describes.
 tl::expected<std::string, SignatureError> signature_base(const DictionaryMember& input,
                                                          const RequestHead& head,
                                                          std::string_view origin);

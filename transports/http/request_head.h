@@ -1,22 +1,53 @@
 // RequestHead: what the head of one request says, in whatever version of HTTP it came.
 //
 // A codec reads it from the wire (Http1Head) and fills it in: fields, method, target, whether a
-// body follows. Here is what these mean to everybody behind: the parts of the target, and which
-// fields show who calls or are there twice. Owner: a codec, whose memory the views point into,
-// until it reads another one; reused, so that nothing is allocated in the steady state. Errors: an
-// HTTP status and a constant phrase.
+// body follows. This class has their meaning for the code behind: the parts of the target, and
+// which fields show who calls or are there twice. Owner: a codec, whose memory the views point
+// into, until it reads another one; reused, so that nothing is allocated in the steady state.
+// Errors: an HTTP status and a constant phrase.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "gateway/base/client_address.h"
 #include "gateway/observer.h"
 
 namespace stdgate::http {
+
+// ConnectionTraits: what admission knows about a connection before its first byte.
+//
+// A small value, copied.
+struct ConnectionTraits {
+  enum class Reach : uint8_t {
+    loopback,     // TCP, to an address that only programs of this machine can reach
+    network,      // TCP, to any other address
+    unix_socket,  // no browser connects here, a proxy in front may
+  };
+
+  uint32_t listener = 0;  // its number within the server, which no other one has had
+  Reach reach = Reach::loopback;
+  bool is_secure = false;  // over TLS
+  bool anonymous = true;   // its clients need not say who they are
+  // Address that the client connected to, without the port; not the listener's own, which may be
+  // bound to all of them.
+  ClientAddress local{};
+
+  friend bool operator==(const ConnectionTraits&, const ConnectionTraits&) = default;
+
+  // The traits behind a proxy, which may say whether its client speaks TLS.
+  [[nodiscard]] ConnectionTraits as_spoken(std::optional<bool> secure) const {
+    ConnectionTraits traits = *this;
+    traits.is_secure = secure.value_or(is_secure);
+    return traits;
+  }
+};
 
 struct HeadError {
   int status = 400;
@@ -61,11 +92,11 @@ class RequestHead {
   RequestHead() { fields_.reserve(kUsualFields); }
   ~RequestHead() = default;
 
-  // What has been read is gone.
+  // Forgets what has been read.
   void clear();
   // To be called for each of `fields_`.
   void note_field(const HeaderField& field);
-  // After the method and the fields, of which Host has been taken.
+  // Called after the method and the fields; Host has been taken out of them.
   tl::expected<void, HeadError> take_target(std::string_view target);
 
   std::vector<HeaderField> fields_;
@@ -86,5 +117,15 @@ class RequestHead {
   bool has_credentials_ = false;
   bool is_ambiguous_ = false;
 };
+
+// The pieces of a request target (RFC 3986): percent-encoding, query parameters.
+// Pure functions over views.
+
+// What `text`, which must be valid, stands for: `text` itself, or a view of `scratch`.
+std::string_view percent_decode(std::string_view text, std::string& scratch);
+
+// The value of the first parameter `name` of a query, decoded as application/x-www-form-urlencoded
+// ('+' is a space). Nothing when it is absent.
+std::optional<std::string> query_parameter(std::string_view query, std::string_view name);
 
 }  // namespace stdgate::http

@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "gateway/base/session_name.h"
-#include "transports/auth/sha256.h"
+#include "transports/auth/digest.h"
 
 namespace stdgate::http {
 

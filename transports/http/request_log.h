@@ -21,8 +21,8 @@ namespace stdgate::http {
 
 struct RefusedRequest {
   const ClientAddress& client;
-  std::string_view principal = {};   // its name; empty: nobody is known
-  std::string_view session_id = {};  // that it names, of which the log shows the name; empty: none
+  std::string_view principal = {};   // its name; empty: unknown
+  std::string_view session_id = {};  // that it names, shown by its name in the log; empty: none
   uint64_t connection = 0;
   std::string_view method;  // empty: the head could not be read
   std::string_view path;    // as sent; empty: as above

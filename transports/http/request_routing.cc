@@ -6,21 +6,19 @@
 #include <utility>
 
 #include "gateway/rpc/json_writer.h"
-#include "transports/http/cors.h"
+#include "transports/http/auth_endpoints.h"
 #include "transports/http/credentials.h"
 #include "transports/http/endpoint.h"
 #include "transports/http/field_value.h"
-#include "transports/http/media_type.h"
-#include "transports/http/resource_metadata.h"
+#include "transports/http/origin_rules.h"
+#include "transports/http/request_head.h"
 #include "transports/http/response.h"
-#include "transports/http/ticket_endpoint.h"
-#include "transports/http/url.h"
 
 namespace stdgate::http {
 
 namespace {
 
-// Browsers and crawlers ask for them by themselves: nobody has done anything wrong.
+// Browsers and crawlers ask for them by themselves, so asking is no mistake.
 constexpr std::array<std::string_view, 2> kAskedUnasked = {"/favicon.ico", "/robots.txt"};
 // Its script can send no header field with a WebSocket (docs/authentication.md).
 constexpr std::string_view kPageHint =
@@ -60,6 +58,16 @@ void read_trace(const RequestHead& head, TraceContext& trace) {
     }
   }
   trace.baggage = read_baggage(head);
+}
+
+// Both give false: the request has been answered.
+bool answer(Exchange& exchange, const Response& response) {
+  exchange.respond(response);
+  return false;
+}
+bool fail(Exchange& exchange, const HttpError& error) {
+  exchange.fail(error);
+  return false;
 }
 
 // By the path alone, whether it is served or not: who calls is not known.
@@ -139,7 +147,7 @@ bool RequestRouting::know_again(Exchange& exchange) const {
   return false;
 }
 
-// Of the path that is asked, if it has one, else that of all.
+// The metadata of the requested path, if it has its own, else the common one.
 std::string RequestRouting::metadata_url(std::string_view path) const {
   std::string place(kResourceMetadata);
   if (router_.find(place) == nullptr) return {};
@@ -198,51 +206,48 @@ void RequestRouting::refuse_identity(Exchange& exchange, const IdentityError& wh
 }
 
 bool RequestRouting::route(Exchange& exchange) const {
-  const auto fail = [&exchange](const HttpError& error) {
-    exchange.fail(error);
-    return false;
-  };
-  const RequestHead& head = exchange.head;
-  const Route* route = find_route(exchange);
-  const Guards guards = route != nullptr ? route->guards : Guards::reading();
-  exchange.guards = guards;
-  // Where clients say who they are, nothing of a path shows before.
-  const bool is_open = guards.audience != Audience::clients || exchange.traits.anonymous ||
+  const Route* const route = find_route(exchange);
+  exchange.guards = route != nullptr ? route->guards : Guards::reading();
+  // Where clients have to say who they are, nothing shows of a path before they have.
+  const bool is_open = exchange.guards.audience != Audience::clients || exchange.traits.anonymous ||
                        !router_.policy().authentication().is_used();
   if (is_open && route != nullptr) exchange.endpoint = route->endpoint.get();
-  if (const auto denial = router_.policy().judge(head, exchange.traits, guards)) {
-    return fail({.status = 403, .message = denial->message, .refusal = denial->reason});
-  }
-  if (head.path() == "*") {
-    exchange.respond({.status = 204, .allow = kAllowAll});
-    return false;
-  }
-  if (route == nullptr && std::ranges::find(kAskedUnasked, head.path()) != kAskedUnasked.end()) {
-    exchange.respond({.status = 404, .more_fields = "Cache-Control: max-age=86400\r\n"});
-    return false;
-  }
-  if (guards.audience == Audience::clients) {
-    if (is_preflight_of_nobody(exchange)) {
-      answer_options(exchange, kAllowAll);
-      return false;
-    }
-    if (!identify(exchange)) return false;
-  }
-  const auto denial = router_.policy().judge_reading(head, exchange.traits, guards);
-  // No page has a ticket by chance.
-  if (denial && !exchange.identity.is_for_once) {
-    return fail({.status = 403, .message = denial->message, .refusal = denial->reason});
-  }
+  if (!is_welcome(exchange, route != nullptr)) return false;
   if (route == nullptr) {
     refuse_path(exchange);
     return false;
   }
-  Endpoint* const endpoint = exchange.endpoint = route->endpoint.get();
-  const AllowedMethods allowed = endpoint->allowed_methods();
-  if (head.method() == Method::options) {
-    answer_options(exchange, allow_value(allowed));
-    return false;
+  exchange.endpoint = route->endpoint.get();
+  return is_taken(exchange);
+}
+
+// Whether the client may ask for this path; else the request has been answered.
+bool RequestRouting::is_welcome(Exchange& exchange, bool is_served) const {
+  const RequestHead& head = exchange.head;
+  const AdmissionPolicy& policy = router_.policy();
+  if (const auto denial = policy.judge(head, exchange.traits, exchange.guards)) {
+    return fail(exchange, {.status = 403, .message = denial->message, .refusal = denial->reason});
   }
+  if (head.path() == "*") return answer(exchange, {.status = 204, .allow = kAllowAll});
+  if (!is_served && std::ranges::find(kAskedUnasked, head.path()) != kAskedUnasked.end()) {
+    return answer(exchange, {.status = 404, .more_fields = "Cache-Control: max-age=86400\r\n"});
+  }
+  if (exchange.guards.audience == Audience::clients) {
+    if (is_preflight_of_nobody(exchange)) return answer_options(exchange, kAllowAll);
+    if (!identify(exchange)) return false;
+  }
+  const auto denial = policy.judge_reading(head, exchange.traits, exchange.guards);
+  // No page has a ticket by chance.
+  if (!denial || exchange.identity.is_for_once) return true;
+  return fail(exchange, {.status = 403, .message = denial->message, .refusal = denial->reason});
+}
+
+// Whether the endpoint takes the request; else it has been answered.
+bool RequestRouting::is_taken(Exchange& exchange) const {
+  const RequestHead& head = exchange.head;
+  Endpoint& endpoint = *exchange.endpoint;
+  const AllowedMethods allowed = endpoint.allowed_methods();
+  if (head.method() == Method::options) return answer_options(exchange, allow_value(allowed));
   if (!is_allowed(head.method(), allowed)) {
     refuse(exchange, {405,
                       allowed == AllowedMethods::post ? "this method is not allowed here; use POST"
@@ -251,12 +256,14 @@ bool RequestRouting::route(Exchange& exchange) const {
     return false;
   }
   if (head.method() != Method::post && head.has_body()) {
-    return fail({400, "a body has no meaning here"});
+    return fail(exchange, {400, "a body has no meaning here"});
   }
-  // That of MCP answers it as MCP wants it.
-  if (head.is_ambiguous() && endpoint->transport() != Transport::mcp) return fail(kAmbiguous);
-  const auto error = endpoint->admit(exchange);
-  return error ? fail(*error) : true;
+  // The endpoint of MCP answers an ambiguous head as MCP wants it.
+  if (head.is_ambiguous() && endpoint.transport() != Transport::mcp) {
+    return fail(exchange, kAmbiguous);
+  }
+  const auto error = endpoint.admit(exchange);
+  return error ? fail(exchange, *error) : true;
 }
 
 // Browsers ask before they send a credential. Where one is wanted, each path has the same answer,
@@ -266,12 +273,12 @@ bool RequestRouting::is_preflight_of_nobody(const Exchange& exchange) const {
          is_preflight(exchange.head);
 }
 
-void RequestRouting::answer_options(Exchange& exchange, std::string_view methods) {
+bool RequestRouting::answer_options(Exchange& exchange, std::string_view methods) {
   std::string fields;
   if (!exchange.cors_fields.empty() && is_preflight(exchange.head)) {
     append_preflight_fields(fields, methods, exchange.head);
   }
-  exchange.respond({.status = 204, .allow = methods, .more_fields = fields});
+  return answer(exchange, {.status = 204, .allow = methods, .more_fields = fields});
 }
 
 void RequestRouting::refuse_path(Exchange& exchange) const {

@@ -33,7 +33,7 @@ class RequestRouting {
 
   // Has the request served, whose body has come, unless that is not the one that was signed.
   void serve(Exchange& exchange, std::span<char> body) const;
-  // See Exchange::scope_challenge(); `head` is that of the call.
+  // See Exchange::scope_challenge(); `head`: the head of the call.
   [[nodiscard]] std::string scope_challenge(const RequestHead& head, std::string_view scope) const;
 
  private:
@@ -47,10 +47,12 @@ class RequestRouting {
   [[nodiscard]] const Route* find_route(Exchange& exchange) const;
   [[nodiscard]] bool is_operator(Exchange& exchange) const;
   [[nodiscard]] bool route(Exchange& exchange) const;
+  [[nodiscard]] bool is_welcome(Exchange& exchange, bool is_served) const;
+  [[nodiscard]] bool is_taken(Exchange& exchange) const;
   void refuse(Exchange& exchange, const HttpError& error) const;
   void refuse_path(Exchange& exchange) const;
   [[nodiscard]] bool is_preflight_of_nobody(const Exchange& exchange) const;
-  static void answer_options(Exchange& exchange, std::string_view methods);
+  static bool answer_options(Exchange& exchange, std::string_view methods);
 
   const Router& router_;
 };

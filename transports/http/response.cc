@@ -2,7 +2,12 @@
 
 #include <algorithm>
 #include <cassert>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <ctime>
 
+#include "gateway/base/check.h"
 #include "gateway/rpc/fault.h"
 #include "gateway/rpc/json_string.h"
 
@@ -85,6 +90,16 @@ HttpError holds_too_much(MemoryLack lack) {
           rpc::kRetryHint};
 }
 
+Response refusal_response(const HttpError& error) {
+  return {.status = error.status,
+          .content_type = kJsonType,
+          .allow = error.allow,
+          .retry_after = error.retry_after,
+          .more_fields = error.more_fields,
+          .refusal =
+              RefusalNote{refusal_of(error), error.detail.empty() ? error.message : error.detail}};
+}
+
 Refusal refusal_of(const HttpError& error) {
   return error.refusal == Refusal::other ? entry_of(error.status).refusal : error.refusal;
 }
@@ -127,6 +142,75 @@ std::string json_rpc_error_body(const HttpError& error, rpc::CodeSet codes) {
   std::string body;
   rpc::append_fault_response(body, error.request_id, report, codes, false);
   return body;
+}
+
+namespace {
+
+char* put(char* out, const char* text, size_t size) {
+  std::memcpy(out, text, size);
+  return out + size;
+}
+
+char* put_two_digits(char* out, int number) {
+  *out++ = static_cast<char>('0' + number / 10);
+  *out++ = static_cast<char>('0' + number % 10);
+  return out;
+}
+
+}  // namespace
+
+void write_http_date(int64_t seconds, char* out) {
+  const std::time_t time = seconds;
+  std::tm parts{};
+  gmtime_r(&time, &parts);
+  out = put(out, &"SunMonTueWedThuFriSat"[3 * parts.tm_wday], 3);
+  out = put(out, ", ", 2);
+  out = put_two_digits(out, parts.tm_mday);
+  *out++ = ' ';
+  out = put(out, &"JanFebMarAprMayJunJulAugSepOctNovDec"[3 * parts.tm_mon], 3);
+  *out++ = ' ';
+  const int year = parts.tm_year + 1900;
+  out = put_two_digits(put_two_digits(out, year / 100), year % 100);
+  *out++ = ' ';
+  out = put_two_digits(out, parts.tm_hour);
+  *out++ = ':';
+  out = put_two_digits(out, parts.tm_min);
+  *out++ = ':';
+  out = put_two_digits(out, parts.tm_sec);
+  put(out, " GMT", 4);
+}
+
+std::string_view DateHeader::at(TimePoint now) {
+  if (now >= valid_until_) {
+    const auto wall = std::chrono::system_clock::now().time_since_epoch();
+    write_http_date(std::chrono::duration_cast<std::chrono::seconds>(wall).count(), text_.data());
+    valid_until_ = now + std::chrono::seconds(1);
+  }
+  return {text_.data(), text_.size()};
+}
+
+EventFrame::EventFrame(const session::StreamEvent& event) {
+  STDGATE_CHECK(event.name.size() <= kMaxField && event.id.size() <= kMaxField);
+  if (!event.name.empty()) append_field("event: ", event.name);
+  if (!event.id.empty()) append_field("id: ", event.id);
+  if (event.retry_ms != 0) {
+    std::array<char, 16> digits;
+    const char* end =
+        std::to_chars(digits.data(), digits.data() + digits.size(), event.retry_ms).ptr;
+    append_field("retry: ", {digits.data(), static_cast<size_t>(end - digits.data())});
+  }
+  append("data: ");
+}
+
+void EventFrame::append(std::string_view text) {
+  std::memcpy(bytes_.data() + size_, text.data(), text.size());
+  size_ += text.size();
+}
+
+void EventFrame::append_field(std::string_view name, std::string_view value) {
+  append(name);
+  append(value);
+  append("\n");
 }
 
 }  // namespace stdgate::http

@@ -3,7 +3,139 @@
 #include <algorithm>
 #include <array>
 
+#include "gateway/base/ascii.h"
+#include "gateway/config/nearest_word.h"
+
 namespace stdgate::http {
+
+namespace {
+
+// Of longer paths the ends are not looked for.
+constexpr size_t kMaxLooked = 256;
+
+// "/files/rpc/stream": "files" and "/rpc/stream".
+struct Parts {
+  std::string_view name;
+  std::string_view rest;
+};
+
+Parts parts_of(std::string_view path) {
+  if (path.starts_with('/')) path.remove_prefix(1);
+  const size_t end = std::min(path.find('/'), path.size());
+  return {path.substr(0, end), path.substr(end)};
+}
+
+// With the name that `asked` probably stands for; the name is empty if none is near.
+Parts meant_by(Parts asked, const std::vector<std::string_view>& names,
+               const std::vector<std::string_view>& paths) {
+  const auto is_known = [&names](std::string_view name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  if (is_known(asked.name)) return asked;
+  // A backend's name behind a prefix, or with the parts swapped; "rpc" is none.
+  const auto is_path = [&paths](std::string_view name) {
+    return std::ranges::any_of(paths,
+                               [name](std::string_view path) { return path.substr(1) == name; });
+  };
+  for (Parts next = parts_of(asked.rest); !next.name.empty(); next = parts_of(next.rest)) {
+    if (is_known(next.name) && !is_path(next.name))
+      return {next.name, next.rest.empty() ? asked.rest : next.rest};
+  }
+  return {config::nearest_word(asked.name, names).value_or(std::string_view()), asked.rest};
+}
+
+bool has(const std::vector<std::string_view>& paths, std::string_view path) {
+  return std::ranges::find(paths, path) != paths.end();
+}
+
+bool is_version(std::string_view name) {
+  return name == "api" || (name.size() >= 2 && name.front() == 'v' &&
+                           name.find_first_not_of("0123456789.", 1) == std::string_view::npos);
+}
+
+// Whether at most one backend has paths under its name.
+bool is_for_one(const std::vector<std::string_view>& paths) {
+  std::string_view only;
+  for (const std::string_view path : paths) {
+    const Parts parts = parts_of(path);
+    if (parts.rest.empty() || parts.name.starts_with('.')) continue;
+    if (has(paths, path.substr(0, path.size() - parts.rest.size()))) continue;  // "/rpc/stream"
+    if (!only.empty() && parts.name != only) return false;
+    only = parts.name;
+  }
+  return true;
+}
+
+// The path at the root that `asked` ends with; empty: none.
+std::string_view end_of(std::string_view asked, const std::vector<std::string_view>& paths) {
+  Parts parts = parts_of(asked);
+  if (asked.size() > kMaxLooked) return {};
+  if (!is_version(parts.name) && !is_for_one(paths)) return {};
+  for (; !parts.rest.empty(); parts = parts_of(parts.rest)) {
+    const auto found = std::ranges::find(paths, parts.rest);
+    if (found != paths.end() && parts.rest.size() > 1) return *found;
+  }
+  return {};
+}
+
+// The backend serves another protocol than MCP.
+std::string why_no_mcp(std::string_view asked, const std::vector<std::string_view>& paths) {
+  const size_t end = asked.rfind('/');
+  if (end == std::string_view::npos) return {};
+  const std::string_view last = asked.substr(end);
+  if (last != "/mcp" && last != "/sse") return {};
+  const std::string rpc = std::string(asked.substr(0, end)) + "/rpc";
+  const std::string socket = std::string(asked.substr(0, end)) + "/ws";
+  if (!has(paths, socket)) return {};
+  return has(paths, rpc) ? "this backend speaks plain JSON-RPC (protocol: jsonrpc), not MCP, at " +
+                               rpc + " and " + socket
+                         : "this backend is a language server (protocol: lsp), at " + socket;
+}
+
+// The first is `path`, if it is one of them.
+void put_first(std::vector<std::string_view>& paths, std::string_view path) {
+  std::stable_partition(paths.begin(), paths.end(),
+                        [path](std::string_view one) { return one == path; });
+}
+
+}  // namespace
+
+PathHints path_hints(std::string_view wanted, std::vector<std::string_view> paths) {
+  const std::string lowered = to_lower_ascii(wanted);  // as names of backends are
+  std::string_view asked = lowered;
+  if (asked.size() > 1 && asked.ends_with('/')) asked.remove_suffix(1);
+  PathHints hints{{}, std::move(paths), {}};
+  if (asked.size() > 1 && has(hints.paths, asked)) {
+    put_first(hints.paths, asked);
+    hints.meant = hints.paths.front();
+    return hints;
+  }
+  hints.why = why_no_mcp(asked, hints.paths);
+  std::vector<std::string_view> names;
+  for (const std::string_view path : hints.paths) {
+    const std::string_view name = parts_of(path).name;
+    if (!name.empty() && (names.empty() || names.back() != name)) names.push_back(name);
+  }
+  const Parts meant = meant_by(parts_of(asked), names, hints.paths);
+  if (meant.name.empty()) {
+    hints.meant = end_of(asked, hints.paths);
+    put_first(hints.paths, hints.meant);
+    return hints;
+  }
+  std::vector<std::string_view> rests;
+  for (const std::string_view path : hints.paths) {
+    if (const Parts parts = parts_of(path); parts.name == meant.name) rests.push_back(parts.rest);
+  }
+  const auto rest = config::nearest_word(meant.rest, rests);
+  const auto rank = [&](std::string_view path) {
+    const Parts parts = parts_of(path);
+    if (parts.name != meant.name) return 2;
+    return rest && parts.rest == *rest ? 0 : 1;
+  };
+  std::ranges::stable_sort(hints.paths, {}, rank);
+  hints.meant = hints.paths.front();
+  return hints;
+}
 
 namespace {
 

@@ -1,7 +1,4 @@
-// Router: which endpoint serves a path, and what guards it.
-// Owner: the generation, and for the admin pages the process. Complete before the first request;
-// between two requests it may be made anew.
-// Paths are few and found by binary search, without an allocation.
+// Router: which endpoint serves a path, and which path a client probably meant.
 #pragma once
 
 #include <memory>
@@ -12,9 +9,20 @@
 
 #include "transports/http/admission.h"
 #include "transports/http/endpoint.h"
-#include "transports/http/path_hints.h"
 
 namespace stdgate::http {
+
+// Which of the served paths a client probably meant that asked for another one. Pure.
+struct PathHints {
+  std::string_view meant;               // the one that was probably meant; empty: none is near
+  std::vector<std::string_view> paths;  // all, the nearest first, else in their order
+  std::string why;                      // there is nothing at `wanted`, a clause; empty: not known
+};
+
+// A path is near to `wanted` if it belongs to the same backend, or to one whose name is near, or if
+// it is the end of `wanted`: behind a version, or where there is but one backend. Case does not
+// matter. Costs up to 64 * 64 steps for each name of a backend.
+PathHints path_hints(std::string_view wanted, std::vector<std::string_view> paths);
 
 struct Route {
   std::string path;
@@ -23,39 +31,43 @@ struct Route {
   Guards guards;
 };
 
+// Router: which endpoint serves a path, and what guards it.
+// Owner: the generation, and for the admin pages the process. Complete before the first request;
+// between two requests it may be made again. Paths are few and found by binary search, without an
+// allocation.
 class Router {
  public:
   // `policy` outlives the router.
   explicit Router(const AdmissionPolicy& policy) : policy_(policy) {}
 
-  // `about` is a line for the index of GET /. With a '/' at its end `path` stands for all that are
-  // one segment longer and have no route of their own.
+  // `about` is a line for the index of GET /. With a '/' at its end `path` stands for every path
+  // that is one segment longer and has no route of its own.
   void add(std::string path, std::string about, std::shared_ptr<Endpoint> endpoint,
            const Guards& guards = {});
-  // Takes out all that has been added, but for what is leaving; it is returned. Requests under way
-  // use the endpoints on.
+  // Takes out all routes but the leaving ones, and returns their endpoints. Requests under way use
+  // the endpoints on.
   std::vector<std::shared_ptr<Endpoint>> clear();
-  // The routes of `others` serve from now on what was begun there, where there is no other route,
-  // and are in no list. Returned: those before them.
+  // The routes of `others` serve from now on what was begun at their paths, unless another route
+  // has the path, and are in no list. Returned: those before them.
   std::vector<std::shared_ptr<Endpoint>> replace_leaving(Router& others);
   // Serves the index of what has been added, at "/".
   void add_index(std::string_view title);
   // A line for each path.
   [[nodiscard]] std::string index_text(std::string_view title) const;
 
-  // Lets pages that may call read the answers, those to unknown paths included (cors.h). Else pages
-  // of other origins read nothing.
+  // Lets pages that may call read the answers, those to unknown paths included (origin_rules.h).
+  // Else pages of other origins read nothing.
   void share_answers() { shares_answers_ = true; }
   [[nodiscard]] bool shares_answers() const { return shares_answers_; }
   [[nodiscard]] const AdmissionPolicy& policy() const { return policy_; }
 
   // `path` is decoded; with one slash at its end it means the same. Null: nothing there.
   [[nodiscard]] const Route* find(std::string_view path) const { return find(routes_, path); }
-  // The same among those that serve what was begun there only.
+  // As find(), among the routes that only serve what was begun there.
   [[nodiscard]] const Route* leaving(std::string_view path) const { return find(leaving_, path); }
-  // Of the endpoints of this transport.
+  // The paths whose endpoints have this transport.
   [[nodiscard]] std::vector<std::string> paths_of(Transport transport) const;
-  // What is served, those paths first that are near to `asked`. `viewer` sees what is for operators
+  // The paths that are served, the ones near to `asked` first. `viewer` sees what is for operators
   // only if it is one.
   [[nodiscard]] PathHints hints(std::string_view asked, Audience viewer) const;
   // The pages of the admin address are not here but at `address`.
@@ -75,7 +87,7 @@ class Router {
   const AdmissionPolicy& policy_;
   std::vector<Route> routes_;   // by path
   std::vector<Route> leaving_;  // by path
-  std::string admin_;           // empty: there is none, or this is it
+  std::string admin_;           // empty: none, or this is it
   bool shares_answers_ = false;
 };
 

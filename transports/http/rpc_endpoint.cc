@@ -2,9 +2,9 @@
 
 #include "gateway/rpc/json_string.h"
 #include "transports/http/backend_paths.h"
-#include "transports/http/media_type.h"
+#include "transports/http/field_value.h"
+#include "transports/http/request_head.h"
 #include "transports/http/rpc_exchange.h"
-#include "transports/http/url.h"
 
 namespace stdgate::http {
 

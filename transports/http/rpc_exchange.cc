@@ -122,7 +122,7 @@ void RpcExchange::write_event(std::span<const std::string_view> parts) {
 }
 
 void RpcExchange::respond_single(const session::Reply& reply) {
-  // What a child has answered stays as it is; our own words end like any text for a terminal.
+  // The answer of a child stays as it is; our own words end like any text for a terminal.
   const std::string_view line_end = reply.fault ? "\n" : "";
   const std::array body{reply.head, reply.id, reply.tail, line_end};
   Response response;

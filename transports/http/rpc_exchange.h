@@ -3,10 +3,10 @@
 // A single request is answered by one JSON response, a batch by one array, in whatever order its
 // answers come; with events asked for, everything is written as events as it comes. A request of
 // MCP's modern era is answered by one JSON response, or by events if some come before its answer.
-// Owner: the Exchange, which may be that of the next request when the call that ends it returns. It
-// is one caller of the core for as long as it is kept. Tag of a call: number of the request << 32 |
-// index in the document. Limits: a batch's answer is at most `answer_limit` bytes plus one fault
-// for each entry beyond.
+// Owner: the Exchange, which may serve the next request when the call that ends it returns. An
+// RpcExchange is one caller of the core until its client has left. Tag of a call: number of the
+// request << 32 | index in the document. Limits: a batch's answer is at most `answer_limit` bytes
+// plus one fault for each entry beyond.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ class RpcExchange final : public ExchangeHandler, private session::ReplySink {
   // Hands the messages of `text` to the upstream. Everything may have been answered when it
   // returns.
   void start(const Route& route, std::span<char> text, bool wants_events, Exchange& exchange);
-  // The same for a text that has been read.
+  // As start(), for a text that has been read.
   void start(const Route& route, const rpc::Document& document, bool wants_events,
              Exchange& exchange);
   // Answers a request whose body was not read to its end.
@@ -49,6 +49,7 @@ class RpcExchange final : public ExchangeHandler, private session::ReplySink {
   // ExchangeHandler: its calls are cancelled
   void on_gone() override;
   void rest() override;
+  void leave() override { caller_.release(); }
 
  private:
   // ReplySink

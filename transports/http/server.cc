@@ -12,7 +12,7 @@ namespace stdgate::http {
 
 namespace {
 
-constexpr HttpError kTooMany{503, "too many connections", {}, rpc::kRetryHint};
+constexpr HttpError kTooManyConnections{503, "too many connections", {}, rpc::kRetryHint};
 constexpr HttpError kTooManyOfClient{
     429, "too many connections from this address", {}, rpc::kRetryHint};
 
@@ -46,6 +46,7 @@ Server::Server(const HttpServices& services, const Router& router)
     : services_(services),
       router_(router),
       routing_(router),
+      spares_(std::make_shared<SpareExchanges>()),
       request_log_(services_.log, services_.observer, services_.audit, services_.loop,
                    services_.loop.timers()),
       room_timer_(services_.loop.timers(), [this] { make_room(); }),
@@ -116,7 +117,7 @@ std::unique_ptr<Http1Connection> Server::make_connection(const AcceptedClient& c
 void Server::admit(std::unique_ptr<Http1Connection> connection,
                    std::unique_ptr<net::Stream> stream) {
   if (connections_.size() - turned_away_ >= services_.limits.connections) {
-    turn_away(std::move(connection), std::move(stream), kTooMany);
+    turn_away(std::move(connection), std::move(stream), kTooManyConnections);
   } else if (!clients_.add(connection->client())) {
     turn_away(std::move(connection), std::move(stream), kTooManyOfClient);
   } else {

@@ -1,9 +1,9 @@
-// Server: the HTTP/1.1 server of one router: its listeners and connections, those that have gone on
-// to another protocol included.
+// Server: the HTTP/1.1 server of one router: its listeners and connections, also after an upgrade
+// to another protocol.
 //
-// Owner: the worker (the server of clients) and the process (that of the admin pages). Everything
-// that it is given outlives it; after its end the loop must make one more turn, in which the
-// connections are destroyed. Limits: limits.connections (one more is answered 503),
+// Owner: the worker (the server of clients) and the process (the server of the admin pages).
+// Everything that it is given outlives it; after its end the loop must make one more turn, which
+// destroys the connections. Limits: limits.connections (one more is answered 503),
 // connections_per_address of one client (one more is answered 429). What connections hold is
 // charged to their clients' accounts: bodies are refused for want of memory, and where answers have
 // used it up, connections whose clients have neither sent nor taken anything for longest are cut;
@@ -32,13 +32,12 @@
 #include "gateway/policy/overload.h"
 #include "gateway/policy/relief.h"
 #include "transports/http/client_connection.h"
-#include "transports/http/date_header.h"
 #include "transports/http/request_log.h"
 #include "transports/http/request_routing.h"
+#include "transports/http/response.h"
 #include "transports/http/router.h"
 #include "transports/net/listener.h"
 #include "transports/net/stream.h"
-#include "transports/net/stream_layer.h"
 
 namespace stdgate::http {
 
@@ -51,7 +50,7 @@ struct HttpServices {
   const config::LimitsConfig& limits;
   const config::TimeoutsConfig& timeouts;
   policy::Accounts& accounts;                                 // of this server alone
-  Audit* audit = nullptr;                                     // null: there is none
+  Audit* audit = nullptr;                                     // null: none
   const policy::Overload* overload = nullptr;                 // null: never
   const std::vector<ProxySource>* trusted_proxies = nullptr;  // null: none
   policy::Relief* relief = nullptr;                           // null: nothing can be given up
@@ -62,19 +61,20 @@ struct HttpServices {
   }
 };
 
-// What is known of a client when it has connected.
+// A client when it has connected.
 struct AcceptedClient {
   ConnectionTraits traits;
   ClientAddress address;
 };
 
-// What is special about a listener.
+// The traits of a listener.
 struct ListenerTraits {
   net::StreamLayer* layer = nullptr;  // between its sockets and its connections (TLS); null: none
   bool anonymous = true;              // its clients need not say who they are
 };
 
 class Http1Connection;
+class SpareExchanges;
 
 class Server final : private net::ListenerEvents, private AccountEvents, private net::Flushable {
  public:
@@ -88,24 +88,24 @@ class Server final : private net::ListenerEvents, private AccountEvents, private
                                             const ListenerTraits& traits = {},
                                             net::FileDescriptor passed = {});
 
-  // Closes the listener that is bound there. What its clients have sent is answered; then their
-  // connections end, those that are still busy after timeouts.drain too. Gives its number.
+  // Closes the listener that is bound there. Requests that its clients have sent are answered; then
+  // their connections end, after timeouts.drain the busy ones too. Gives its number.
   uint32_t close_listener(const Address& bound);
-  // Its next connections are accepted so, under another number; those that it has end as with
+  // Its next connections are accepted so, under another number; its present ones end as with
   // close_listener(). Gives its former number.
   uint32_t change_listener(const Address& bound, const ListenerTraits& traits);
   [[nodiscard]] bool has_connections_of(uint32_t listener) const;
   // Accepts no more but what waits to be accepted. Open connections are served as before, but for
   // the `Connection: close` of their next answer, after which they are closed.
   void stop_accepting();
-  // Whether a connection has a request of which the core has not been told yet.
+  // Whether a connection has a request that the core does not know yet.
   [[nodiscard]] bool has_requests() const;
   // Stops accepting, and closes what is idle. `on_gone`, which may not destroy the server, is
   // called once when the last connection is gone, possibly at once.
   void drain(std::function<void()> on_gone);
   // Closes all connections at once; their calls are cancelled.
   void close_all();
-  // Serves a client on `stream`, of which nothing has been read, as one that a listener accepted.
+  // Serves a client on `stream`, which is unread, as one that a listener accepted.
   void serve(std::unique_ptr<net::Stream> stream, const AcceptedClient& client);
   [[nodiscard]] size_t connections() const { return connections_.size(); }
   // Reports all bytes written so far to the observer; otherwise long answers are reported late.
@@ -123,8 +123,9 @@ class Server final : private net::ListenerEvents, private AccountEvents, private
   [[nodiscard]] bool draining() const { return draining_; }
   [[nodiscard]] std::string_view date() { return date_.at(services_.loop.now()); }
   RequestLog& request_log() { return request_log_; }
-  // Somebody is about to be refused or cut: what nobody waits for goes first. From the outermost
-  // level of the loop only.
+  [[nodiscard]] const std::shared_ptr<SpareExchanges>& spare_exchanges() const { return spares_; }
+  // A client is about to be refused or cut: memory without a waiting client goes first. Called from
+  // the outermost level of the loop only.
   void relieve();
   // The services' limits have changed.
   void note_limits() {
@@ -145,7 +146,8 @@ class Server final : private net::ListenerEvents, private AccountEvents, private
   static constexpr size_t kMaxTurnedAway = 64;
   // Pause before the next attempt to make room, or at relief, after one that found nothing.
   static constexpr Duration kRoomPause = std::chrono::milliseconds(10);
-  // From the end of a listener to that of its idle connections, which may have sent something.
+  // The time from the end of a listener to the end of its idle connections, which may have sent
+  // something.
   static constexpr Duration kLastRequests = std::chrono::milliseconds(250);
 
   struct Listening {
@@ -174,6 +176,7 @@ class Server final : private net::ListenerEvents, private AccountEvents, private
   const Router& router_;
   const RequestRouting routing_;
   DateHeader date_;
+  const std::shared_ptr<SpareExchanges> spares_;
   std::vector<Listening> listeners_;
   uint32_t last_listener_ = 0;
   std::vector<std::unique_ptr<ClientConnection>> connections_;  // each knows its place

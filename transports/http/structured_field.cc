@@ -11,7 +11,7 @@ namespace stdgate::http {
 namespace {
 
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_decimal_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_alpha(char c) { return is_lower(c) || (c >= 'A' && c <= 'Z'); }
 
 // Section 4.2. Each function takes its part from the front of the text, or nothing and fails.
@@ -70,7 +70,7 @@ class Parser {
   std::optional<std::string> key() {
     if (text_.empty() || (!is_lower(text_.front()) && text_.front() != '*')) return std::nullopt;
     return std::string(take_while([](char c) {
-      return is_lower(c) || is_digit(c) ||
+      return is_lower(c) || is_decimal_digit(c) ||
              std::string_view("_-.*").find(c) != std::string_view::npos;
     }));
   }
@@ -127,7 +127,7 @@ class Parser {
     if (first == '"') return string(out);
     if (first == ':') return bytes(out);
     if (first == '?') return boolean(out);
-    if (first == '-' || is_digit(first)) return integer(out);
+    if (first == '-' || is_decimal_digit(first)) return integer(out);
     return is_alpha(first) || first == '*' ? token(out) : false;
   }
 
@@ -182,7 +182,7 @@ class Parser {
   bool integer(BareItem& out) {
     constexpr size_t kMaxDigits = 15;
     const bool is_negative = take('-');
-    const std::string_view digits = take_while(is_digit);
+    const std::string_view digits = take_while(is_decimal_digit);
     if (digits.empty() || digits.size() > kMaxDigits || text_.starts_with('.')) return false;
     const auto number = static_cast<int64_t>(parse_digits(digits).value_or(0));
     out.kind = BareItem::Kind::integer;

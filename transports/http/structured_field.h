@@ -3,7 +3,7 @@
 //
 // Stricter than the RFC: a key that stands there twice is an error, as peers may take either.
 // Limits: kMaxEntries members of a dictionary, items of a list, and parameters of each; kMaxInAll
-// of all of these. Keys are compared with each other, and anybody can send a field.
+// of all of these. Keys are compared with each other, and any client can send a field.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct DictionaryMember {
   std::vector<Item> items;            // one, if it is no list
   std::vector<Parameter> parameters;  // of the list
 
-  // Of the list or the item; null: there is none of this key.
+  // The parameter of the list or the item; null: none has this key.
   [[nodiscard]] const BareItem* parameter(std::string_view name) const;
   // The list as section 4.1.1.1 writes it.
   [[nodiscard]] std::string list_text() const;

@@ -91,7 +91,7 @@ void ByteStream::close() {
   if (block_ == nullptr) return;
   loop_.forget(*this);
   unsent_.clear();
-  // What is in flight ends with the block: the caller may still look at what was taken over.
+  // Writes in flight end with the block: the caller may still look at storage that was taken over.
   std::exchange(block_, nullptr)->close_handle();
   account_unsent();
 }
@@ -123,8 +123,8 @@ void ByteStream::on_read(ssize_t count, char* bytes) {
   if (count > 0) {
     loop_.refresh_now();
     bytes_read_ += static_cast<size_t>(count);
-    // libuv reads on as long as its buffer gets full. What the end of the turn decides, a pause
-    // above all, and other streams should not have to wait for that.
+    // libuv reads on as long as its buffer gets full. The end of the turn decides about pauses, and
+    // other streams should not have to wait for that.
     read_share_.use(loop_.turn(), static_cast<size_t>(count));
     events_->on_bytes({bytes, static_cast<size_t>(count)});
   } else if (count == UV_ENOBUFS) {
@@ -197,7 +197,7 @@ void ByteStream::keep_large(std::string_view part) {
   if (SharedBytes shared = storages.share(part); !shared.empty()) {
     return unsent_.push(OutPiece(std::move(shared)));
   }
-  // What is taken over goes where it outlives a close(), so nothing may stand before it.
+  // Storage that is taken over goes where it outlives a close(), so nothing may stand before it.
   const bool is_first = unsent_.empty() && block_->in_flight.empty();
   if (is_first && part.size() >= kDirectWrite) {
     block_->in_flight = OutPiece(storages.take_over(part));

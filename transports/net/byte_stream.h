@@ -5,10 +5,9 @@
 // or child that reads it. Its libuv handle lives in a block of its own that ends in the close
 // callback, so a ByteStream may be destroyed at any time outside of its own callbacks (retire it
 // there; close() it too if no more events are wanted until it is gone). Limit: none on unsent
-// bytes; the owner looks at unsent_bytes() and decides, and a Payer, if there is one, pays for the
-// memory that they take. A peer that is gone is on_error(EPIPE or
-// ECONNRESET) only if the process ignores SIGPIPE: libuv writes without MSG_NOSIGNAL, and pipes
-// have no such flag.
+// bytes; the owner looks at unsent_bytes() and decides, and its Payer pays for their memory. A peer
+// that is gone is on_error(EPIPE or ECONNRESET) only if the process ignores SIGPIPE: libuv writes
+// without MSG_NOSIGNAL, and pipes have no such flag.
 #pragma once
 
 #include <uv.h>
@@ -45,9 +44,9 @@ class ByteStream final : public Stream, public Flushable {
   void pause_read(PauseReason reason) override;
   void resume_read(PauseReason reason) override;
 
-  // Copies `parts` behind what is unsent. Those of kDirectWrite and more are offered to the kernel
-  // at once, with what stands around them, and only the rest is copied, or taken over with the
-  // storage it lies in (StorageOffer), or shared with others (SharedOffer).
+  // Copies `parts` behind what is unsent. Parts of kDirectWrite and more are offered to the kernel
+  // at once, with their neighbours, and only the rest is copied, or taken over with the storage it
+  // lies in (StorageOffer), or shared with others (SharedOffer).
   void write(std::span<const std::string_view> parts) override;
   using Stream::write;
   static constexpr size_t kDirectWrite = 64 << 10;

@@ -11,9 +11,24 @@
 #include <cstring>
 #include <utility>
 
-#include "transports/net/socket_address.h"
-
 namespace stdgate::net {
+
+ClientAddress to_client_address(const sockaddr_storage& address) {
+  ClientAddress out;
+  if (address.ss_family == AF_INET) {
+    sockaddr_in in{};
+    std::memcpy(&in, &address, sizeof(in));
+    out = ClientAddress::ipv4(
+        std::span<const uint8_t, 4>(reinterpret_cast<const uint8_t*>(&in.sin_addr), 4));
+    out.port = ntohs(in.sin_port);
+  } else if (address.ss_family == AF_INET6) {
+    sockaddr_in6 in6{};
+    std::memcpy(&in6, &address, sizeof(in6));
+    out = ClientAddress::ipv6(std::span<const uint8_t, 16>(in6.sin6_addr.s6_addr, 16));
+    out.port = ntohs(in6.sin6_port);
+  }
+  return out;
+}
 
 namespace {
 
@@ -41,14 +56,14 @@ SocketAddress to_socket_address(const Address& address) {
   return out;
 }
 
-// All zero when there is none.
+// All zero without a peer.
 SocketAddress name_of(int fd) {
   SocketAddress name;
   if (getsockname(fd, name.get(), &name.size) != 0) return {};
   return name;
 }
 
-// Of a connection on a listener's socket.
+// The peer of a connection on a listener's socket.
 ClientAddress peer_of(const sockaddr_storage& storage, int fd) {
   if (storage.ss_family != AF_UNIX) return to_client_address(storage);
   ucred peer{};
@@ -74,7 +89,7 @@ int remove_stale_socket(const Address& address) {
   return ::unlink(address.path.c_str()) == 0 ? 0 : errno;
 }
 
-// A socket that listens there, or the errno that says why there is none.
+// A socket that listens there, or the errno of the failure.
 tl::expected<FileDescriptor, int> listen_at(const Address& address) {
   if (address.kind == Address::Kind::unix_socket) {
     if (const int error = remove_stale_socket(address); error != 0) return tl::unexpected(error);

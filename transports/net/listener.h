@@ -1,14 +1,15 @@
 // Listener: accepts connections on one address.
 //
-// Owner: the server that serves them. Unix sockets: a stale socket file (nobody accepts there) is
-// replaced, a live one is an error; the file is removed at the end. A socket that was passed on
-// (passed_sockets.h) stays with who has opened it: connections that wait there at the end, and the
-// file, are left to the next process.
-// Limits: a backlog of kBacklog connections; at most kMaxAcceptsPerTurn are taken before others get
-// their turn. Without a free descriptor it stops accepting for kPause, as trying again at
-// once would spin; waiting connections stay in the backlog.
+// Owner: the server that serves them. Unix sockets: a stale socket file (no process accepts there)
+// is replaced, a live one is an error; the file is removed at the end. A socket that was passed on
+// (systemd.h) stays with who has opened it: connections that wait there at the end, and the
+// file, are left to the next process. Limits: a backlog of kBacklog connections; at most
+// kMaxAcceptsPerTurn are taken before others get their turn. Without a free descriptor it stops
+// accepting for kPause, as trying again at once would spin; waiting connections stay in the
+// backlog.
 #pragma once
 
+#include <sys/socket.h>
 #include <uv.h>
 
 #include <chrono>
@@ -25,6 +26,11 @@
 
 namespace stdgate::net {
 
+// The address of a client or of a listener, out of a socket's own form.
+
+// Of an AF_INET or AF_INET6 address, with its port; none for others.
+ClientAddress to_client_address(const sockaddr_storage& address);
+
 class ListenerEvents {
  public:
   virtual ~ListenerEvents() = default;
@@ -37,7 +43,7 @@ class ListenerEvents {
 class Listener {
  public:
   // Binds and listens, or says what is wrong ("127.0.0.1:8080: address already in use"). `passed`:
-  // a socket that listens there already, which is used instead; a closed one: there is none.
+  // a socket that listens there already, which is used instead; closed: none.
   static tl::expected<std::unique_ptr<Listener>, std::string> open(Loop& loop,
                                                                    const Address& address,
                                                                    ListenerEvents& events,
@@ -53,8 +59,8 @@ class Listener {
   // code in `*error`, when it has gone already. TCP connections get TCP_NODELAY.
   std::unique_ptr<ByteStream> accept(StreamEvents& events, int* error);
 
-  // Announces every connection that waits, at once: destroying the listener resets the others, but
-  // those of a socket that was passed on.
+  // Announces every connection that waits, at once: the end of the listener resets all others,
+  // except on a socket that was passed on.
   void take_waiting() {
     if (!was_passed_) announce(kBacklog + 1);
   }

@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <cassert>
 #include <chrono>
+#include <cstdlib>
+#include <memory>
 #include <system_error>
 #include <utility>
+
+#include "gateway/base/check.h"
 
 namespace stdgate::net {
 
@@ -159,6 +163,72 @@ void Loop::arm() {
   uv_timer_start(
       &timer_, [](uv_timer_t* h) { static_cast<Loop*>(h->loop->data)->fire_timers(); },
       static_cast<uint64_t>(wait), 0);
+}
+
+struct Signals::Watch {
+  uv_signal_t handle{};
+  Signals* owner = nullptr;
+};
+
+Signals::Signals(Loop& loop, std::function<void(int)> on_signal)
+    : loop_(loop), on_signal_(std::move(on_signal)) {}
+
+Signals::~Signals() {
+  for (Watch* watch : watches_) {
+    watch->owner = nullptr;
+    uv_close(reinterpret_cast<uv_handle_t*>(&watch->handle),
+             [](uv_handle_t* handle) { delete static_cast<Watch*>(handle->data); });
+  }
+}
+
+void Signals::watch(int signal) {
+  auto watch = std::make_unique<Watch>();
+  watch->owner = this;
+  watch->handle.data = watch.get();
+  uv_signal_init(loop_.uv(), &watch->handle);
+  uv_signal_start(
+      &watch->handle,
+      [](uv_signal_t* handle, int number) {
+        Signals* owner = static_cast<Watch*>(handle->data)->owner;
+        if (owner == nullptr) return;
+        owner->loop_.refresh_now();
+        owner->on_signal_(number);
+      },
+      signal);
+  uv_unref(reinterpret_cast<uv_handle_t*>(&watch->handle));
+  watches_.push_back(watch.release());
+}
+
+struct Errands::Errand {
+  uv_work_t request{};
+  Errands* owner = nullptr;  // null: it is gone
+  std::function<void()> work;
+  std::function<void()> done;
+};
+
+// One thread suffices; libuv would start four with the first errand, and end the process if it may
+// not have them.
+Errands::Errands(Loop& loop) : loop_(loop) { ::setenv("UV_THREADPOOL_SIZE", "1", 0); }
+
+Errands::~Errands() {
+  for (Errand* const errand : under_way_) errand->owner = nullptr;
+}
+
+void Errands::start(std::function<void()> work, std::function<void()> done) {
+  auto* const errand = new Errand{{}, this, std::move(work), std::move(done)};
+  errand->request.data = errand;
+  under_way_.insert(errand);
+  const int error = uv_queue_work(
+      loop_.uv(), &errand->request,
+      [](uv_work_t* request) { static_cast<Errand*>(request->data)->work(); },
+      [](uv_work_t* request, int /*cancelled*/) {
+        const std::unique_ptr<Errand> back(static_cast<Errand*>(request->data));
+        if (back->owner == nullptr) return;
+        back->owner->loop_.refresh_now();
+        back->owner->under_way_.erase(back.get());
+        back->done();
+      });
+  STDGATE_CHECK(error == 0);  // it fails without a function only
 }
 
 }  // namespace stdgate::net

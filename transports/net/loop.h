@@ -1,27 +1,30 @@
 // Loop: the event loop of a worker: libuv, the core's timers, and what happens at the end of a
 // turn.
 //
-// A turn is one round of libuv: I/O callbacks, then flush, then retire. What is written during a
-// turn is collected (corked) and goes out in one gather-write per descriptor when the turn ends;
-// what was retired during it is destroyed then, so nothing dies inside its own call stack. Owner:
-// the worker; the loop outlives everything that has a handle on it.
+// A turn is one round of libuv: I/O callbacks, then flush, then retire. Writes of a turn are
+// collected (corked), and go out in one gather-write per descriptor when the turn ends. Objects
+// that were retired during the turn are destroyed then, so nothing dies inside its own call stack.
+// Owner: the worker; the loop outlives everything that has a handle on it.
 #pragma once
 
 #include <uv.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "gateway/base/storage_pool.h"
 #include "gateway/base/time.h"
 #include "gateway/base/timers.h"
+#include "gateway/base/wall_clock.h"
 
 namespace stdgate::net {
 
@@ -106,8 +109,8 @@ class Loop final : public Clock {
 
   // The number of the current turn: a stream has its share of each.
   [[nodiscard]] uint64_t turn() const { return turn_; }
-  // What all streams together may still write in this turn: one broadcast to many of them must not
-  // hold up everybody else.
+  // The bytes that all streams together may still write in this turn: one broadcast to many of them
+  // must not hold up the others.
   TurnShare& write_share() { return write_share_; }
   static constexpr size_t kWriteShare = 4 << 20;
 
@@ -130,8 +133,8 @@ class Loop final : public Clock {
   uv_idle_t idle_{};        // active while something is left to flush or to retire: no sleep
   TimerQueue timers_;
   TurnShare write_share_{kWriteShare};
-  // What timer_ is set to. Never later than the earliest timer; may be earlier, when that one was
-  // moved: one idle turn is cheaper than moving timer_ with each request.
+  // The time that timer_ is set to. Never later than the earliest timer; may be earlier, when that
+  // one was moved: one idle turn is cheaper than moving timer_ with each request.
   std::optional<TimePoint> wake_at_;
   TimePoint now_{};
   Duration lag_{0};
@@ -145,6 +148,74 @@ class Loop final : public Clock {
 #ifndef NDEBUG
   std::function<void()> turn_check_;
 #endif
+};
+
+// SystemWallClock: the system's wall clock for times of the loop's clock.
+//
+// Compares the two clocks at most once in kMaxAge, so that a call costs no look at the clock; a
+// step of the system's clock is noticed that much later. Owner: the worker.
+class SystemWallClock final : public WallClock {
+ public:
+  static constexpr Duration kMaxAge = std::chrono::seconds(1);
+
+  explicit SystemWallClock(const Clock& clock) : clock_(clock) { compare(); }
+
+  [[nodiscard]] WallTime at(TimePoint time) const override {
+    if (clock_.now() - compared_at_ > kMaxAge) compare();
+    return WallTime(time.time_since_epoch() + offset_);
+  }
+
+ private:
+  void compare() const {
+    compared_at_ = TimePoint(Duration(uv_hrtime()));
+    offset_ = std::chrono::system_clock::now().time_since_epoch() - compared_at_.time_since_epoch();
+  }
+
+  const Clock& clock_;
+  mutable TimePoint compared_at_{};
+  mutable Duration offset_{0};  // from the loop's clock to the wall clock
+};
+
+// Signals: signals of the process as events of the loop.
+// Owner: the process, or its StrangerWatch. Does not keep the loop running.
+class Signals {
+ public:
+  Signals(Loop& loop, std::function<void(int)> on_signal);
+  ~Signals();
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  void watch(int signal);
+
+ private:
+  struct Watch;  // the libuv handle; frees itself in the close callback
+
+  Loop& loop_;
+  std::function<void(int)> on_signal_;
+  std::vector<Watch*> watches_;
+};
+
+// Errands: work that would hold up the loop, done by libuv's thread pool meanwhile.
+//
+// The work owns what it needs: it shares nothing with the loop's thread while it runs. Owner: the
+// process. The loop finishes an errand that outlives this object; its `done` is not called. Limit:
+// none here; the callers bound how many are under way.
+class Errands {
+ public:
+  explicit Errands(Loop& loop);
+  ~Errands();
+  Errands(const Errands&) = delete;
+  Errands& operator=(const Errands&) = delete;
+
+  // `work` runs on another thread, must not throw; `done` follows on the loop's, outside of every
+  // other call.
+  void start(std::function<void()> work, std::function<void()> done);
+
+ private:
+  struct Errand;
+
+  Loop& loop_;
+  std::unordered_set<Errand*> under_way_;  // each deletes itself when it has come back
 };
 
 }  // namespace stdgate::net

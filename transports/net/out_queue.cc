@@ -31,7 +31,7 @@ void OutQueue::add(OutPiece piece) {
   pieces_.push_back(std::move(piece));
 }
 
-// What is in the tail comes before the next piece.
+// The bytes of the tail come before the next piece.
 void OutQueue::end_tail() {
   if (!tail_.empty()) add(OutPiece(tail_.take()));
 }

@@ -4,16 +4,18 @@
 // end of the loop's turn. Owner: the connection, which may destroy it at any
 // time outside of its own callbacks (retire it there; close() it too if no more events are wanted
 // until it is gone). Limit: none on unsent bytes; the owner looks at unsent_bytes() and decides,
-// and a Payer, if there is one, pays for the memory that they take.
+// and its Payer pays for their memory.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
 
 #include "gateway/base/account.h"
+#include "gateway/base/client_address.h"
 #include "gateway/base/time.h"
 #include "transports/net/peer_certificate.h"
 
@@ -42,8 +44,8 @@ class Stream {
   // receiver.
   virtual void set_events(StreamEvents& events) = 0;
 
-  // Reading goes on while no reason to pause is set. It starts paused by kNotStarted. kTurn: what
-  // has been read is handled in the next turn.
+  // Reading goes on while no reason to pause is set. A stream starts paused by kNotStarted. kTurn:
+  // the bytes that have been read are handled in the next turn.
   enum PauseReason : uint8_t { kNotStarted = 1, kBusy = 2, kBackPressure = 4, kTurn = 8 };
   virtual void pause_read(PauseReason reason) = 0;
   virtual void resume_read(PauseReason reason) = 0;
@@ -79,6 +81,18 @@ class Stream {
   // Whether something has arrived that has not been read, were it the peer's end. Costs a system
   // call.
   [[nodiscard]] virtual bool has_unread() const = 0;
+};
+
+// StreamLayer: what stands between the sockets of a listener and the connections on them, as TLS
+// does.
+//
+// Owner: the opener of the listener; outlives the listener and the use of its streams.
+class StreamLayer {
+ public:
+  virtual ~StreamLayer() = default;
+  // The stream that a connection sees over `stream`, which is unread.
+  virtual std::unique_ptr<Stream> wrap(std::unique_ptr<Stream> stream,
+                                       const ClientAddress& client) = 0;
 };
 
 }  // namespace stdgate::net

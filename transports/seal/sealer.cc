@@ -25,8 +25,8 @@ const uint8_t* bytes_of(std::string_view text) {
 uint8_t* bytes_of(std::string& text) { return reinterpret_cast<uint8_t*>(text.data()); }
 int length_of(std::string_view text) { return static_cast<int>(text.size()); }
 
-// What libcrypto refuses here for another reason than a false tag (no memory, no AES) is not what
-// a client has caused.
+// A failure of libcrypto for another reason than a false tag (no memory, no AES) is not the
+// client's fault.
 void expect(int result) { STDGATE_CHECK(result == 1); }
 
 // HMAC-SHA256 over the parts, the first behind its length.

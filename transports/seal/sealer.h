@@ -6,11 +6,11 @@
 // Generates no randomness itself.
 //
 // Limits: kMaxKeys. The nonces are 96 random bits, so that replicas with the same key need not know
-// each other. Those of seal_same() are as good: the first bits of an HMAC-SHA256 over context and
-// text, with a key of its own that is made of the key. With 2^32 texts sealed by one key, in all
-// places together, two share a nonce with a probability of 2^-33, and with them who has seen both
-// could forge; so a key should be replaced before that (section 8.3): at 1000 texts a second after
-// 49 days.
+// each other. The nonces of seal_same() are as good: the first bits of an HMAC-SHA256 over context
+// and text, with a key of its own that is made of the key. With 2^32 texts sealed by one key, in
+// all places together, two share a nonce with a probability of 2^-33, and with them who has seen
+// both could forge; so a key should be replaced before that (section 8.3): at 1000 texts a second
+// after 49 days.
 #pragma once
 
 #include <array>
@@ -29,11 +29,11 @@ struct evp_cipher_ctx_st;
 namespace stdgate::seal {
 
 using Key = std::array<uint8_t, 32>;
-// Fills all of it, with what nobody can guess.
+// Fills all of it with bytes that cannot be guessed.
 using RandomBytes = std::function<void(std::span<uint8_t> out)>;
 
-// What names a key without telling anything about it: the first bytes of its SHA-256, labelled. The
-// same in every place and whatever the order of the keys.
+// The name of a key, which tells nothing about it: the first bytes of its SHA-256, labelled. A key
+// has this name in every place, whatever the order of the keys.
 using KeyNumber = std::array<uint8_t, 4>;
 KeyNumber number_of(const Key& key);
 
@@ -43,7 +43,7 @@ class Sealer {
   static constexpr uint8_t kFormat = 1;
   static constexpr size_t kNonce = 12;
   static constexpr size_t kTag = 16;
-  // Bytes of a sealed text beside those of what is in it, before base64.
+  // Bytes that sealing adds to a text, before base64.
   static constexpr size_t kOverhead = 1 + sizeof(KeyNumber) + kNonce + kTag;
 
   // `keys`: 1 to kMaxKeys.
@@ -53,8 +53,8 @@ class Sealer {
   Sealer& operator=(const Sealer&) = delete;
 
   [[nodiscard]] std::string seal(std::string_view plain, std::string_view context) const;
-  // The same text for the same text and context: whoever sees two can tell that they stand for the
-  // same, and nothing else.
+  // Equal texts and contexts give equal results: an observer of two can tell whether they stand for
+  // the same, and nothing else.
   [[nodiscard]] std::string seal_same(std::string_view plain, std::string_view context) const;
   // Nothing: not sealed with one of these keys, in this context, or changed since.
   [[nodiscard]] std::optional<std::string> open(std::string_view sealed,
@@ -65,7 +65,7 @@ class Sealer {
   struct NumberedKey {
     KeyNumber number;
     Key key;
-    Key nonces;  // those of seal_same() are made with it
+    Key nonces;  // the nonces of seal_same() are made with it
   };
   [[nodiscard]] std::string seal_with(const Nonce& nonce, std::string_view plain,
                                       std::string_view context) const;

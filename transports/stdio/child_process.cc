@@ -8,11 +8,9 @@
 #include <utility>
 
 #include "transports/net/byte_stream.h"
-#include "transports/stdio/command_group.h"
-#include "transports/stdio/confinement_probe.h"
 #include "transports/stdio/guard/protocol.h"
-#include "transports/stdio/guard_arguments.h"
 #include "transports/stdio/guard_process.h"
+#include "transports/stdio/guard_watch.h"
 #include "transports/stdio/program_search.h"
 #include "transports/stdio/sandbox_check.h"
 #include "transports/stdio/stderr_log.h"
@@ -345,7 +343,7 @@ void ChildProcess::next_step() {
   grace_timer_.arm(loop_.now() + grace_);
 }
 
-// The guard does it at the end of its control channel. What it says meanwhile is still read.
+// The guard does it at the end of its control channel. Its output of this time is still read.
 void ChildProcess::kill_everything() {
   ending_ = Ending::killed;
   grace_timer_.disarm();

@@ -25,16 +25,15 @@
 #include "gateway/pool/child_link.h"
 #include "gateway/pool/confinement.h"
 #include "transports/net/loop.h"
+#include "transports/stdio/child_usage.h"
 #include "transports/stdio/guard_watch.h"
-#include "transports/stdio/memory_watch.h"
 #include "transports/stdio/orphan_reaper.h"
-#include "transports/stdio/usage_ledger.h"
 
 namespace stdgate::stdio {
 
 class ChildProcesses final : public pool::ChildLauncher {
  public:
-  // `guard_binary`: the program to run as guard (guard_binary.h).
+  // `guard_binary`: the program to run as guard (guard_process.h).
   // `orphans`: the one of this process; outlives this.
   ChildProcesses(net::Loop& loop, Log& log, OrphanReaper& orphans, std::string guard_binary);
 
@@ -45,12 +44,12 @@ class ChildProcesses final : public pool::ChildLauncher {
 
   [[nodiscard]] pool::SandboxStatus sandbox_status(const pool::LaunchSpec& spec) const override;
 
-  // CPU time of all children that `backend` has and had, memory of those that it has. Reads /proc.
+  // CPU time of all children that `backend` has and had, memory of its present ones. Reads /proc.
   ProcessUsage usage(std::string_view backend) { return ledger_.usage(backend); }
 
   // Children of `backend` that were started without all of their sandbox.
   [[nodiscard]] uint64_t incomplete_starts(std::string_view backend) const;
-  // What holds for all children.
+  // Properties of all children.
   [[nodiscard]] const pool::Confinement& confinement() const { return confinement_; }
 
   // Processes that still ran when their command had exited by itself, and were ended.
@@ -60,7 +59,7 @@ class ChildProcesses final : public pool::ChildLauncher {
   static constexpr Duration kBrokenInputGrace = std::chrono::seconds(1);
 
  private:
-  // Of a user (guard_arguments.h). Asked for once, as the loop waits for the user database;
+  // Of a user (guard_process.h). Asked for once, as the loop waits for the user database;
   // failures are not kept.
   tl::expected<std::string, int> identity_of(const std::string& user);
 

@@ -1,7 +1,4 @@
-// GuardProcess: a running guard and the gateway's ends of its descriptors.
-//
-// Owner: the child's link. When it goes, the libuv handle stays in a block of its own until the
-// guard has exited, so no zombie is left; the loop waits for that before it ends.
+// The guard that each child runs under: its file, its arguments, and its process.
 #pragma once
 
 #include <uv.h>
@@ -11,14 +8,52 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tl/expected.hpp>
 #include <vector>
 
+#include "gateway/pool/child_link.h"
 #include "transports/net/file_descriptor.h"
 #include "transports/net/loop.h"
 #include "transports/stdio/orphan_reaper.h"
 
 namespace stdgate::stdio {
 
+// GuardBinary: the file of stdgate-guard, found once and held open.
+//
+// Job: start the same guard for as long as this program runs, whatever becomes of the file: after
+// an upgrade the new one may not speak this program's protocol. Owner: the process; outlives
+// the ChildProcesses that use its path.
+class GuardBinary {
+ public:
+  static constexpr const char* kFileName = "stdgate-guard";
+
+  // `path`, or, when that is empty, kFileName in the directory of the running program. The error
+  // says where it was looked for, and what was wrong.
+  static tl::expected<GuardBinary, std::string> open(const std::string& path = "");
+
+  // To be executed by this process and by its forks; it means nothing to other processes.
+  [[nodiscard]] std::string path() const;
+
+ private:
+  explicit GuardBinary(net::FileDescriptor file) : file_(std::move(file)) {}
+
+  net::FileDescriptor file_;
+};
+
+// The guard's arguments for a command (guard/protocol.h), with its user's name looked up.
+
+// argv of the guard for `spec`; argv[0] is a name for process lists. `identity` is what
+// look_identity_up() has given for spec.user, and empty when that is.
+std::vector<std::string> guard_arguments(const pool::LaunchSpec& spec, const std::string& identity);
+
+// "UID:GID:GID,..." of `user`, a name of the user database or a number; errno when it does not
+// exist, or has more than guard::kMaxGroups groups. Reads files, and may ask the network.
+tl::expected<std::string, int> look_identity_up(const std::string& user);
+
+// GuardProcess: a running guard and the gateway's ends of its descriptors.
+//
+// Owner: the child's link. When it goes, the libuv handle stays in a block of its own until the
+// guard has exited, so no zombie is left; the loop waits for that before it ends.
 // The gateway's ends.
 struct GuardEnds {
   net::FileDescriptor input;    // to the command's stdin
@@ -32,7 +67,7 @@ class GuardProcess {
   using ExitCallback = std::function<void(int64_t code, int signal)>;
 
   // Null, with libuv's code in `*error`, when it cannot be started.
-  // `arguments` is its argv (guard_arguments.h), `environment` the command's.
+  // `arguments` is its argv (guard_arguments()), `environment` the command's.
   // `table` names it from now on until it has exited.
   static std::unique_ptr<GuardProcess> start(net::Loop& loop, std::shared_ptr<GuardTable> table,
                                              const std::string& binary,

@@ -21,7 +21,7 @@ std::set<pid_t> own_children() {
   return {children.begin(), children.end()};
 }
 
-// The first child that has exited and was not waited for; 0 when there is none. Does not reap it.
+// The first child that has exited and was not waited for; 0: none. Does not reap it.
 pid_t dead_child() {
   siginfo_t info{};
   return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 ? info.si_pid : 0;

@@ -21,7 +21,7 @@ struct ProcessUsage {
   uint64_t resident_bytes = 0;  // pages that processes share count once for each
 };
 
-// What `root` and all its descendants use.
+// The usage of `root` and all its descendants.
 ProcessUsage process_tree_usage(pid_t root);
 
 }  // namespace stdgate::stdio

@@ -6,16 +6,58 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <fstream>
 #include <string_view>
 #include <utility>
-
-#include "transports/stdio/script_head.h"
 
 namespace stdgate::stdio {
 
 namespace {
 
-// execvp's own, where there is no PATH (glibc, confstr(3)).
+// BINPRM_BUF_SIZE, what the kernel looks at.
+constexpr size_t kMaxHead = 256;
+constexpr std::string_view kSpaces = " \t";
+
+// The next word of `rest`; empty: there is none.
+std::string_view take_word(std::string_view& rest) {
+  rest.remove_prefix(std::min(rest.find_first_not_of(kSpaces), rest.size()));
+  const std::string_view word = rest.substr(0, rest.find_first_of(kSpaces));
+  rest.remove_prefix(word.size());
+  return word;
+}
+
+}  // namespace
+
+std::optional<ScriptHead> ScriptHead::parse(std::string_view text) {
+  text = text.substr(0, kMaxHead);
+  if (!text.starts_with("#!")) return std::nullopt;
+  std::string_view line = text.substr(2, text.find('\n') - 2);
+  ScriptHead head;
+  head.ends_with_cr = line.ends_with('\r');
+  if (head.ends_with_cr) line.remove_suffix(1);
+  head.interpreter = take_word(line);
+  if (head.interpreter.empty()) return std::nullopt;
+  if (!head.interpreter.ends_with("/env")) return head;
+  // Past the options of env, and the variables that it sets.
+  for (std::string_view word = take_word(line); !word.empty(); word = take_word(line)) {
+    if (word.starts_with('-') || word.find('=') != std::string_view::npos) continue;
+    head.searched = word;
+    break;
+  }
+  return head;
+}
+
+std::optional<ScriptHead> ScriptHead::read(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, kMaxHead> head{};
+  file.read(head.data(), head.size());
+  return parse(std::string_view(head.data(), static_cast<size_t>(file.gcount())));
+}
+
+namespace {
+
+// The path of execvp without PATH (glibc, confstr(3)).
 constexpr std::string_view kDefaultPath = "/bin:/usr/bin";
 
 using Problem = pool::LaunchProblem;
@@ -58,7 +100,7 @@ std::string_view path_of(const pool::LaunchSpec& spec) {
   return variable == spec.environment.end() ? kDefaultPath : std::string_view(variable->second);
 }
 
-// What execvp would execute.
+// The file that execvp would execute.
 struct Place {
   Found found = Found::no;
   std::string file;  // of the first that fits best
@@ -107,7 +149,7 @@ Problem not_executable(const Place& place) {
                                                   "python3 or node")};
 }
 
-// Of a script that can be executed: whether what runs it is there.
+// Whether the interpreter of an executable script exists.
 tl::expected<void, Problem> check_script(const pool::LaunchSpec& spec, const std::string& file) {
   const auto head = ScriptHead::read(file);
   if (!head) return {};
@@ -130,6 +172,11 @@ tl::expected<void, Problem> check_script(const pool::LaunchSpec& spec, const std
 }
 
 }  // namespace
+
+std::string locate_program(const pool::LaunchSpec& spec) {
+  Place place = locate(spec, spec.command.front());
+  return place.found == Found::no ? std::string() : std::move(place.file);
+}
 
 bool is_command_line(const pool::LaunchSpec& spec) {
   const std::string& program = spec.command.front();

@@ -1,4 +1,4 @@
-// What of a sandbox this machine can hold a child to, before one is started.
+// Checks, before a start, how much of a sandbox this machine can enforce.
 #pragma once
 
 #include <string>
@@ -7,6 +7,7 @@
 
 #include "gateway/config/config.h"
 #include "gateway/pool/child_link.h"
+#include "gateway/pool/confinement.h"
 #include "gateway/pool/sandbox_status.h"
 #include "transports/stdio/guard/sandbox.h"
 
@@ -16,9 +17,14 @@ namespace stdgate::stdio {
 pool::SandboxStatus sandbox_status(const config::SandboxConfig& sandbox,
                                    const guard::KernelFeatures& kernel);
 
-// Those of its paths that cannot be found, or that the kernel lacks what it requires; for people.
-// Looks at files.
+// The error, for people: paths of the sandbox that do not exist, or a required feature that the
+// kernel lacks. Looks at files.
 tl::expected<void, std::string> check_sandbox(const pool::LaunchSpec& spec,
                                               const guard::KernelFeatures& kernel);
+
+// The kernel's means of confining children, and the rights of this process.
+
+// Asks the kernel. unconfined_starts is 0.
+pool::Confinement probe_confinement();
 
 }  // namespace stdgate::stdio

@@ -1,8 +1,8 @@
 // StderrLog: what a child writes to stderr, as log lines.
 //
 // Owner: the child's link. Bytes come in as they were read; lines go to the log with the names of
-// backend, child and session. What a child writes while the gateway asks it something that it may
-// not know (ChildName::probe) is marked so. Limits: a line longer than kMaxLine is cut; beyond
+// backend, child and session. Lines that a child writes while the gateway asks it something that it
+// may not know (ChildName::probe) are marked so. Limits: a line longer than kMaxLine is cut; beyond
 // kMaxLinesPerSecond lines are counted, not logged. The last kMaxLastLines are kept in any case.
 #pragma once
 

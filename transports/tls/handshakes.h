@@ -35,7 +35,7 @@ class Handshakes {
   // `unlimited`: addresses that may have all of them, as of a proxy in front.
   explicit Handshakes(size_t limit, std::vector<AddressBlock> unlimited = {})
       : limit_(limit), share_(std::max<size_t>(1, limit / 4)), unlimited_(std::move(unlimited)) {}
-  // From the next one on.
+  // Takes effect with the next one.
   void set_limits(size_t limit, std::vector<AddressBlock> unlimited) {
     limit_ = limit;
     share_ = std::max<size_t>(1, limit / 4);
@@ -46,9 +46,9 @@ class Handshakes {
 
   // Whether its handshake is under way now; otherwise on_handshake_turn() follows.
   bool begin(Waiter& waiter, const ClientAddress& client);
-  // Of a handshake of this client that is under way: it is over.
+  // A handshake of this client that was under way is over.
   void end(const ClientAddress& client);
-  // Of one of this client that waits.
+  // A handshake of this client that waits is given up.
   void leave(const Waiter& waiter, const ClientAddress& client);
 
   [[nodiscard]] size_t under_way() const { return under_way_; }
@@ -62,13 +62,13 @@ class Handshakes {
     bool is_unlimited = false;            // by the last one that began
   };
 
-  // Its key(); none if its handshakes are not counted: those of clients without an address.
+  // The client's key(); none without an address, as such handshakes are not counted.
   static ClientAddress counted(const ClientAddress& client);
   [[nodiscard]] bool is_unlimited(const ClientAddress& client) const;
   [[nodiscard]] bool has_share(const Client& client) const {
     return client.is_unlimited || client.under_way < share_;
   }
-  // Of those that wait; there is one that may.
+  // Begins a handshake that waits and may begin.
   void begin_next();
   void count(Client& client) {
     ++client.under_way;
@@ -85,8 +85,8 @@ class Handshakes {
   uint64_t tickets_ = 0;
   // As they are counted. None of them has nothing under way and nothing that waits.
   std::unordered_map<ClientAddress, Client, ClientAddressHash> clients_;
-  // Of each client that has its share left and waits, the first ticket: whoever has his share under
-  // way is not looked at, however many of his wait.
+  // The first ticket of each client that waits and has some of its share left: a client whose share
+  // is used up is not looked at, however many of its handshakes wait.
   std::map<uint64_t, ClientAddress> next_;
 };
 

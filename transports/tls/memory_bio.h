@@ -1,7 +1,7 @@
 // MemoryBio: the encrypted side of a TLS connection in memory: what OpenSSL reads and writes.
 //
-// Owner: a TlsStream; outlives the SSL that uses it. No I/O. What is fed is read in place; only
-// what OpenSSL leaves (the stream is paused, or waits for its handshake) is copied, into pooled
+// Owner: a TlsStream; outlives the SSL that uses it. No I/O. Bytes are read in place; only bytes
+// that OpenSSL leaves (the stream is paused, or waits for its handshake) are copied, into pooled
 // storage. Limit: none of its own: the stream feeds no more while something is left, so it is one
 // read of the socket.
 #pragma once
@@ -34,7 +34,7 @@ class MemoryBio {
     left_.release_if_empty();
   }
   [[nodiscard]] size_t left_memory() const { return left_.capacity(); }
-  // Of what is to be read.
+  // The bytes that are to be read.
   [[nodiscard]] size_t unread() const { return left_.size() + fresh_.size(); }
   [[nodiscard]] uint8_t byte(size_t place) const {
     const std::string_view left = left_.view();
@@ -46,7 +46,7 @@ class MemoryBio {
     left_.release();
   }
 
-  // What OpenSSL has written; the caller takes it away.
+  // The bytes that OpenSSL has written; the caller takes them away.
   PooledBuffer& sealed() { return sealed_; }
 
  private:

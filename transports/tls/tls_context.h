@@ -2,7 +2,7 @@
 // certificates with their keys, and the rules for certificates of clients.
 //
 // TLS 1.2 and 1.3 with forward secrecy, ALPN http/1.1, session tickets and no renegotiation. The
-// keys of the tickets are those of one context: a session of an earlier one is not resumed, so new
+// keys of the tickets belong to one context: a session of an earlier one is not resumed, so new
 // authorities and revocations hold for all. Owner: shared by the listener and the streams that it
 // has made; never changed. Limits: kMaxFile bytes a file, kMaxCertificates.
 #pragma once
@@ -32,7 +32,7 @@ struct TlsError {
   std::string message;  // names the file, and says what to do
 };
 
-// What is shown of a certificate.
+// Facts of a certificate, for people.
 struct CertificateFacts {
   std::string file;
   int64_t not_before = 0;  // seconds since the epoch
@@ -53,9 +53,9 @@ class TlsContext {
   [[nodiscard]] SslPtr make_ssl() const;
   // In the order of the configuration.
   [[nodiscard]] const std::vector<CertificateFacts>& certificates() const { return facts_; }
-  // What is wrong at `now` (seconds since the epoch), but does not keep the files from being used.
+  // Faults at `now` (seconds since the epoch) that do not keep the files from being used.
   [[nodiscard]] std::vector<std::string> warnings(int64_t now) const;
-  // The place of the certificate for a name of SNI; that of the first if none has it.
+  // The place of the certificate for a name of SNI; the first place if none has it.
   [[nodiscard]] size_t place_for(std::string_view server_name) const;
 
  private:

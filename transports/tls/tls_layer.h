@@ -22,7 +22,7 @@
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
 #include "transports/net/file_stamps.h"
-#include "transports/net/stream_layer.h"
+#include "transports/net/stream.h"
 #include "transports/tls/tls_context.h"
 #include "transports/tls/tls_stream.h"
 
@@ -35,7 +35,7 @@ struct TlsLayerServices {
   const WallClock& wall_clock;
   Handshakes& handshakes;
   const Duration& handshake_timeout;  // may change
-  Audit* audit = nullptr;             // null: there is none
+  Audit* audit = nullptr;             // null: none
 };
 
 class TlsLayer final : public net::StreamLayer, private TlsEvents {
@@ -52,7 +52,7 @@ class TlsLayer final : public net::StreamLayer, private TlsEvents {
   std::unique_ptr<net::Stream> wrap(std::unique_ptr<net::Stream> stream,
                                     const ClientAddress& client) override;
 
-  // It gets no new connections: its files are not looked at any more.
+  // No new connections come: the files are not looked at any more.
   void retire() { watch_timer_.disarm(); }
 
   [[nodiscard]] const std::string& listener() const { return listener_; }

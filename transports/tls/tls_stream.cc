@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "transports/tls/client_certificate.h"
 #include "transports/tls/handshake_failure.h"
 
 namespace stdgate::tls {
@@ -57,7 +56,7 @@ void TlsStream::on_bytes(std::span<char> bytes) {
     if (lingered_ > kLingerBytes) fail(-EPROTO);
     return;
   }
-  // What follows close_notify is ignored (RFC 8446 section 6.1).
+  // Bytes after close_notify are ignored (RFC 8446 section 6.1).
   if (end_to_report_ || has_ended_) return;
   bio_.feed({bytes.data(), bytes.size()});
   if (state_ == State::fresh && has_first_record()) take_first_record();
@@ -67,7 +66,7 @@ void TlsStream::on_bytes(std::span<char> bytes) {
   account();
 }
 
-// What is no record of a handshake is for OpenSSL to judge at once.
+// OpenSSL judges at once what is not a record of a handshake.
 bool TlsStream::has_first_record() const {
   constexpr size_t kHeader = 5;  // RFC 8446 section 5.1
   constexpr uint8_t kHandshake = 22;
@@ -468,7 +467,7 @@ void TlsStream::close() {
   held_unsent_.set(0);  // it ends at the end of the turn
   held_received_.set(0);
   if (!may_part) return below_->close();
-  // What is said last goes out at the end of the turn, before the owner's retirement ends this.
+  // The last words go out at the end of the turn, before the owner's retirement ends this.
   below_->pause_read(kBusy);
   below_->shutdown_write();
 }

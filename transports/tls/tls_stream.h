@@ -28,7 +28,7 @@
 
 namespace stdgate::tls {
 
-// What the streams of a listener share; outlives them until their close().
+// Shared by the streams of a listener; outlives them until their close().
 struct TlsStreamServices {
   net::Loop& loop;
   Handshakes& handshakes;

@@ -1,6 +1,8 @@
 #include "transports/websocket/client_messages.h"
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -10,6 +12,38 @@
 #include "transports/http/server.h"
 
 namespace stdgate::websocket {
+
+namespace {
+// For this message and others that follow, which are small if they are many.
+constexpr size_t kRoom = 64 << 10;
+}  // namespace
+
+void KeptMessages::push(std::string_view text, TimePoint arrived) {
+  const Head head{text.size(), arrived};
+  std::array<char, sizeof(head)> spelled;
+  std::memcpy(spelled.data(), &head, sizeof(head));
+  const size_t size = spelled.size() + text.size();
+  bytes_.make_room(size, std::max(size, kRoom));
+  bytes_.append({spelled.data(), spelled.size()});
+  bytes_.append(text);
+}
+
+KeptMessages::Head KeptMessages::front_head() const {
+  Head head;
+  STDGATE_CHECK(bytes_.size() >= sizeof(head));
+  std::memcpy(&head, bytes_.view().data(), sizeof(head));
+  STDGATE_CHECK(head.length <= bytes_.size() - sizeof(head));
+  return head;
+}
+
+std::span<char> KeptMessages::front() {
+  return bytes_.bytes().subspan(sizeof(Head), front_head().length);
+}
+
+void KeptMessages::pop() {
+  bytes_.consume(sizeof(Head) + front_head().length);
+  bytes_.release_if_empty();
+}
 
 namespace {
 
@@ -23,12 +57,12 @@ constexpr session::Tag kSingle = 0;
 }  // namespace
 
 ClientMessages::ClientMessages(http::Server& server, const Route& route, Label label,
-                               AnswerSink& answers)
+                               AnswerWriter write_answer)
     : server_(server),
       backend_(route.backend),
       parser_(route.parser),
       label_(std::move(label)),
-      answers_(answers),
+      write_answer_(std::move(write_answer)),
       kept_(server.services().loop.storages()) {}
 
 tl::expected<void, rpc::FaultReport> ClientMessages::open_session(session::SessionSink& sink,
@@ -125,7 +159,7 @@ void ClientMessages::refuse_modern(std::string_view id, const call::CallContext&
   backend_.count_refused(rpc::faults::because(rpc::Fault::invalid_request, reason), id, context);
   const std::array<std::string_view, 5> parts = {R"({"jsonrpc":"2.0","id":)", id, R"(,"error":)",
                                                  error, "}"};
-  answers_.write_message(parts);
+  write_answer_(parts);
 }
 
 bool ClientMessages::hand_over_next() {
@@ -137,9 +171,9 @@ bool ClientMessages::hand_over_next() {
   return true;
 }
 
-// Hands over what may overtake: answers to children, which need no room and may be all that a child
-// waits for, and cancels of calls under way. A batch is kept without its answers, but with its
-// cancels, as these may be meant for its own requests.
+// Hands over the messages that may overtake: answers to children, which need no room and may
+// unblock a child, and cancels of calls under way. A batch is kept without its answers, but with
+// its cancels, as these may be meant for its own requests.
 void ClientMessages::keep(std::span<char> text) {
   const auto document = parser_.parse(text);
   if (!document) return refuse(rpc::report_of(document.error()), context());
@@ -197,7 +231,7 @@ void ClientMessages::accept_batch(const rpc::Document& batch, call::CallContext 
 void ClientMessages::finish(session::Tag tag, const session::Reply& reply) {
   if (tag == kSingle) {
     const std::array parts{reply.head, reply.id, reply.tail};
-    answers_.write_message(parts);
+    write_answer_(parts);
   } else {
     const Handle handle = batch_of(tag);
     session::BatchAnswer& answer = batch(handle);
@@ -232,7 +266,7 @@ void ClientMessages::finish_batch(Handle handle) {
   session::BatchAnswer& answer = batch(handle);
   if (!answer.empty()) {
     const std::string_view text = answer.close();
-    answers_.write_message({&text, 1});
+    write_answer_(std::span(&text, 1));
   }
   answer.clear();
   batches_->release(handle);

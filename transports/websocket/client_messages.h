@@ -1,3 +1,61 @@
+// The messages of one WebSocket client, on their way to the core and kept before it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <tl/expected.hpp>
+
+#include "gateway/backend/upstream.h"
+#include "gateway/base/pooled_buffer.h"
+#include "gateway/base/slot_map.h"
+#include "gateway/base/time.h"
+#include "gateway/base/trace_context.h"
+#include "gateway/rpc/envelope.h"
+#include "gateway/session/batch_answer.h"
+#include "gateway/session/session_sink.h"
+
+namespace stdgate::http {
+class Server;
+}  // namespace stdgate::http
+
+namespace stdgate::websocket {
+
+// KeptMessages: the messages of a client that have been read while the core takes none, in their
+// order, each with the time of its arrival.
+//
+// Owner: a WebSocket connection, which bounds size(). An empty one holds no storage.
+class KeptMessages {
+ public:
+  explicit KeptMessages(StoragePool& storages) : bytes_(storages) {}
+  KeptMessages(const KeptMessages&) = delete;
+  KeptMessages& operator=(const KeptMessages&) = delete;
+
+  [[nodiscard]] bool empty() const { return bytes_.empty(); }
+  // Bytes of all kept messages.
+  [[nodiscard]] size_t size() const { return bytes_.size(); }
+  [[nodiscard]] size_t capacity() const { return bytes_.capacity(); }
+
+  void push(std::string_view text, TimePoint arrived);
+  // The oldest one, which may be changed; valid until push(), pop() or clear(). There must be one.
+  [[nodiscard]] std::span<char> front();
+  [[nodiscard]] TimePoint front_arrived() const { return front_head().arrived; }
+  void pop();
+  void clear() { bytes_.release(); }
+
+ private:
+  struct Head {
+    size_t length = 0;
+    TimePoint arrived{};
+  };
+  [[nodiscard]] Head front_head() const;
+
+  PooledBuffer bytes_;  // of each message its head, then its text
+};
+
 // ClientMessages: the messages of one WebSocket client on their way to the core, and the answers of
 // its batches on their way back.
 //
@@ -7,36 +65,8 @@
 // modern era stands alone: it is no message of the session, and is judged as one on stdio.
 // Owner: a WebSocket connection, which says when kept messages may go on. Limits: kMaxOpenBatches;
 // the connection stops reading when kept() is too much.
-#pragma once
-
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <string_view>
-#include <tl/expected.hpp>
-
-#include "gateway/backend/upstream.h"
-#include "gateway/base/slot_map.h"
-#include "gateway/base/trace_context.h"
-#include "gateway/rpc/envelope.h"
-#include "gateway/session/batch_answer.h"
-#include "gateway/session/session_sink.h"
-#include "transports/websocket/kept_messages.h"
-
-namespace stdgate::http {
-class Server;
-}  // namespace stdgate::http
-
-namespace stdgate::websocket {
-
-// Where answers go; called from within a call of the core.
-class AnswerSink {
- public:
-  virtual ~AnswerSink() = default;
-  // One message, the concatenation of `parts`.
-  virtual void write_message(std::span<const std::string_view> parts) = 0;
-};
+// Sends one message, the concatenation of the parts; called from within a call of the core.
+using AnswerWriter = std::function<void(std::span<const std::string_view> parts)>;
 
 class ClientMessages {
  public:
@@ -53,9 +83,9 @@ class ClientMessages {
     Payer payer;                     // of the client, whose account the connection keeps
   };
 
-  ClientMessages(http::Server& server, const Route& route, Label label, AnswerSink& answers);
+  ClientMessages(http::Server& server, const Route& route, Label label, AnswerWriter write_answer);
 
-  // Who sends them; null: nobody is known.
+  // Who sends them; null: unknown.
   [[nodiscard]] const policy::Principal* principal() const { return label_.principal.get(); }
 
   // The client's session; `sink` outlives it.
@@ -126,7 +156,7 @@ class ClientMessages {
   rpc::EnvelopeParser& parser_;
   const Label label_;
   ClientAddress client_;  // from open_session() on
-  AnswerSink& answers_;
+  const AnswerWriter write_answer_;
   session::CallerSlot caller_;  // none when the core is not connected
   session::SessionId session_;
   KeptMessages kept_;

@@ -92,4 +92,16 @@ FrameHead::FrameHead(Opcode opcode, size_t payload_size) {
   size_ += length_bytes;
 }
 
+std::string masked_frame(Opcode opcode, std::string_view payload, uint32_t mask) {
+  constexpr char kMaskBit = '\x80';
+  const FrameHead head(opcode, payload.size());
+  std::string frame(head.view());
+  frame[1] = static_cast<char>(frame[1] | kMaskBit);
+  frame.append(reinterpret_cast<const char*>(&mask), sizeof(mask));
+  const size_t begin = frame.size();
+  frame.append(payload);
+  unmask(frame.data() + begin, frame.data() + begin, payload.size(), mask);
+  return frame;
+}
+
 }  // namespace stdgate::websocket

@@ -5,9 +5,31 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace stdgate::websocket {
+
+// CloseCode: why a WebSocket ends (RFC 6455 section 7.4, and IANA's registry of close codes).
+enum class CloseCode : uint16_t {
+  normal = 1000,
+  going_away = 1001,
+  protocol_error = 1002,
+  unsupported_data = 1003,  // not text
+  no_status = 1005,         // never on the wire: the close frame had none
+  invalid_data = 1007,      // not UTF-8
+  policy_violation = 1008,
+  too_big = 1009,
+  internal_error = 1011,
+  try_again_later = 1013,
+};
+
+// Whether a peer may send it (section 7.4.2): registered for the wire, or for libraries and
+// applications.
+constexpr bool is_wire_code(uint16_t code) {
+  return (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) ||
+         (code >= 3000 && code <= 4999);
+}
 
 enum class Opcode : uint8_t {
   continuation = 0,
@@ -36,7 +58,7 @@ struct FrameHeader {
   [[nodiscard]] bool has_good_length() const;
 };
 
-// From the first two bytes; length and mask are not known yet.
+// Reads the first two bytes; length and mask are not known yet.
 FrameHeader begin_frame_header(std::string_view begin);
 // Bytes of the whole header, by its second byte.
 size_t frame_header_size(const FrameHeader& header);
@@ -58,5 +80,8 @@ class FrameHead {
   std::array<char, 10> bytes_;
   size_t size_ = 2;
 };
+
+// The whole of an unfragmented frame as a client sends it; `mask` is from chance (section 5.3).
+std::string masked_frame(Opcode opcode, std::string_view payload, uint32_t mask);
 
 }  // namespace stdgate::websocket

@@ -1,12 +1,4 @@
-// MessageReader: the frames of a client, put together to messages (RFC 6455 sections 5 and 8.1).
-//
-// Job: take bytes cut anywhere, check what the protocol demands of a client, and give whole text
-// messages, pings and the close frame to a sink. A message that lies unfragmented and whole in the
-// bytes given is unmasked in place and handed over without a copy; others are collected in storage
-// borrowed from the pool, so an idle reader holds none and a busy one allocates none, and offered
-// with it (StorageOffer). Owner: a WebSocket connection. No I/O. Limit: `limit` bytes of one
-// message, judged by the frame headers before anything of it is kept. Errors: a close code and a
-// constant phrase; after one, and after a close frame, nothing more is taken.
+// The messages in the bytes of a WebSocket peer, and their UTF-8.
 #pragma once
 
 #include <array>
@@ -17,14 +9,32 @@
 #include <tl/expected.hpp>
 
 #include "gateway/base/pooled_buffer.h"
-#include "transports/websocket/close_code.h"
 #include "transports/websocket/frame.h"
-#include "transports/websocket/utf8_validator.h"
 
 namespace stdgate::websocket {
 
+// Utf8Validator: whether a text that comes in pieces is UTF-8 (RFC 3629), known at the first byte
+// that cannot be.
+// Owner: a MessageReader. A value of four bytes; complete runs are judged by simdjson.
+class Utf8Validator {
+ public:
+  // The next piece; false when no continuation could make it UTF-8.
+  bool feed(std::string_view piece);
+  // Nothing is missing of the last character.
+  [[nodiscard]] bool complete() const { return missing_ == 0; }
+
+ private:
+  bool feed_byte(uint8_t byte);
+  bool begin_character(uint8_t lead);
+
+  uint8_t missing_ = 0;  // bytes of a character that has begun
+  // The range of the next byte.
+  uint8_t low_ = 0x80;
+  uint8_t high_ = 0xbf;
+};
+
 // The views are valid during the call. Each says whether the reader is to go on; if not, feed()
-// returns after it. It may not be fed again from within.
+// returns after it. The callee must not feed the reader.
 class MessageSink {
  public:
   virtual ~MessageSink() = default;
@@ -39,10 +49,23 @@ struct ReadError {
   const char* reason = "";
 };
 
+// MessageReader: the frames of a peer, put together to messages (RFC 6455 sections 5 and 8.1).
+//
+// Job: take bytes cut anywhere, check what the protocol demands of the peer, and give whole text
+// messages, pings and the close frame to a sink. A message that lies unfragmented and whole in the
+// bytes given is unmasked in place and handed over without a copy; others are collected in storage
+// borrowed from the pool, so an idle reader holds none and a busy one allocates none, and offered
+// with it (StorageOffer). Owner: a WebSocket connection. No I/O. Limit: `limit` bytes of one
+// message, judged by the frame headers before anything of it is kept. Errors: a close code and a
+// constant phrase; after one, and after a close frame, nothing more is taken.
 class MessageReader {
  public:
-  MessageReader(StoragePool& storages, size_t limit)
-      : limit_(limit), message_(storages), control_(storages) {}
+  // Who sends the frames: those of a client are masked, those of a server must not be
+  // (section 5.1).
+  enum class Peer : uint8_t { client, server };
+
+  MessageReader(StoragePool& storages, size_t limit, Peer peer = Peer::client)
+      : limit_(limit), peer_(peer), message_(storages), control_(storages) {}
   MessageReader(const MessageReader&) = delete;
   MessageReader& operator=(const MessageReader&) = delete;
 
@@ -55,7 +78,7 @@ class MessageReader {
   // Memory of a message that is not complete.
   [[nodiscard]] size_t held() const { return message_.capacity() + control_.capacity(); }
   // From now on messages are read and dropped, what has come of one included; control frames are
-  // told as before. For the time from our close frame to the client's.
+  // told as before. Holds from our close frame to the client's.
   void discard_messages();
   // Gives what is held back; nothing more is taken.
   void release();
@@ -75,6 +98,7 @@ class MessageReader {
   tl::expected<bool, ReadError> end_close(std::string_view payload, MessageSink& sink);
 
   const size_t limit_;
+  const Peer peer_;
   PooledBuffer message_;  // what has come of a message, unless it is whole at once
   PooledBuffer control_;  // the same of a control frame
   FrameHeader frame_;     // the one whose payload is read

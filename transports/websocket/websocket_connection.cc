@@ -1,12 +1,39 @@
 #include "transports/websocket/websocket_connection.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "gateway/base/utf8.h"
 #include "transports/http/server.h"
 
 namespace stdgate::websocket {
+
+void FrameWriter::write(Opcode opcode, std::span<const std::string_view> parts) {
+  meter_.note_write();
+  size_t size = 0;
+  for (const std::string_view part : parts) size += part.size();
+  const FrameHead head(opcode, size);
+  std::array<std::string_view, 8> pieces;
+  size_t count = 0;
+  pieces[count++] = head.view();
+  for (const std::string_view part : parts) {
+    if (count == pieces.size()) {
+      stream_->write(pieces);
+      count = 0;
+    }
+    pieces[count++] = part;
+  }
+  stream_->write(std::span(pieces).first(count));
+}
+
+void FrameWriter::write_close(CloseCode code, std::string_view reason) {
+  const auto number = static_cast<uint16_t>(code);
+  const std::array bytes{static_cast<char>(number >> 8), static_cast<char>(number & 0xff)};
+  const std::array parts{std::string_view(bytes.data(), bytes.size()), reason};
+  const bool has_code = code != CloseCode::no_status;
+  write(Opcode::close, std::span(parts).first(has_code ? parts.size() : 0));
+}
 
 namespace {
 
@@ -38,7 +65,7 @@ WebSocketConnection::WebSocketConnection(http::Server& server,
       messages_(server, route,
                 {greeting.connection, std::move(greeting.trace),
                  std::move(greeting.identity.principal), greeting.payer},
-                *this),
+                [this](std::span<const std::string_view> parts) { write_message(parts); }),
       pending_(server.services().loop.storages()),
       expires_(greeting.identity.expires) {
   meter_.set_payer(greeting.payer);
@@ -78,7 +105,7 @@ void WebSocketConnection::on_bytes(std::span<char> bytes) {
   settle();
   if (state_ != State::open || meter_.held() == 0 || meter_.lack_after_relief() == MemoryLack::none)
     return;
-  // It is not read on instead.
+  // The stream is not read on instead.
   if ((messages_.waits() || yields_) && !reader_.is_in_message()) return;
   start_close(CloseCode::try_again_later, meter_.lack() == MemoryLack::of_holder
                                               ? "limits.buffered_per_client is used up"
@@ -309,7 +336,7 @@ void WebSocketConnection::settle() {
   schedule();
 }
 
-// What is left is read in the next turn.
+// The rest is read in the next turn.
 void WebSocketConnection::yield() {
   const bool yields = !pending_.empty() && may_read() && !meter_.has_turn();
   // Once all has been read, it may end.
@@ -345,7 +372,7 @@ http::HeldMemory WebSocketConnection::held_memory() const {
 
 // --- Time ----------------------------------------------------------------------------------------
 
-// With a client that takes nothing of what is unsent.
+// The client takes none of the unsent bytes.
 Duration WebSocketConnection::patience() const {
   const config::TimeoutsConfig& timeouts = server_.services().timeouts;
   return timeouts.ping + timeouts.pong;

@@ -12,30 +12,33 @@
 // its own callbacks: what would lead there waits for resume() at the end of the turn. While the
 // core takes nothing, reading goes on for what needs no room there: answers to children, cancels,
 // control frames and the client's leaving; other messages are kept, and reading pauses when they
-// are kMaxKept bytes. It pauses too while the client takes too little: kMaxBacklog unsent bytes;
-// then a child of its own is held as well. What is beyond the connection's share of a turn is read
-// in the next one. Limits: config limits and timeouts; limits.outbox of
-// unsent bytes where children are shared, as these cannot be held.
+// are kMaxKept bytes. Reading pauses too while the client takes too little: kMaxBacklog unsent
+// bytes; then a child of its own is held as well. Bytes beyond the connection's share of a turn are
+// read in the next one. Limits: config limits and timeouts; limits.outbox of unsent bytes where
+// children are shared, as these cannot be held.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "gateway/base/pooled_buffer.h"
+#include "gateway/base/time.h"
 #include "gateway/base/trace_context.h"
+#include "gateway/config/config.h"
+#include "gateway/policy/rate_window.h"
 #include "gateway/session/session_sink.h"
-#include "transports/auth/identity.h"
+#include "transports/auth/authenticator.h"
 #include "transports/http/client_connection.h"
 #include "transports/http/connection_meter.h"
 #include "transports/net/stream.h"
 #include "transports/websocket/client_messages.h"
-#include "transports/websocket/client_pulse.h"
-#include "transports/websocket/close_code.h"
-#include "transports/websocket/frame_writer.h"
+#include "transports/websocket/frame.h"
 #include "transports/websocket/message_reader.h"
 
 namespace stdgate::http {
@@ -44,11 +47,81 @@ class Server;
 
 namespace stdgate::websocket {
 
+// ClientPulse: whether a WebSocket client is alive, and whether its messages come in time.
+//
+// A value without a clock or a timer. A client that is silent for timeouts.ping is to be pinged,
+// and then has timeouts.pong to send anything. A message has to arrive at limits.min_rate, and be
+// complete within timeouts.request, like the body of a request. Owner: a WebSocket connection.
+class ClientPulse {
+ public:
+  // --- Silence
+  // Bytes have come, or reading was paused, so that none could come.
+  void note_heard(TimePoint now) {
+    heard_ = now;
+    pinged_.reset();
+  }
+  void note_ping(TimePoint now) { pinged_ = now; }
+  [[nodiscard]] bool awaits_pong() const { return pinged_.has_value(); }
+  // When the client is to be pinged, or given up.
+  [[nodiscard]] TimePoint silence_due(const config::TimeoutsConfig& timeouts) const {
+    return pinged_ ? *pinged_ + timeouts.pong : heard_ + timeouts.ping;
+  }
+
+  // --- Messages
+  // After each step while a message is incomplete and is being read.
+  void note_part(TimePoint now, uint64_t bytes_read) {
+    if (receiving_) return;
+    receiving_ = now;
+    rate_.begin(now, bytes_read);
+  }
+  // A message is complete, or no part of one has come.
+  void note_message() { receiving_.reset(); }
+  // When the last byte of an incomplete message came; nothing: there is no such message.
+  [[nodiscard]] std::optional<TimePoint> receiving_since() const {
+    return receiving_ ? std::optional(heard_) : std::nullopt;
+  }
+  [[nodiscard]] TimePoint message_due(const config::TimeoutsConfig& timeouts) const {
+    if (!receiving_) return TimePoint::max();
+    return std::min(rate_.due(timeouts.body), *receiving_ + timeouts.request);
+  }
+  bool is_message_late(TimePoint now, const config::TimeoutsConfig& timeouts, size_t min_rate,
+                       uint64_t bytes_read) {
+    return receiving_ &&
+           (now >= *receiving_ + timeouts.request ||
+            rate_.is_slow(now, timeouts.body, min_rate, [bytes_read] { return bytes_read; }));
+  }
+
+ private:
+  TimePoint heard_{};  // the last byte of the client, or when reading went on
+  std::optional<TimePoint> pinged_;
+  std::optional<TimePoint> receiving_;  // since its first byte
+  policy::RateWindow rate_;             // while receiving_
+};
+
+// FrameWriter: what goes to one WebSocket client, in unfragmented frames (RFC 6455 section 5.2).
+//
+// Owner: a WebSocket connection, which bounds what is unsent.
+class FrameWriter {
+ public:
+  explicit FrameWriter(http::ConnectionMeter& meter) : meter_(meter) {}
+
+  // To be called first; `stream` outlives the use of the writer.
+  void open(net::Stream& stream) { stream_ = &stream; }
+
+  // The payload is the concatenation of `parts`.
+  void write(Opcode opcode, std::span<const std::string_view> parts);
+  // `reason`: kMaxControlPayload - 2 bytes at most. CloseCode::no_status: without either.
+  void write_close(CloseCode code, std::string_view reason);
+
+ private:
+  http::ConnectionMeter& meter_;
+  net::Stream* stream_ = nullptr;
+};
+
 class WebSocketConnection final : public http::UpgradedConnection,
                                   private session::SessionSink,
                                   private net::StreamEvents,
-                                  private MessageSink,
-                                  private AnswerSink {
+                                  private MessageSink {
  public:
   using Route = ClientMessages::Route;
   static constexpr size_t kMaxBacklog = 256 << 10;  // unsent bytes
@@ -60,7 +133,7 @@ class WebSocketConnection final : public http::UpgradedConnection,
   // While nothing is read: interval of the checks whether the client has gone.
   static constexpr Duration kLookTime = std::chrono::seconds(1);
 
-  // What its handshake has said.
+  // The results of its handshake.
   struct Greeting {
     uint64_t connection = 0;  // its number
     TraceContext trace{};
@@ -117,8 +190,7 @@ class WebSocketConnection final : public http::UpgradedConnection,
                   std::span<const std::string_view> parts) override;
   void set_reading(bool reading) override;
   void on_session_end(session::SessionEnd end, std::string_view message) override;
-  // AnswerSink
-  void write_message(std::span<const std::string_view> parts) override;
+  void write_message(std::span<const std::string_view> parts);
 
   [[nodiscard]] bool drains() const;
 

@@ -12,18 +12,18 @@ inline constexpr auto kAuditOptions = std::to_array<Option<AuditConfig>>({
     {.key = "file",
      .type = Text{&AuditConfig::file, EmptyText::left_out, TextKind::path},
      .flag = {.name = "--audit-file", .placeholder = "FILE"},
-     .help = "where the record of who did what is written; without it there is none",
-     .details = "A line of JSON each. SIGHUP opens it anew, after a log rotation. See "
+     .help = "file of the record of who did what; without it nothing is recorded",
+     .details = "One JSON object a line. SIGHUP opens it again, after a log rotation. See "
                 "[Audit](audit.md).",
      .missing = "name the file of the audit"},
     {.key = "calls",
      .type = list_of<&AuditConfig::calls>(kPattern, {0, kMaxPatterns}),
      .help = "methods whose calls are recorded, as tools/call or resources/*",
-     .details = "What is refused is recorded anyway, and so are sessions. A call of such a method "
-                "is refused while its line could not be written."},
+     .details = "Refusals and sessions are always recorded. A call of such a method is refused "
+                "while its line could not be written."},
     {.key = "arguments",
      .type = Word{&AuditConfig::arguments},
-     .help = "what is recorded of a call's params",
+     .help = "how a call's params are recorded",
      .details = "`digest`: their SHA-256. `full`: their text. `redacted`: the text, where the "
                 "values that `log.redact` names are hidden."},
     {.key = "durable",

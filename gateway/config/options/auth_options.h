@@ -13,7 +13,7 @@ namespace stdgate::config {
 inline constexpr auto kApiKeyOptions = std::to_array<Option<ApiKeyConfig>>({
     {.key = "name",
      .type = Text{&ApiKeyConfig::name},
-     .help = "who shows this key, in logs and rules",
+     .help = "name of the client with this key, in logs and rules",
      .details = "Several keys may have one name: an old and a new one.",
      .missing = "name who shows this key"},
     {.key = "hash",
@@ -24,7 +24,7 @@ inline constexpr auto kApiKeyOptions = std::to_array<Option<ApiKeyConfig>>({
      .help = "instead of the hash, a file with keys or hashes, one a line"},
     {.key = "roles",
      .type = list_of<&ApiKeyConfig::roles>(kRole, {0, kMaxApiKeys}),
-     .help = "what rules know it by"},
+     .help = "its roles, which rules name"},
     {.key = "expires",
      .type = Text{&ApiKeyConfig::expires},
      .help = "when the key ends",
@@ -38,7 +38,7 @@ struct OptionsOf<ApiKeyConfig> {
   static constexpr std::string_view kTitle = "API keys";
 };
 
-// RFC 7518 section 3.1 and RFC 8037, without those of shared secrets and without `none`.
+// RFC 7518 section 3.1 and RFC 8037, without algorithms of shared secrets and without `none`.
 inline constexpr auto kJwtAlgorithms = std::to_array<std::string_view>(
     {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"});
 inline constexpr TextRule kJwtAlgorithm{
@@ -53,7 +53,7 @@ inline constexpr auto kJwksOptions = std::to_array<Option<JwksConfig>>({
      .help = "a file with the keys, read at start and on SIGHUP"},
     {.key = "url",
      .type = Text{&JwksConfig::url},
-     .help = "where the keys are fetched",
+     .help = "URL to fetch the keys from",
      .details = "With `https`; `http` to this machine only."},
     {.key = "ca",
      .type = FileText{&JwksConfig::ca_file, &JwksConfig::certificates},
@@ -70,17 +70,17 @@ struct OptionsOf<JwksConfig> {
 inline constexpr auto kJwtOptions = std::to_array<Option<JwtConfig>>({
     {.key = "issuer",
      .type = Text{&JwtConfig::issuer},
-     .help = "who gives out the tokens, as they have it in iss",
+     .help = "issuer of the tokens, as their iss names it",
      .missing = "name the issuer, as tokens have it in iss"},
     {.key = "audience",
      .type = list_of<&JwtConfig::audience>(kAnyText, {1, kMaxAudiences}),
-     .help = "what tokens for this gateway have in aud, one of these",
+     .help = "values of aud of which a token needs one",
      .default_words = "`public_url`, or the URL that is asked",
      .applies = [](const JwtConfig& jwt) { return !jwt.audience.empty(); }},
     {.key = "jwks",
      .type = Part{&JwtConfig::jwks},
-     .help = "where the issuer's public keys are, a JSON Web Key Set",
-     .details = "Without `file` and `url` the issuer's own description says it: "
+     .help = "the issuer's public keys, a JSON Web Key Set",
+     .details = "Without `file` and `url` the issuer's own description names them: "
                 "`/.well-known/openid-configuration` behind the issuer, or RFC 8414's "
                 "`/.well-known/oauth-authorization-server`."},
     {.key = "algorithms",
@@ -104,7 +104,7 @@ struct OptionsOf<JwtConfig> {
 inline constexpr auto kSignatureOptions = std::to_array<Option<SignatureConfig>>({
     {.key = "key_id",
      .type = Text{&SignatureConfig::key_id},
-     .help = "keyid of the signatures, and who the client is in logs and rules",
+     .help = "keyid of the signatures, and the client's name in logs and rules",
      .missing = "name the key, as signatures have it in keyid"},
     {.key = "algorithm", .type = Word{&SignatureConfig::algorithm}, .help = "how the client signs"},
     {.key = "secret_file",
@@ -116,7 +116,7 @@ inline constexpr auto kSignatureOptions = std::to_array<Option<SignatureConfig>>
      .help = "with the other algorithms, a file with the client's public key in PEM"},
     {.key = "roles",
      .type = list_of<&SignatureConfig::roles>(kRole, {0, kMaxApiKeys}),
-     .help = "what rules know the client by"},
+     .help = "the client's roles, which rules name"},
 });
 
 template <>
@@ -148,7 +148,7 @@ inline constexpr auto kAuthOptions = std::to_array<Option<AuthConfig>>({
               .placeholder = "FILE",
               .help = "clients need one of these API keys, one a line, or their hashes"},
      .help = "API keys, or their hashes, of clients without roles, one a line",
-     .details = "Who shows one of them is called `api-key`."},
+     .details = "A client with one of them is called `api-key`."},
     {.key = "api_keys", .type = Items{&AuthConfig::api_keys, {1, kMaxApiKeys}}, .help = "API keys"},
     {.key = "jwt",
      .type = Items{&AuthConfig::jwt, {1, kMaxIssuers}},
@@ -164,13 +164,13 @@ inline constexpr auto kAuthOptions = std::to_array<Option<AuthConfig>>({
     {.key = "scopes",
      .type = list_of<&AuthConfig::scopes>(kScope, {0, kMaxPatterns}),
      .help = "scopes that clients are told to ask for first; with jwt",
-     .details = "What is needed is said by `rules`. Who lacks a scope there is told which, and can "
+     .details = "`rules` say which scopes are needed. A client without one is told which, and can "
                 "come back with another token.",
      .applies = [](const AuthConfig& auth) { return !auth.scopes.empty(); }},
     {.key = "mtls",
      .type = Part{&AuthConfig::mtls},
-     .help = "certificates of TLS clients say who they are",
-     .details = "Where `tls` has `client_ca`."},
+     .help = "take a client's identity from its TLS certificate",
+     .details = "Needs `client_ca` in `tls`."},
 });
 
 template <>

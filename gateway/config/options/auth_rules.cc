@@ -1,4 +1,3 @@
-// What the keys of `auth` mean together, and with the listeners.
 #include "gateway/config/options/auth_rules.h"
 
 #include <algorithm>
@@ -8,8 +7,8 @@
 
 #include "gateway/base/address.h"
 #include "gateway/base/web_url.h"
-#include "gateway/config/api_key_file.h"
 #include "gateway/config/config_ranges.h"
+#include "gateway/config/key_file.h"
 #include "gateway/config/principal_variables.h"
 
 namespace stdgate::config {
@@ -128,7 +127,7 @@ void check_jwks(const Section& section, const JwksConfig& config) {
   }
 }
 
-// It stands in header fields and in front of paths.
+// The URL stands in header fields and in front of paths.
 bool is_public_url(std::string_view text) {
   const bool has_scheme = text.starts_with("https://") || text.starts_with("http://");
   return has_scheme && !text.ends_with('/') && text.size() <= kMaxPublicUrl &&
@@ -155,7 +154,7 @@ void check_jwt(const Section& auth, const AuthConfig& config) {
     if (!key_ids.insert(key.key_id).second)
       auth.fail("signatures", "'" + key.key_id + "' stands there twice");
   }
-  // What names two of them alike would make one principal of two.
+  // Two keys of one name would be one principal.
   std::set<std::string_view> sources = {"api_key", "certificate", "signature"};
   for (const JwtConfig& jwt : config.jwt) {
     if (!sources.insert(source_of_issuer(jwt.issuer)).second) {

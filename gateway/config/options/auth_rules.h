@@ -1,4 +1,4 @@
-// What the keys of `auth` mean together, and with the listeners.
+// Rules across the keys of `auth`, and with the listeners.
 #pragma once
 
 #include "gateway/config/config.h"
@@ -11,7 +11,7 @@ void complete_item(const Section& section, ApiKeyConfig& out);
 void complete_item(const Section& section, JwtConfig& out);
 void complete_item(const Section& section, RuleConfig& out);
 void complete_item(const Section& section, SignatureConfig& out);
-// The same for the whole configuration.
+// Rules that need the whole configuration.
 void complete_auth(const Section& root, Config& out);
 
 }  // namespace stdgate::config

@@ -38,8 +38,8 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
     {.key = "isolation",
      .type = Word{&BackendConfig::isolation},
      .flag = {"--isolation"},
-     .help = "who shares children: all clients, nobody (each session has one), or the sessions and "
-             "calls of one principal",
+     .help = "which clients share children: all of them, the sessions and calls of one principal, "
+             "or none (each session has its own)",
      .details = "`protocol: lsp` has `session` only.",
      .default_words = "session; jsonrpc: shared; revision modern: shared"},
     {.key = "revive",
@@ -54,29 +54,27 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
      .help = "whether clients of MCP 2026-07-28 are served by a legacy child, though they have no "
              "session; auto: unless isolation is session",
      .details =
-         "`protocol: mcp` only. Where they are not, they are told so, and those that know an "
-         "older revision too open a session. With `true` and `isolation: session` each call "
-         "of an anonymous client has a fresh process. See "
-         "[Protocols](protocols.md#clients-without-a-session).",
+         "`protocol: mcp` only. A refused client is told so, and opens a session if it knows an "
+         "older revision too. With `true` and `isolation: session` each call of an anonymous "
+         "client has a fresh process. See [Protocols](protocols.md#clients-without-a-session).",
      .default_words = "mcp: auto",
      .applies = [](const BackendConfig& backend) { return backend.protocol == Protocol::mcp; },
      .remark = remark_on_bridge},
     {.key = "share_modern",
      .type = Switch{&BackendConfig::share_modern},
-     .help = "have sessions share the children of a server of MCP's modern era alone, which knows "
-             "no sessions",
-     .details = "`protocol: mcp` only. With `isolation: session` such a server refuses the first "
-                "session; its era is then found out, and the backend is from then on as with "
-                "`isolation: shared`, until the server is a legacy one again. With `false` clients "
-                "get the refusal.",
+     .help = "let sessions share the children of a server that speaks MCP's modern era alone, "
+             "which knows no sessions",
+     .details =
+         "`protocol: mcp` only. With `isolation: session` such a server refuses the first session. "
+         "stdgate then finds out its era, and the backend is from then on as with `isolation: "
+         "shared`, until the server is a legacy one again. With `false` clients get the refusal.",
      .default_words = "mcp: true",
      .applies = [](const BackendConfig& backend) { return backend.protocol == Protocol::mcp; }},
     {.key = "cache",
      .type = Switch{&BackendConfig::cache},
-     .help = "answer requests for lists and the like from what a modern child has answered before, "
-             "for as long as it allows",
-     .details = "`protocol: mcp` only. What the child calls private is kept for the principal that "
-                "has asked for it.",
+     .help = "answer requests for lists and the like from a modern child's earlier answers, for as "
+             "long as it allows",
+     .details = "`protocol: mcp` only. A private answer is kept for its principal alone.",
      .default_words = "mcp: true",
      .applies = [](const BackendConfig& backend) { return backend.protocol == Protocol::mcp; }},
     {.key = "revision",
@@ -85,8 +83,8 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
      .help = "which MCP the child speaks: legacy is up to 2025-11-25, modern from 2026-07-28 on, "
              "auto asks it",
      .details = "`protocol: mcp` only. With `auto` the first child that is started for calls "
-                "without a session is sent `server/discover`; where sessions share children it is "
-                "taken for `legacy` unless it refuses `initialize`.",
+                "without a session is sent `server/discover`. Where sessions share children, the "
+                "server counts as `legacy` unless it refuses `initialize`.",
      .default_words = "mcp: auto",
      .applies = [](const BackendConfig& backend) { return backend.protocol == Protocol::mcp; }},
     {.key = "default",
@@ -97,8 +95,8 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
     {.key = "required",
      .type = Switch{&BackendConfig::is_required},
      .help = "whether /readyz answers 503 while this backend is down",
-     .details = "Without any that is required and down, it answers 200 as long as one of all can "
-                "be used.",
+     .details =
+         "While no required backend is down, it answers 200 as long as one backend can be used.",
      .default_words = "true for an only backend, else false"},
     {.key = "env",
      .type = Variables{&BackendConfig::env, &BackendConfig::env_sources, kVariableName},
@@ -108,17 +106,17 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
                       "here. Everybody on this machine can read a VALUE in ps: for secrets use "
                       "NAME alone or --env-file"},
      .help = "set in the child's environment",
-     .details = "`{ file: PATH }` stands for what the file holds, without a line feed at its end. "
-                "Takes precedence over `env_file`. With `isolation: principal` the texts and paths "
-                "may name the principal; see [Rules](rules.md#a-pool-for-each-principal)."},
+     .details = "`{ file: PATH }` stands for the content of the file, without a line feed at its "
+                "end. Takes precedence over `env_file`. With `isolation: principal` the texts and "
+                "paths may name the principal; see [Rules](rules.md#a-pool-for-each-principal)."},
     {.key = "env_file",
      .type = EnvFiles{&BackendConfig::env_files, &BackendConfig::env_from_files, kMaxEnvFiles},
      .flag = {.name = "--env-file",
               .placeholder = "FILE",
               .help = "lines NAME=VALUE to set in the child's environment"},
      .help = "files of NAME=VALUE lines, to set in the child's environment",
-     .details = "Of a name that two files set, the later one counts. Takes precedence over "
-                "`env_inherit`."},
+     .details =
+         "If two files set a name, the later one counts. Takes precedence over `env_inherit`."},
     {.key = "env_inherit",
      .type = Inherited{&BackendConfig::env_inherit},
      .flag = {.name = "--env-inherit",
@@ -126,8 +124,8 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
               .help = "pass NAME on too, if it is set here; PREFIX* for all that begin so; a "
                       "first '!': without the usual ones"},
      .help = "variables passed on to the child, beside the default ones",
-     .details = "Names, or prefixes that end in `*`; after `\"!\"` as the first entry, without "
-                "the default ones. A child gets no others but those of `env` and `env_file`."},
+     .details = "Names, or prefixes that end in `*`. With `\"!\"` as the first entry the default "
+                "ones are left out. Other variables reach a child by `env` and `env_file` only."},
     {.key = "cwd",
      .type = Text{&BackendConfig::cwd, EmptyText::left_out, TextKind::path},
      .flag = {.name = "--cwd",
@@ -150,16 +148,15 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
      .type = Time{&BackendConfig::timeout, kCallTime},
      .flag = {"--timeout"},
      .help = "time for a call without a sign of life from its child, queue included",
-     .details =
-         "Progress and other events of the call begin it anew, and at a child of one session "
-         "all that the child writes. It stands still while the child has asked the client "
-         "something, for `timeouts.input` at most. See "
-         "[Protocols](protocols.md#how-long-a-call-may-take)."},
+     .details = "Progress and other events of the call begin it again. So does any output of a "
+                "child that serves one session. The clock stands still while the child has asked "
+                "the client something, for `timeouts.input` at most. See "
+                "[Protocols](protocols.md#how-long-a-call-may-take)."},
     {.key = "max_time",
      .type = Time{&BackendConfig::max_time, kCallTime},
      .flag = {"--max-time"},
-     .help = "time for a call in all, whatever its child reports or asks",
-     .details = "No less than `timeout`; a longer one is the default too."},
+     .help = "time for a whole call, whatever its child reports or asks",
+     .details = "Not less than `timeout`, which raises the default where it is greater."},
     {.key = "cancel_method",
      .type = Text{&BackendConfig::cancel_method, EmptyText::printed},
      .flag = {.name = "--cancel-method", .placeholder = "METHOD"},
@@ -172,26 +169,27 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
      .flag = {.name = "--expose-fault-details"},
      .help = "show clients the cause of faults",
      .details =
-         "Paths, a parser's words and the like, in `error.data`. They are in the log anyway."},
+         "`error.data` then has paths, a parser's words and the like. The log has them anyway."},
     {.key = "methods",
      .type = list_of<&BackendConfig::methods>(kPattern, {1, kMaxPatterns}),
-     .help = "methods that clients may use, or patterns of them; all others do not exist for them",
-     .details = "What a session needs to live, like `initialize` and `ping`, passes by itself. See "
-                "[Rules](rules.md).",
+     .help = "methods that clients may use, or patterns of them; other methods do not exist for "
+             "clients",
+     .details = "Messages that keep a session alive, like `initialize` and `ping`, always pass. "
+                "See [Rules](rules.md).",
      .default_words = "all",
      .applies = [](const BackendConfig& backend) { return !backend.methods.empty(); }},
     {.key = "rules",
      .type = Items{&BackendConfig::rules, {1, kMaxRules}},
-     .help = "who may use what; the first rule that fits decides, and what no rule allows does "
-             "not exist for the client",
+     .help = "which client may use what; the first rule that fits decides, and what no rule allows "
+             "does not exist for the client",
      .details = "See [Rules](rules.md).",
      .default_words = "everybody may use everything"},
     {.key = "calls_per_principal",
      .type = Part{&BackendConfig::calls_per_principal},
-     .help = "what each client may do: each principal, and each address of anonymous clients"},
+     .help = "limits of each client: each principal, and each address of anonymous clients"},
     {.key = "calls",
      .type = Part{&BackendConfig::calls},
-     .help = "what all clients of this backend together may do"},
+     .help = "limits of all clients of this backend together"},
     {.key = "pool",
      .type = Part{&BackendConfig::pool},
      .help = "how many children there are, and how calls wait for them"},

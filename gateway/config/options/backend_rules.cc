@@ -1,20 +1,157 @@
-// What the keys of a backend mean together.
 #include "gateway/config/options/backend_rules.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <system_error>
 
 #include "gateway/config/modern_clients.h"
 #include "gateway/config/options/backend_options.h"
-#include "gateway/config/options/pool_rules.h"
-#include "gateway/config/options/sandbox_rules.h"
+#include "gateway/config/value_names.h"
 #include "gateway/config/value_parser.h"
 
 namespace stdgate::config {
+
+// Rules across the keys of a pool.
+namespace {
+
+std::string named(const char* key, uint32_t value) {
+  return std::string(key) + " (" + std::to_string(value) + ")";
+}
+
+// Keys for a lane that the backend does not have: a language server has no children that clients
+// share, and with shared children a session has none of its own.
+void check_lanes(const Section& section, const BackendConfig& backend) {
+  const PoolConfig& pool = backend.pool;
+  if (backend.protocol == Protocol::lsp && pool.min > 0) {
+    section.fail("min", named("min", pool.min) +
+                            " is for children that clients share, and a language server serves "
+                            "one client; use warm");
+  }
+  if (backend.isolation != Isolation::session && pool.warm > 0) {
+    section.fail("warm", named("warm", pool.warm) +
+                             " is for sessions with a child of their own; with isolation " +
+                             std::string(name_of(backend.isolation)) + " use min");
+  }
+}
+
+// With isolation session, `min` children are kept for /rpc. Warm children leave it at least one
+// place too, as they are idle but do not give way.
+void check_session_share(const Section& section, const BackendConfig& backend) {
+  const PoolConfig& pool = backend.pool;
+  const std::string max = named("max", pool.max);
+  const std::string warm = named("warm", pool.warm);
+  if (backend.protocol == Protocol::lsp) {
+    if (pool.warm > pool.max) section.fail("warm", warm + " is greater than " + max);
+    return;
+  }
+  if (pool.min == pool.max && pool.max > 1) {
+    return section.fail("min", named("min", pool.min) + " keeps all of " + max +
+                                   " for /rpc and leaves sessions none; lower min, raise max, or "
+                                   "use isolation shared");
+  }
+  const uint32_t kept = std::max(backend.kept_for_calls(), uint32_t{1});
+  if (pool.warm <= pool.max - kept) return;
+  section.fail("warm", warm + " is greater than " + std::to_string(pool.max - kept) +
+                           ", what is left of " + max + " beside " + std::to_string(kept) +
+                           " kept for /rpc");
+}
+
+// A min or warm that could not be read is 0, which breaks no rule.
+void check_children(const Section& section, bool lanes_known, const BackendConfig& backend) {
+  const PoolConfig& pool = backend.pool;
+  if (lanes_known) check_lanes(section, backend);
+  if (section.failed("max")) return;
+  if (pool.min > pool.max) {
+    section.fail("min", named("min", pool.min) + " is greater than " + named("max", pool.max));
+  } else if (lanes_known && backend.isolation == Isolation::session) {
+    check_session_share(section, backend);
+  }
+}
+
+}  // namespace
+
+void check_pool(const Section& section, const LimitsConfig& limits, bool lanes_known,
+                const BackendConfig& backend) {
+  const PoolConfig& pool = backend.pool;
+  check_children(section, lanes_known, backend);
+  if (pool.remember && lanes_known && backend.protocol != Protocol::mcp) {
+    section.fail_at_key("remember", "only for protocol mcp; others have no lists to remember");
+  }
+  if (!section.failed("queue_bytes") && pool.queue_bytes < limits.message) {
+    section.fail("queue_bytes",
+                 "must hold the largest message; limits.message is " + print_size(limits.message));
+  }
+  if (!section.failed("backoff_min") && !section.failed("backoff_max") &&
+      pool.backoff_min > pool.backoff_max) {
+    section.fail("backoff_min", "backoff_min (" + print_duration(pool.backoff_min) +
+                                    ") is greater than backoff_max (" +
+                                    print_duration(pool.backoff_max) + ")");
+  }
+}
+
+std::optional<Port> Port::parse(std::string_view text) {
+  Port port;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, port.number);
+  if (error != std::errc() || rest != end || port.number == 0) return std::nullopt;
+  return port;
+}
+
+namespace {
+
+NetworkConfig network(NetworkAccess access) {
+  NetworkConfig config;
+  config.access = access;
+  return config;
+}
+
+SandboxConfig strict() {
+  SandboxConfig config;
+  config.used = true;
+  config.filesystem.used = true;
+  config.filesystem.default_read = false;
+  config.network.access = NetworkAccess::none;
+  return config;
+}
+
+}  // namespace
+
+std::span<const Named<NetworkConfig>> words_of(const NetworkConfig& /*type*/) {
+  static const std::array kWords{
+      Named<NetworkConfig>{"any", network(NetworkAccess::any)},
+      Named<NetworkConfig>{"none", network(NetworkAccess::none)},
+      Named<NetworkConfig>{"outbound", network(NetworkAccess::outbound)}};
+  return kWords;
+}
+
+std::span<const Named<SandboxConfig>> words_of(const SandboxConfig& /*type*/) {
+  static const std::array kWords{Named<SandboxConfig>{"off", SandboxConfig()},
+                                 Named<SandboxConfig>{"strict", strict()}};
+  return kWords;
+}
+
+void begin_section(NetworkConfig& out) { out.access = NetworkAccess::ports; }
+
+void begin_section(SandboxConfig& out) { out.used = true; }
+
+void complete_sandbox(const Section& sandbox, SandboxConfig& out) {
+  const Section* const filesystem = sandbox.part("filesystem");
+  if (filesystem == nullptr) return;
+  out.filesystem.used = true;
+  if (filesystem->failed("read") || filesystem->failed("default_read")) return;
+  if (!filesystem->has("default_read")) {
+    out.filesystem.default_read = !filesystem->has("read");
+  } else if (out.filesystem.default_read && !out.filesystem.read.empty()) {
+    filesystem->fail_at_key("read", "default_read lets all be read; leave one of them out");
+  }
+}
+
 namespace {
 
 constexpr std::string_view kDefaultCancelMethod = "$/cancelRequest";
 
-// What a backend has where its section does not say otherwise.
+// Defaults of a backend that depend on its other keys.
 struct ProtocolDefaults {
   rpc::Framing framing;
   Isolation isolation;
@@ -38,7 +175,7 @@ ProtocolDefaults defaults_of(Protocol protocol) {
 void apply_defaults(const Section& section, BackendConfig& out) {
   const ProtocolDefaults defaults = defaults_of(out.protocol);
   if (!section.has("framing")) out.framing = defaults.framing;
-  // A process of the modern era is no session: those of older clients can share it.
+  // A process of the modern era is no session, so sessions of older clients can share it.
   const bool is_modern =
       out.protocol == Protocol::mcp && section.has("revision") && out.revision == Revision::modern;
   if (!section.has("isolation")) {
@@ -74,7 +211,7 @@ void check_protocol(const Section& section, BackendConfig& out) {
   }
 }
 
-// Children of their own for principals: nobody else has a variable that names one.
+// Only children that belong to one principal have variables that name it.
 void check_principals(const Section& section, const BackendConfig& out) {
   if (section.failed("isolation") || section.failed("env")) return;
   if (out.isolation == Isolation::principal) return;
@@ -131,6 +268,7 @@ void complete_backend(const Section& section, const LimitsConfig& limits, Backen
   if (pool == nullptr || !pool->has("queue_bytes")) {
     out.pool.queue_bytes = std::max(out.pool.queue_bytes, limits.message);
   }
+  if (pool == nullptr || !pool->has("remember")) out.pool.remember = out.protocol == Protocol::mcp;
   const bool lanes_known = !section.failed("protocol") && !section.failed("isolation");
   if (pool != nullptr) check_pool(*pool, limits, lanes_known, out);
 }

@@ -24,17 +24,17 @@ inline constexpr auto kGatewayOptions = std::to_array<Option<Config>>({
      .type = ListenAddresses{&Config::listen, {1, kMaxListeners}},
      .flag = {.name = "--listen", .placeholder = "ADDRESS"},
      .help = "where clients connect: host:port, [v6]:port or unix:/path",
-     .details = "`\":8080\"` is every IPv4 interface. With port 0 the kernel chooses one. An "
-                "address with TLS of its own is a map, `{ address: …, tls: { … } }`, with the keys "
-                "of [`tls`](#tls); with `anonymous: true` there its clients need not say who they "
-                "are."},
+     .details =
+         "`\":8080\"` is every IPv4 interface. With port 0 the kernel chooses one. An address with "
+         "TLS of its own is a map, `{ address: …, tls: { … } }`, with the keys of [`tls`](#tls). "
+         "`anonymous: true` in the map lets its clients call without a credential."},
     {.key = "admin",
      .type = ListenAddress{&Config::admin, "off"},
      .flag = {.name = "--admin", .placeholder = "ADDRESS"},
      .help = "where metrics and health are served, or off",
      .details =
-         "With `\"off\"` nothing is counted. With TLS it is a map, as in `listen`. `roles` in "
-         "that map says who reads more than metrics and health from other machines."},
+         "With `\"off\"` nothing is counted. With TLS it is a map, as in `listen`. `roles` in that "
+         "map names the roles that may read more than metrics and health from other machines."},
     {.key = "anonymous",
      .type = Switch{&Config::anonymous},
      .flag = {.name = "--anonymous"},
@@ -51,13 +51,13 @@ inline constexpr auto kGatewayOptions = std::to_array<Option<Config>>({
      .flag = {.name = "--allowed-hosts",
               .placeholder = "HOST",
               .help = "name that clients may use beside the listener's address, or *"},
-     .help = "names in Host that are answered, beside those of the listener's address",
+     .help = "names that Host may have, beside the listener's address",
      .details = "`\"*\"` for any."},
     {.key = "trusted_proxies",
      .type = list_of<&Config::trusted_proxies>(kProxySource, {0, kMaxAddressBlocks}),
      .help = "addresses, or blocks of them, of proxies that say where clients come from",
-     .details = "Like `10.1.0.0/16`, or `unix` for all Unix sockets in `listen`. Only from there "
-                "`Forwarded` and `X-Forwarded-For` are believed."},
+     .details = "Like `10.1.0.0/16`, or `unix` for all Unix sockets in `listen`. `Forwarded` and "
+                "`X-Forwarded-For` are believed from there only."},
     {.key = "rpc_stream",
      .type = Switch{&Config::rpc_stream},
      .flag = {.name = "--rpc-stream"},
@@ -66,15 +66,23 @@ inline constexpr auto kGatewayOptions = std::to_array<Option<Config>>({
      .type = Switch{&Config::watch},
      .flag = {.name = "--watch"},
      .help = "the configuration is read again when it changes",
-     .details = "With the files of keys and variables that it names, as [SIGHUP]"
-                "(operations.md#reloading) does. It may be a link, as in a ConfigMap of "
-                "Kubernetes."},
+     .details =
+         "The files of keys and variables that it names count too, and a swapped link, as in a "
+         "ConfigMap of Kubernetes. It is read as on [SIGHUP](operations.md#reloading)."},
     {.key = "replica",
      .type = Text{&Config::replica},
      .flag = {.name = "--replica", .placeholder = "NAME"},
      .help = "name of this process among its replicas; ids of MCP sessions begin with it",
      .details = "A load balancer sends a session's requests to the replica that its id names. 1 to "
                 "63 letters, digits and hyphens, as `${HOSTNAME}` is in a pod."},
+    {.key = "state_dir",
+     .type = Text{&Config::state_dir},
+     .flag = {.name = "--state-dir", .placeholder = "DIR"},
+     .help = "directory for what is remembered of servers that sleep, so that it outlives this "
+             "process",
+     .details = "Made with mode 0700 if it is not there, and refused if others may read it or "
+                "write to it. What is lost or damaged in it is learnt again from the servers. See "
+                "[Servers that sleep](children.md#servers-that-sleep)."},
     {.key = "auth", .type = Part{&Config::auth}, .help = "who may call"},
     {.key = "roles",
      .type = NamedItems{&Config::roles, kRole, kMaxRoles},
@@ -89,8 +97,8 @@ inline constexpr auto kGatewayOptions = std::to_array<Option<Config>>({
     {.key = "backends",
      .type = Backends{&Config::backends},
      .help = "the stdio servers by name",
-     .details = "A name has 1 to 64 characters out of `a-z`, `0-9`, `_` and `-`. It is the first "
-                "part of the backend's paths and its label in metrics and logs.",
+     .details = "A name has 1 to 64 characters out of `a-z`, `0-9`, `_` and `-`. The backend's "
+                "paths begin with it, and metrics and logs have it as a label.",
      .missing = "name at least one backend and its command"},
     {.key = "servers",
      .type = NamedItems{&Config::servers, kServerName, kMaxServers},
@@ -100,16 +108,16 @@ inline constexpr auto kGatewayOptions = std::to_array<Option<Config>>({
      .default_words = "none"},
     {.key = "sessions",
      .type = Part{&Config::sessions},
-     .help = "ids of MCP sessions, with which they outlive the gateway"},
+     .help = "ids of MCP sessions, which can outlive the gateway"},
     {.key = "timeouts",
      .type = Part{&Config::timeouts},
      .help = "how long the gateway waits for clients"},
-    {.key = "log", .type = Part{&Config::log}, .help = "what is written to stderr"},
+    {.key = "log", .type = Part{&Config::log}, .help = "lines on stderr"},
     {.key = "audit", .type = Part{&Config::audit}, .help = "the record of who did what"},
-    {.key = "metrics", .type = Part{&Config::metrics}, .help = "what the admin listener shows"},
+    {.key = "metrics", .type = Part{&Config::metrics}, .help = "metrics of the admin listener"},
     {.key = "calls",
      .type = Part{&Config::calls},
-     .help = "what all clients of all backends together may do"},
+     .help = "limits of all clients of all backends together"},
     {.key = "traces", .type = Part{&Config::traces}, .help = "spans of calls, for a collector"},
 });
 

@@ -1,20 +1,96 @@
-// What the keys of the whole configuration mean together.
 #include "gateway/config/options/gateway_rules.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <string>
+#include <string_view>
 
 #include "gateway/base/address.h"
 #include "gateway/base/ascii.h"
+#include "gateway/base/web_url.h"
 #include "gateway/config/options/auth_rules.h"
 #include "gateway/config/options/backend_rules.h"
 #include "gateway/config/options/server_rules.h"
-#include "gateway/config/options/tls_rules.h"
-#include "gateway/config/options/traces_rules.h"
 #include "gateway/config/principal_variables.h"
 #include "gateway/config/value_parser.h"
 
 namespace stdgate::config {
+
+// What the keys of `traces` mean together.
+namespace {
+
+constexpr std::string_view kDefaultPath = "/v1/traces";  // of OTLP over HTTP
+
+// Attributes that the gateway sets itself.
+bool is_own_field(std::string_view name) {
+  static constexpr auto kOwn = std::to_array<std::string_view>(
+      {"content-type", "content-length", "transfer-encoding", "connection", "expect"});
+  return std::ranges::any_of(
+      kOwn, [name](std::string_view own) { return equals_ignoring_case(name, own); });
+}
+
+bool is_field_value(std::string_view text) {
+  return !text.empty() && text.front() != ' ' && text.back() != ' ' &&
+         std::ranges::all_of(text, [](char c) { return c >= ' ' && c < 0x7f; });
+}
+
+void complete_endpoint(const Section& section, TracesConfig& out) {
+  const auto url = WebUrl::parse(out.endpoint);
+  if (!url) {
+    section.fail("endpoint", "expected a URL, like http://127.0.0.1:4318");
+    return;
+  }
+  if (url->path.empty() || url->path == "/") {
+    out.endpoint = std::string(url->origin).append(kDefaultPath).append(url->query);
+  }
+}
+
+void check_headers(const Section& section, const TracesConfig& out) {
+  for (const auto& [name, source] : out.header_sources) {
+    if (source.of_principal) section.fail("headers", name + ": spans of all clients go together");
+  }
+  if (out.headers.size() > kMaxTraceHeaders) {
+    section.fail("headers", "at most " + std::to_string(kMaxTraceHeaders) + " of them");
+  }
+  for (const auto& [name, value] : out.headers) {
+    if (is_own_field(name)) section.fail("headers", name + " is said by stdgate itself");
+    if (value.size() > kMaxTraceHeader || !is_field_value(value)) {
+      section.fail("headers", name + ": expected 1 to " + std::to_string(kMaxTraceHeader) +
+                                  " visible ASCII characters");
+    }
+  }
+}
+
+}  // namespace
+
+void complete_traces(const Section& section, TracesConfig& out) {
+  if (section.has("endpoint") && !section.failed("endpoint")) complete_endpoint(section, out);
+  if (out.service_name.empty() || out.service_name.size() > kMaxServiceName) {
+    section.fail("service_name", "expected 1 to " + std::to_string(kMaxServiceName) + " bytes");
+  }
+  if (!section.failed("headers")) check_headers(section, out);
+}
+
+// What the keys of `tls` mean together.
+void complete_tls(const Section& section, TlsConfig& out) {
+  const bool both = !section.failed("certificate") && !section.failed("key") &&
+                    section.has("certificate") && section.has("key");
+  if (both && out.certificate.size() != out.key.size()) {
+    section.fail(
+        "key", "expected one key for each certificate: " + std::to_string(out.certificate.size()) +
+                   ", found " + std::to_string(out.key.size()));
+  }
+  if (!section.has("client_certificate")) {
+    if (!out.client_ca.empty()) out.client_certificate = ClientCertificate::require;
+  } else if (out.client_certificate != ClientCertificate::none && out.client_ca.empty()) {
+    section.fail("client_certificate", "needs client_ca: who has signed the certificates");
+  }
+  if (!out.crl.empty() && out.client_ca.empty()) {
+    section.fail("crl", "needs client_ca: whose certificates may be revoked");
+  }
+}
+
 namespace {
 
 void check_admin(const Section& root, const Config& config) {
@@ -58,7 +134,7 @@ void check_holds_message(const Section& limits, const char* key,
   limits.fail(key, "must hold the largest message; limits.message is " + print_size(message));
 }
 
-// A role that includes itself, be it by others, is a mistake.
+// A role that includes itself, perhaps by others, is a mistake.
 bool includes_itself(const Config& config, const RoleConfig& role) {
   std::vector<std::string> open = role.includes;
   std::set<std::string> seen;

@@ -1,4 +1,4 @@
-// What the keys of the whole configuration mean together.
+// Rules across the keys of the whole configuration.
 #pragma once
 
 #include <string>
@@ -7,6 +7,16 @@
 #include "gateway/config/section_reader.h"
 
 namespace stdgate::config {
+
+// What the keys of `traces` mean together.
+
+// `out` has been read from `section`; fills in what depends on other keys, and records errors.
+void complete_traces(const Section& section, TracesConfig& out);
+
+// What the keys of `tls` mean together.
+
+// `out` has been read from `section`; fills in what depends on other keys, and records errors.
+void complete_tls(const Section& section, TlsConfig& out);
 
 // `out` has been read from `root`; fills in what depends on other keys, and records errors.
 void complete_config(const Section& root, Config& out);

@@ -28,17 +28,17 @@ inline constexpr auto kLimitsOptions = std::to_array<Option<LimitsConfig>>({
      .help = "open client connections"},
     {.key = "buffered",
      .type = Size{&LimitsConfig::buffered, {kKiB, 1024 * kGiB}},
-     .help = "what is kept for clients in memory: requests that come or wait, unsent answers, "
-             "sessions and what they may be sent again",
+     .help = "memory kept for clients: requests that come or wait, unsent answers, sessions and "
+             "their events",
      .details = "Not less than `message`, which raises the default where it is greater. When it is "
-                "used up, those who hold most are refused first (503).",
+                "used up, the clients that hold most are refused first (503).",
      .default_words = "half of `memory`"},
     {.key = "buffered_per_client",
      .type = Size{&LimitsConfig::buffered_per_client, {kKiB, 1024 * kGiB}},
-     .help = "the same for one client",
-     .details = "A client is a principal, or an address without one (IPv6: its /64 network). Not "
-                "less than `message`, twice which raises the default where that is greater. Where "
-                "all clients are one, raise it to `buffered`.",
+     .help = "memory kept for one client",
+     .details = "A client is a principal, else an address (IPv6: its /64 network). Not less than "
+                "`message`; the default is at least twice `message`. Where all clients are one, "
+                "raise it to `buffered`.",
      .default_words = "a quarter of `buffered`"},
     {.key = "outbox",
      .type = Size{&LimitsConfig::outbox, {kKiB, kGiB}},
@@ -69,8 +69,8 @@ inline constexpr auto kLimitsOptions = std::to_array<Option<LimitsConfig>>({
     {.key = "memory",
      .type = Size{&LimitsConfig::memory, {4 * kMiB, 1024 * kGiB}},
      .help = "memory of the gateway, without its children",
-     .details = "From 85 % of it what nobody waits for is dropped, and connections are closed with "
-                "their answers. Where 95 % stay in use though free memory has been given back, new "
+     .details = "From 85 % on caches and kept events are dropped, and connections are closed with "
+                "their answers. If 95 % stay in use though free memory has been given back, new "
                 "calls are refused (503).",
      .default_words = "three quarters of what the control group, or the machine, has"},
     {.key = "loop_lag",

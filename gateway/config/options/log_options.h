@@ -29,7 +29,7 @@ inline constexpr auto kLogOptions = std::to_array<Option<LogConfig>>({
     {.key = "redact",
      .type = list_of<&LogConfig::redact>(),
      .help = "names of members whose values are hidden in logged messages",
-     .details = "In either case, also in JSON that a string holds."},
+     .details = "Upper and lower case count alike, and JSON within a string is searched too."},
 });
 
 template <>

@@ -115,7 +115,7 @@ struct Word {
 template <class S, class T>
 Word(T S::*) -> Word<S>;
 
-// What the texts of a list, or the keys of a map, must be.
+// The rule for the texts of a list, or for the keys of a map.
 struct TextRule {
   bool (*accepts)(std::string_view text);
   std::string_view expected;  // for "expected …; found 'x'"; of a map's keys: the whole message
@@ -133,7 +133,7 @@ struct List {
   CountRange items;
 };
 
-// Which values are printed: those that do not look secret, or none.
+// The values that are printed: all that do not look secret, or none.
 enum class Shown : uint8_t { harmless, hidden };
 
 // Names with a text each, or { file: … } (environment_section.h): variables of the environment.
@@ -152,8 +152,8 @@ template <class S>
 Variables(std::map<std::string, std::string> S::*, std::map<std::string, VariableSource> S::*,
           TextRule, Shown) -> Variables<S>;
 
-// Files of variables (env_file.h), one or several; a single one need not be a list. Their names are
-// printed, and which variables they set.
+// Files of variables (environment_section.h), one or several; a single one need not be a list.
+// Their names are printed, and which variables they set.
 template <class S>
 struct EnvFiles {
   std::vector<std::string> S::*files;
@@ -173,7 +173,7 @@ struct KeyFile {
 template <class S>
 KeyFile(std::string S::*, std::vector<SecretKey> S::*) -> KeyFile<S>;
 
-// A file of API keys (api_key_file.h). Its name is printed, and how many keys there are.
+// A file of API keys (key_file.h). Its name is printed, and how many keys there are.
 template <class S>
 struct ApiKeyFile {
   std::string S::*file;
@@ -191,7 +191,7 @@ struct FileText {
 template <class S>
 FileText(std::string S::*, std::string S::*) -> FileText<S>;
 
-// Names of variables that are added to those of the default (environment_section.h).
+// Names of variables, added to the default ones (environment_section.h).
 template <class S>
 struct Inherited {
   std::vector<std::string> S::*member;
@@ -286,7 +286,7 @@ struct Part {
 template <class S, class T>
 Part(T S::*) -> Part<S>;
 
-// Such a map, or a word that stands for a whole one (sandbox_rules.h).
+// Such a map, or a word that stands for a whole one (backend_rules.h).
 template <class S>
 struct WordOrPart {
   std::variant<SandboxConfig S::*, NetworkConfig S::*, ExposeConfig S::*> member;
@@ -333,7 +333,7 @@ using OptionType =
 // The flag that says the same on the command line. Beside a switch it takes no value, and turns
 // into what is not the default.
 struct OptionFlag {
-  std::string_view name = {};         // "--max"; empty: there is none
+  std::string_view name = {};         // "--max"; empty: none
   std::string_view placeholder = {};  // empty: the type's ("N", "TIME"), else the key in capitals
   std::string_view help = {};         // empty: the option's
 };
@@ -343,7 +343,7 @@ struct Option {
   std::string_view key;
   OptionType<S> type;
   OptionFlag flag = {};
-  // What it does, in a phrase that also fits a terminal: no capital, no full stop, no Markdown.
+  // The help, a phrase that also fits a terminal: no capital, no full stop, no Markdown.
   std::string_view help;
   // Further sentences for the reference, in Markdown.
   std::string_view details = {};

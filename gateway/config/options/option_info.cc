@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "gateway/config/options/gateway_options.h"
-#include "gateway/config/options/option_visit.h"
+#include "gateway/config/options/option_value.h"
 
 namespace stdgate::config {
 namespace {

@@ -41,19 +41,29 @@ inline constexpr auto kPoolOptions = std::to_array<Option<PoolConfig>>({
      .help = "calls at most that wait for input of their modern MCP clients",
      .details =
          "Each has a child of its own meanwhile. Others that need input wait for their turn."},
+    {.key = "remember",
+     .type = Switch{&PoolConfig::remember},
+     .help = "while no child runs, answer from memory what the server has said of itself, and its "
+             "lists",
+     .details = "With `protocol: mcp` only: `initialize`, `server/discover`, `ping` and the lists "
+                "of tools, prompts, resources and templates; the first request of another kind "
+                "starts a child. Lists that differ between sessions or principals are not "
+                "remembered. See [Servers that sleep](children.md#servers-that-sleep) and "
+                "`state_dir`.",
+     .default_words = "mcp: true"},
     {.key = "sticky",
      .type = Switch{&PoolConfig::sticky},
-     .help = "what a server gives its clients to be brought back goes back to the same child",
-     .details =
-         "With `protocol: mcp` only: a `requestState`, the id of a task, and, from children that "
-         "clients share, the cursor of a list. Clients get them sealed for their principal and the "
-         "backend: another principal's are refused. All anonymous clients are one principal. "
-         "`false`: they pass as they are, to "
-         "any child; for servers that keep nothing in their process."},
+     .help =
+         "send texts that a server has given out, to be brought back, to the child that gave them",
+     .details = "With `protocol: mcp` only: a `requestState`, the id of a task, and, from children "
+                "that clients share, the cursor of a list. Clients get them sealed for their "
+                "principal and the backend; those of another principal are refused. All anonymous "
+                "clients are one principal. With `false` they pass unchanged, to any child; this "
+                "is for servers that keep nothing in their process."},
     {.key = "tasks",
      .type = Count{&PoolConfig::tasks, {1, 65536}},
      .help = "tasks of modern MCP servers at most that keep a child from ending while it is idle",
-     .details = "Of each child. Beyond it the one that ends first keeps its child no longer."},
+     .details = "For each child. Beyond it the task that ends first keeps its child no longer."},
     {.key = "max_in_flight",
      .type = Count{&PoolConfig::max_in_flight, {1, 4096}},
      .flag = {"--max-in-flight"},
@@ -72,7 +82,7 @@ inline constexpr auto kPoolOptions = std::to_array<Option<PoolConfig>>({
      .help = "age at which a child is replaced; 0s: never for its age",
      .details = "It goes on until its successor is ready, and ends when it has no calls, at the "
                 "latest after `timeout`. A session's child is replaced when the session is idle. A "
-                "child that waits for what it has given out to come back stays for that."},
+                "child stays while a `requestState` or task of it is open."},
     {.key = "max_calls",
      .type = Count{&PoolConfig::max_calls, {0, 4'000'000'000}},
      .help = "calls after which a child is replaced; 0: never for its calls",
@@ -80,8 +90,8 @@ inline constexpr auto kPoolOptions = std::to_array<Option<PoolConfig>>({
     {.key = "max_memory",
      .type = Size{&PoolConfig::max_memory, {0, 1024 * kGiB}},
      .help = "memory at which a child is replaced; 0: never for its memory",
-     .details = "Resident, of the child and all that it has started, looked at every second. As "
-                "`max_age`, but it stays for nothing but the calls that it has."},
+     .details = "Resident memory of the child and its descendants, checked every second. As "
+                "`max_age`, but the child stays only for its calls."},
     {.key = "start_timeout",
      .type =
          Time{&PoolConfig::start_timeout, {std::chrono::milliseconds(1), std::chrono::hours(1)}},
@@ -97,14 +107,15 @@ inline constexpr auto kPoolOptions = std::to_array<Option<PoolConfig>>({
     {.key = "min_hold",
      .type = Time{&PoolConfig::min_hold, {std::chrono::milliseconds(0), std::chrono::hours(1)}},
      .help = "idle time before an MCP session gives its child to another one",
-     .details = "The other one waits for so long at most, if any session is idle. Sessions that "
-                "take turns on too few children lose what these keep with each turn; the log and "
-                "`/debug/state` say by how many `max` is too small."},
+     .details = "The other session waits this long at most, if any session is idle. Sessions that "
+                "take turns on too few children lose the servers' memory with each turn; the log "
+                "and `/debug/state` say by how many `max` is too small."},
     {.key = "grace",
      .type = Time{&PoolConfig::grace, {std::chrono::milliseconds(1), std::chrono::minutes(1)}},
      .flag = {"--grace"},
      .help = "time for a child to end by itself, then signals",
-     .details = "End of input, after this time SIGTERM, after it once more SIGKILL."},
+     .details = "First its input ends, after this time SIGTERM follows, and after the same time "
+                "again SIGKILL."},
     {.key = "backoff_min",
      .type = Time{&PoolConfig::backoff_min, {std::chrono::milliseconds(1), std::chrono::hours(1)}},
      .help = "pause before a child that failed again is replaced",

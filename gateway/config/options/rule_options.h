@@ -11,13 +11,13 @@ namespace stdgate::config {
 inline constexpr auto kRuleOptions = std::to_array<Option<RuleConfig>>({
     {.key = "allow",
      .type = list_of<&RuleConfig::allow>(kRole, {1, kMaxPatterns}),
-     .help = "the roles that it is about, or \"*\" for everybody, anonymous clients too",
+     .help = "roles that the rule is for, or \"*\" for all clients, anonymous ones too",
      .missing = "a rule says whom it allows something; [\"*\"] is everybody"},
     {.key = "methods",
      .type = list_of<&RuleConfig::methods>(kPattern, {1, kMaxPatterns}),
      .help = "methods, as tools/list or resources/*",
-     .details = "In all patterns `*` stands for any characters. A rule with none of `methods`, "
-                "`tools`, `resources` and `prompts` is about everything.",
+     .details = "In all patterns `*` stands for any characters. A rule without `methods`, `tools`, "
+                "`resources` and `prompts` covers everything.",
      .default_words = "none",
      .applies = [](const RuleConfig& rule) { return !rule.methods.empty(); }},
     {.key = "tools",
@@ -38,12 +38,12 @@ inline constexpr auto kRuleOptions = std::to_array<Option<RuleConfig>>({
      .applies = [](const RuleConfig& rule) { return !rule.prompts.empty(); }},
     {.key = "except",
      .type = list_of<&RuleConfig::except>(kPattern, {1, kMaxPatterns}),
-     .help = "methods, tools, resources and prompts that the rule is not about after all",
+     .help = "methods, tools, resources and prompts that the rule does not cover",
      .default_words = "none",
      .applies = [](const RuleConfig& rule) { return !rule.except.empty(); }},
     {.key = "scopes",
      .type = list_of<&RuleConfig::scopes>(kScope, {1, kMaxPatterns}),
-     .help = "scopes that the client's token must have; without them it is told so",
+     .help = "scopes that the client's token must have; a client without them is told so",
      .default_words = "none",
      .applies = [](const RuleConfig& rule) { return !rule.scopes.empty(); }},
 });

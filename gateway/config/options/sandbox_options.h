@@ -12,8 +12,8 @@ inline constexpr auto kFilesystemOptions = std::to_array<Option<FilesystemConfig
     {.key = "default_read",
      .type = Switch{&FilesystemConfig::default_read},
      .help = "every file may be read that the child's user may read",
-     .details = "With `false` only the [system's](children.md#what-a-sandbox-holds), those beneath "
-                "`cwd`, and those of `read` and `write`.",
+     .details = "With `false` only the [system's](children.md#what-a-sandbox-holds) files, the "
+                "files beneath `cwd`, and the paths in `read` and `write`.",
      .default_words = "true, with `read` false"},
     {.key = "read",
      .type = Paths{&FilesystemConfig::read, {0, kMaxSandboxPaths}},
@@ -39,11 +39,12 @@ inline constexpr auto kNetworkOptions = std::to_array<Option<NetworkConfig>>({
      .default_words = "none"},
     {.key = "bind",
      .type = list_of<&NetworkConfig::bind>(kPort, {0, kMaxSandboxPorts}),
-     .help = "TCP ports that it may listen on",
+     .help = "TCP ports that the child may listen on",
      .default_words = "none"},
     {.key = "unix",
      .type = Switch{&NetworkConfig::unix_sockets},
-     .help = "it may connect to Unix sockets, where a container engine or a database may listen"},
+     .help = "the child may connect to Unix sockets, where a container engine or a database may "
+             "listen"},
 });
 
 template <>
@@ -64,8 +65,8 @@ inline constexpr auto kSandboxOptions = std::to_array<Option<SandboxConfig>>({
     {.key = "required",
      .type = Switch{&SandboxConfig::required},
      .help = "do not start the child where the kernel cannot hold it to all of this",
-     .details = "With `false` it starts with what the kernel can hold it to; log, metrics and "
-                "`/debug/state` say so."},
+     .details = "With `false` it starts with as much of it as the kernel can enforce; log, metrics "
+                "and `/debug/state` say so."},
 });
 
 template <>

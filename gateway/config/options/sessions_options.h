@@ -18,7 +18,7 @@ inline constexpr auto kSessionsOptions = std::to_array<Option<SessionsConfig>>({
     {.key = "ttl",
      .type = Time{&SessionsConfig::ttl, {std::chrono::seconds(1), std::chrono::hours(24 * 365)}},
      .flag = {.name = "--session-ttl", .placeholder = "TIME"},
-     .help = "time from a session's beginning after which its id is not taken any more"},
+     .help = "time from a session's beginning until its id expires"},
 });
 
 template <>

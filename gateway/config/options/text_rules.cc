@@ -1,4 +1,3 @@
-// What texts of the configuration must be like, beyond their type.
 #include "gateway/config/options/text_rules.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What texts of the configuration must be like, beyond their type.
+// Rules for texts of the configuration, beyond their type.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ bool is_shown_name(std::string_view text);
 bool is_role(std::string_view text);
 bool is_scope(std::string_view text);
 
-// What is wrong with a text that names a file; empty: nothing.
+// The mistake in a text that names a file; empty: none.
 std::string wrong_with_path(std::string_view text);
 
 // "https://app.example.com", as a browser sends it (RFC 6454 section 6.2), or "*".
@@ -42,7 +42,7 @@ inline constexpr TextRule kServerName{
 // What stands before names of tools.
 inline constexpr TextRule kShownName{is_shown_name,
                                      "1 to 64 characters out of A-Z, a-z, 0-9, '_' and '-'"};
-// Of a rule: see policy::matches().
+// A pattern of a rule: see policy::matches().
 inline constexpr TextRule kPattern{is_pattern,
                                    "a name, or a pattern of names with *, of at most 1024 bytes"};
 // Port::parse() is the judge.

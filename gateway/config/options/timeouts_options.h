@@ -23,7 +23,7 @@ inline constexpr auto kTimeoutsOptions = std::to_array<Option<TimeoutsConfig>>({
     {.key = "request",
      .type = Time{&TimeoutsConfig::request, {std::chrono::milliseconds(1), std::chrono::hours(24)}},
      .help = "time from the end of a request's headers to the end of its body",
-     .details = "Also that of a WebSocket message."},
+     .details = "WebSocket messages have the same time."},
     {.key = "idle",
      .type = Time{&TimeoutsConfig::idle, kConnectionTime},
      .help = "time between the requests of a connection"},
@@ -41,11 +41,10 @@ inline constexpr auto kTimeoutsOptions = std::to_array<Option<TimeoutsConfig>>({
      .details = "Then the request is refused."},
     {.key = "input",
      .type = Time{&TimeoutsConfig::input, {std::chrono::milliseconds(1), std::chrono::hours(24)}},
-     .help = "time for a client to answer what a child asks it while a call waits",
-     .details =
-         "Then the question is withdrawn: the child gets an error, and the client hears that "
-         "it is cancelled. Also the time for a modern MCP client to come back with the "
-         "answers to its legacy server; then the call is cancelled."},
+     .help = "time for a client to answer a child's question while a call waits",
+     .details = "Then the question is withdrawn: the child gets an error, and the client hears "
+                "that it is cancelled. A modern MCP client has the same time to come back with the "
+                "answers to its legacy server; then the call is cancelled."},
     {.key = "ping",
      .type = Time{&TimeoutsConfig::ping, kConnectionTime},
      .help = "silence after which a WebSocket client gets a ping"},

@@ -12,17 +12,16 @@ inline constexpr auto kTracesOptions = std::to_array<Option<TracesConfig>>({
     {.key = "endpoint",
      .type = Text{&TracesConfig::endpoint},
      .flag = {.name = "--traces-endpoint", .placeholder = "URL"},
-     .help = "where spans are sent, by OTLP over HTTP with JSON; without it there are none",
-     .details = "The URL of a collector; without a path it is `/v1/traces`. "
-                "See [Traces](traces.md).",
+     .help = "collector for spans, by OTLP over HTTP with JSON; without it nothing is recorded",
+     .details = "Its URL; without a path it is `/v1/traces`. See [Traces](traces.md).",
      .missing = "name the URL of the collector"},
     {.key = "sample",
      .type = Ratio{&TracesConfig::sample},
-     .help = "the part of the calls without a trace of their client that are recorded",
-     .details = "Of a call that comes with a trace, what its client decided holds."},
+     .help = "part of the calls without a client's trace that are recorded",
+     .details = "If a call comes with a trace, the client's decision holds."},
     {.key = "service_name",
      .type = Text{&TracesConfig::service_name},
-     .help = "what the spans call this service"},
+     .help = "name of this service in spans"},
     {.key = "headers",
      .type = Variables{&TracesConfig::headers, &TracesConfig::header_sources, kFieldName,
                        Shown::hidden},
@@ -35,7 +34,7 @@ inline constexpr auto kTracesOptions = std::to_array<Option<TracesConfig>>({
     {.key = "queue",
      .type = Count{&TracesConfig::queue, {kMinSpanQueue, kMaxSpanQueue}},
      .help = "spans that wait to be sent, at most; a recorded call has three",
-     .details = "What comes beyond is dropped, and counted."},
+     .details = "Further ones are dropped and counted."},
 });
 
 template <>

@@ -1,8 +1,10 @@
 // Clients of npm's MCP SDKs, the one of the years before 2026 and its successor, under one face: what a
 // test asks of the one it asks of the other. Each remembers whatever has come over its transport.
 import * as successor from '@modelcontextprotocol/client';
+import * as successorStdio from '@modelcontextprotocol/client/stdio';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { WebSocketClientTransport } from '@modelcontextprotocol/sdk/client/websocket.js';
 import {
@@ -10,7 +12,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import WebSocket from 'ws';
 
-import { eventually } from './stdgate_process.mjs';
+import { eventually, program } from './stdgate_process.mjs';
 
 // The SDK takes a browser's, which hands out one message at a time; were a call's answer there
 // together with the last progress, the SDK would forget that.
@@ -30,6 +32,9 @@ const reconnectionOptions = {
   initialReconnectionDelay: 100, maxReconnectionDelay: 1000, reconnectionDelayGrowFactor: 2, maxRetries: 5,
 };
 
+// A client that starts its servers, with `stdgate connect` between it and the gateway.
+const connecting = (url) => ({ command: program, args: ['connect', url] });
+
 // How to open a transport to the gateway at `url`.
 export const transports = {
   'sdk 1 at /mcp': (url) =>
@@ -38,6 +43,11 @@ export const transports = {
     new successor.StreamableHTTPClientTransport(new URL(`${url}/mcp`), { reconnectionOptions }),
   'sdk 1 at /sse': (url) => new SSEClientTransport(new URL(`${url}/sse`)),
   'sdk 1 at /ws': (url) => new WebSocketClientTransport(new URL(`${url.replace('http', 'ws')}/ws`)),
+  'sdk 1, connect, /mcp': (url) => new StdioClientTransport(connecting(`${url}/mcp`)),
+  'client 2, connect, /mcp': (url) => new successorStdio.StdioClientTransport(connecting(`${url}/mcp`)),
+  'sdk 1, connect, /sse': (url) => new StdioClientTransport(connecting(`${url}/sse`)),
+  'sdk 1, connect, /ws': (url) =>
+    new StdioClientTransport(connecting(`${url.replace('http', 'ws')}/ws`)),
 };
 export const streamable = ['sdk 1 at /mcp', 'client 2 at /mcp'];
 

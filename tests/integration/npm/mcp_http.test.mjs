@@ -181,6 +181,8 @@ describe('sessions at /mcp', { timeout: 80_000 }, () => {
     async function connect() {
       const others = gate.children();
       const peer = await Peer.connect(transport, gate.url);
+      // A server that sleeps is woken by the first call.
+      assert.equal(await peer.text('echo', { message: 'up' }), 'Echo: up');
       const own = gate.children().filter((pid) => !others.includes(pid));
       assert.equal(own.length, 1);
       return { peer, pid: own[0], session: peer.transport.sessionId };

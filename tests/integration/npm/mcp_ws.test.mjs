@@ -88,6 +88,8 @@ describe('MCP clients', { timeout: 60_000 }, () => {
   it('leave no server behind', async () => {
     const others = gate.children();
     const client = await connect(gate, 'ada');
+    // A server that sleeps is woken by the first call.
+    await client.callTool({ name: 'echo', arguments: { message: 'up' } });
     const own = gate.children().filter((pid) => !others.includes(pid));
     assert.notDeepEqual(own, []);
     await client.close();

@@ -1,8 +1,8 @@
 // How many callers there may be, and what is said when all of their places are taken; and the
 // places themselves.
-#include "gateway/app/client_places.h"
-
 #include <gtest/gtest.h>
+
+#include "gateway/app/clients.h"
 
 namespace stdgate {
 namespace {

@@ -1,7 +1,7 @@
 // Who has to go when `auth` changes.
-#include "gateway/app/known_principals.h"
-
 #include <gtest/gtest.h>
+
+#include "gateway/app/clients.h"
 
 namespace stdgate::app {
 namespace {

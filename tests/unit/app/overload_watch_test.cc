@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "gateway/app/system_memory.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/recording_log.h"
 #include "tests/support/test_folder.h"

@@ -1,12 +1,11 @@
 // Ids that carry their session: opened in another process with the same keys, for their backend and
 // their time; every byte of them counts.
-#include "gateway/app/sealed_session_ids.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
+#include "gateway/app/sealed_texts.h"
 #include "gateway/base/base64.h"
 #include "gateway/config/config_ranges.h"
 #include "tests/support/calendar.h"

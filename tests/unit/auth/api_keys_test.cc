@@ -1,11 +1,10 @@
 // API keys: who is known by which, and until when.
-#include "transports/auth/api_keys.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/calendar.h"
 #include "tests/support/manual_clock.h"
+#include "transports/auth/authenticators.h"
 
 namespace stdgate::auth {
 namespace {

@@ -1,12 +1,11 @@
 // Certificates of clients: whose name counts, and which roles it has.
-#include "transports/auth/certificates.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gateway/policy/name_pattern.h"
 #include "tests/support/calendar.h"
 #include "tests/support/manual_clock.h"
+#include "transports/auth/authenticators.h"
 
 namespace stdgate::auth {
 namespace {

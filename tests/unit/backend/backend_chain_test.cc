@@ -82,21 +82,24 @@ struct ChainOfABackend : testing::Test {
 
 TEST_F(ChainOfABackend, IsInOrder) {
   start();
-  EXPECT_THAT(backend->filters(),
-              ElementsAre("names", "capacity", "audit", "quota", "rules", "trace", "pool"));
+  EXPECT_THAT(backend->filters(), ElementsAre("names", "capacity", "audit", "quota", "rules",
+                                              "sessions", "trace", "pool"));
 }
 
 TEST_F(ChainOfABackend, HasWhatItsProtocolNeeds) {
+  options.config.cache = true;
   start(std::make_unique<mcp::McpDialect>("1"));
   EXPECT_THAT(backend->filters(),
-              ElementsAre("names", "capacity", "audit", "quota", "eras", "rules", "trace", "pool"));
+              ElementsAre("names", "capacity", "audit", "quota", "eras", "rules", "modern", "cache",
+                          "params", "sessions", "greetings", "trace", "pool"));
 }
 
 TEST_F(ChainOfABackend, HasNothingThatIsNotConfigured) {
   services.audit = nullptr;
   options.config.calls_per_principal = {};
   start();
-  EXPECT_THAT(backend->filters(), ElementsAre("names", "capacity", "rules", "trace", "pool"));
+  EXPECT_THAT(backend->filters(),
+              ElementsAre("names", "capacity", "rules", "sessions", "trace", "pool"));
 }
 
 // Each row: what is in the way of the call, and what is seen of it.

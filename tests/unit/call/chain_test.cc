@@ -36,10 +36,11 @@ class Watcher final : public call::Filter {
     note("begin");
     ++count_.of(call.slots);
   }
-  void on_request(call::CallPtr& call, const call::Request& /*request*/) override {
+  void on_request(call::CallPtr& call, const call::Request& request) override {
     note("request");
     ++count_.of(call->slots);
     if (at_request) at_request(call);
+    if (at_whole_request) at_whole_request(call, request);
   }
   call::Passage on_notification(const call::Notification& /*notification*/) override {
     note("notification");
@@ -60,7 +61,31 @@ class Watcher final : public call::Filter {
     note("end " + std::string(end.outcome.name()) + " " + std::to_string(*count_.find(call.slots)));
   }
   void on_ended(const call::Call& /*call*/) override { note("ended"); }
+  void on_lost(call::CallPtr& /*call*/, std::string_view text,
+               const rpc::FaultReport& /*report*/) override {
+    note("lost " + std::string(text));
+  }
+  void on_released(call::CallPtr call, const call::Request& request) override {
+    note("released " + std::string(request.message.text));
+    chain->go_on(std::move(call), request);
+  }
+  bool on_child_message(call::ChildMessage& message) override {
+    note("child says " + std::string(message.method()));
+    if (!told_instead.empty()) message.replace(told_instead);
+    return lets_children_through;
+  }
+  void on_child_gone(const call::ChildRef& child) override {
+    note("gone " + std::to_string(child.number));
+  }
+  [[nodiscard]] TimePoint needed_until(uint64_t /*child*/) const override { return needed; }
+  [[nodiscard]] call::ChildWork work_of(uint64_t /*child*/) const override { return work; }
 
+  call::Chain* chain = nullptr;
+  std::function<void(call::CallPtr&, const call::Request&)> at_whole_request;
+  std::string told_instead;
+  bool lets_children_through = true;
+  TimePoint needed = TimePoint::min();
+  call::ChildWork work;
   std::function<void(call::CallPtr&)> at_request;
   std::function<void(call::CallPtr&, call::Answer&)> at_answer;
   call::Passage passage = call::Passage::open;
@@ -75,10 +100,16 @@ class Watcher final : public call::Filter {
 
 // Takes each call, as what answers.
 struct Bottom final : call::Filter {
-  void on_request(call::CallPtr& call, const call::Request& /*request*/) override {
+  void on_request(call::CallPtr& call, const call::Request& request) override {
+    texts.emplace_back(request.message.text);
+    methods.emplace_back(request.method);
+    tokens.emplace_back(request.intent.progress_token);
     taken = std::move(call);
   }
   call::CallPtr taken;
+  Seen texts;
+  Seen methods;
+  Seen tokens;
 };
 
 struct ChainOfTwo : testing::Test {
@@ -86,13 +117,26 @@ struct ChainOfTwo : testing::Test {
     chain.add("first", first);
     chain.add("second", second);
     chain.add("bottom", bottom);
+    first.chain = second.chain = &chain;
   }
   void send(std::string id = "1") {
     ParsedText text(R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":"m"})");
     call::CallContext context;
     context.caller = client.caller();
+    context.arrived = clock.now();
     call::CallPtr call = chain.begin(id, {context, &text.envelope, "m"});
     chain.pass(std::move(call), {text.envelope, "m", call::ClientIntent(), context});
+  }
+  // The second filter holds all that comes, for so long.
+  void hold_for(Duration time) {
+    second.at_whole_request = [this, time](call::CallPtr& call, const call::Request& request) {
+      has_room = chain.hold(call, request, clock.now() + time);
+      if (call != nullptr) chain.on_fault(std::move(call), rpc::faults::overloaded("full"));
+    };
+  }
+  void advance(Duration time) {
+    clock.set(clock.now() + time);
+    timers.run_due(clock.now());
   }
   void answer(const std::string& text) {
     ParsedText parsed(text);
@@ -109,11 +153,14 @@ struct ChainOfTwo : testing::Test {
   config::BackendConfig config;
   bool traces = false;
   call::CallStore calls{1, 2};
-  call::Chain chain{{clock, nullptr, observer, callers, protocol, calls, 0, config, log, traces}};
+  TimerQueue timers;
+  call::Chain chain{{clock, nullptr, observer, callers, protocol, calls, 0, config, log, traces,
+                     &timers, nullptr}};
   Seen seen;
   Watcher first{"first", seen, calls};
   Watcher second{"second", seen, calls};
   Bottom bottom;
+  bool has_room = false;
 };
 
 TEST_F(ChainOfTwo, RequestsGoDownAndAnswersUp) {
@@ -196,6 +243,158 @@ TEST_F(ChainOfTwo, NotificationsAreJudgedOnTheWayDown) {
   EXPECT_EQ(pass(), call::Passage::denied);
   EXPECT_THAT(take_seen(), ElementsAre("first: notification", "first: not let through",
                                        "second: not let through"));
+}
+
+// --- Changes on the way down, and calls that are held
+
+TEST_F(ChainOfTwo, AFilterHasAnotherRequestGoOn) {
+  first.at_whole_request = [this](call::CallPtr& call, const call::Request& request) {
+    ParsedText other(R"({"jsonrpc":"2.0","id":1,"method":"m","params":[2]})");
+    call->route.child = 7;
+    chain.go_on(std::move(call), {other.envelope, request.method, request.intent, request.context});
+  };
+  send();
+  EXPECT_THAT(take_seen(),
+              ElementsAre("first: begin", "second: begin", "first: request", "second: request"));
+  EXPECT_THAT(bottom.texts, ElementsAre(R"({"jsonrpc":"2.0","id":1,"method":"m","params":[2]})"));
+  EXPECT_EQ(bottom.taken->route.child, 7U);
+  answer(R"({"jsonrpc":"2.0","id":77,"result":1})");
+  EXPECT_THAT(take_seen(), testing::Contains("first: answer 1"));
+}
+
+TEST_F(ChainOfTwo, AHeldCallGoesOnWithAllThatItHas) {
+  hold_for(std::chrono::seconds(5));
+  {
+    // The text of the client is gone when it goes on.
+    std::string text = R"({"jsonrpc":"2.0","id":1,"method":"m","params":{"t":42}})";
+    ParsedText parsed(text);
+    call::ClientIntent intent;
+    intent.progress_token = parsed.envelope.text.substr(parsed.envelope.text.find("42"), 2);
+    call::CallContext context;
+    context.caller = client.caller();
+    context.arrived = clock.now();
+    context.tag = 3;
+    call::CallPtr call = chain.begin("1", {context, &parsed.envelope, "m"});
+    chain.pass(std::move(call), {parsed.envelope, std::string("m"), intent, context});
+  }
+  EXPECT_TRUE(has_room);
+  EXPECT_EQ(chain.held(), 1U);
+  EXPECT_EQ(bottom.taken, nullptr);
+  seen.clear();
+  chain.release(first);
+  EXPECT_EQ(chain.held(), 1U) << "another filter has released what it holds";
+  chain.release(second);
+  EXPECT_EQ(chain.held(), 0U);
+  EXPECT_THAT(bottom.texts,
+              ElementsAre(R"({"jsonrpc":"2.0","id":1,"method":"m","params":{"t":42}})"));
+  EXPECT_THAT(bottom.methods, ElementsAre("m"));
+  EXPECT_THAT(bottom.tokens, ElementsAre("42"));
+  EXPECT_EQ(take_seen().size(), 1U) << "the filters below alone";
+  answer(R"({"jsonrpc":"2.0","id":77,"result":1})");
+  EXPECT_EQ(client.answers.size(), 1U);
+}
+
+TEST_F(ChainOfTwo, AHeldCallGoesOnWhenItsTimeIsUp) {
+  hold_for(std::chrono::seconds(5));
+  send("1");
+  advance(std::chrono::seconds(1));
+  send("2");
+  EXPECT_EQ(chain.held(), 2U);
+  advance(std::chrono::seconds(4));
+  EXPECT_EQ(chain.held(), 1U);
+  EXPECT_NE(bottom.taken, nullptr);
+  advance(std::chrono::seconds(1));
+  EXPECT_EQ(chain.held(), 0U);
+  EXPECT_EQ(bottom.texts.size(), 2U);
+}
+
+TEST_F(ChainOfTwo, AHeldCallEndsAtItsDeadline) {
+  config.timeout = std::chrono::seconds(2);
+  hold_for(std::chrono::seconds(5));
+  send();
+  seen.clear();
+  advance(std::chrono::seconds(2));
+  EXPECT_EQ(chain.held(), 0U);
+  EXPECT_EQ(bottom.taken, nullptr);
+  EXPECT_EQ(take_seen().front(), "first: fault timeout");
+  EXPECT_EQ(client.answers.back().fault, rpc::Fault::timeout);
+}
+
+TEST_F(ChainOfTwo, AHeldCallIsFoundByItsClientAndId) {
+  hold_for(std::chrono::seconds(5));
+  send("1");
+  send("2");
+  EXPECT_EQ(chain.take_held(client.caller(), "3"), nullptr);
+  const call::CallPtr cancelled = chain.take_held(client.caller(), "1");
+  ASSERT_NE(cancelled, nullptr);
+  EXPECT_EQ(cancelled->id, "1");
+  EXPECT_EQ(calls.index().size(), 1U);
+  const auto left = chain.take_held([](const call::Call&) { return true; });
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left.front()->id, "2");
+  EXPECT_EQ(calls.index().size(), 0U);
+  advance(std::chrono::seconds(5));
+  EXPECT_EQ(bottom.taken, nullptr);
+}
+
+TEST_F(ChainOfTwo, OnlySoManyCallsAreHeld) {
+  config.pool.queue = 2;
+  hold_for(std::chrono::seconds(5));
+  for (const char* const id : {"1", "2", "3"}) send(id);
+  EXPECT_FALSE(has_room);
+  EXPECT_EQ(chain.held(), 2U);
+  EXPECT_EQ(client.answers.size(), 1U);
+  chain.fail_held(rpc::faults::shutting_down());
+  EXPECT_EQ(client.answers.size(), 3U);
+
+  config.pool.queue = 10;
+  config.pool.queue_bytes = 2 * std::string(R"({"jsonrpc":"2.0","id":1,"method":"m"})").size();
+  for (const char* const id : {"4", "5"}) send(id);
+  EXPECT_TRUE(has_room);
+  send("6");
+  EXPECT_FALSE(has_room);
+  chain.fail_held(rpc::faults::shutting_down());
+}
+
+// --- Children
+
+TEST_F(ChainOfTwo, ARequestThatNoChildGetsComesBack) {
+  send();
+  seen.clear();
+  chain.on_lost(bottom.taken, "text", rpc::faults::child_failed("gone"));
+  EXPECT_THAT(take_seen(), ElementsAre("second: lost text", "first: lost text"));
+  ASSERT_NE(bottom.taken, nullptr) << "nobody has taken it";
+  answer(R"({"jsonrpc":"2.0","id":77,"result":1})");
+  EXPECT_THAT(take_seen(), testing::Contains("second: answer 1")) << "it is where it was";
+}
+
+TEST_F(ChainOfTwo, WhatChildrenSayIsSeenFromBelow) {
+  ParsedText text(R"({"jsonrpc":"2.0","method":"n","params":[1]})");
+  second.told_instead = R"({"jsonrpc":"2.0","method":"n","params":[2]})";
+  call::ChildMessage message(text.envelope, "n", {.number = 5});
+  EXPECT_TRUE(chain.pass(message));
+  EXPECT_THAT(take_seen(), ElementsAre("second: child says n", "first: child says n"));
+  EXPECT_EQ(message.message().params, "[2]");
+
+  EXPECT_TRUE(chain.pass(message, &second));
+  EXPECT_THAT(take_seen(), ElementsAre("first: child says n")) << "from the one above on";
+
+  second.lets_children_through = false;
+  EXPECT_FALSE(chain.pass(message));
+  EXPECT_THAT(take_seen(), ElementsAre("second: child says n"));
+}
+
+TEST_F(ChainOfTwo, AChildIsNeededAsLongAsAnyFilterNeedsIt) {
+  EXPECT_EQ(chain.needed_until(5), TimePoint::min());
+  first.needed = clock.now() + std::chrono::seconds(1);
+  second.needed = clock.now() + std::chrono::seconds(2);
+  EXPECT_EQ(chain.needed_until(5), second.needed);
+  first.work = {.states = 1, .tasks = 2};
+  second.work = {.states = 3, .tasks = 4};
+  EXPECT_EQ(chain.work_of(5).states, 4U);
+  EXPECT_EQ(chain.work_of(5).tasks, 6U);
+  chain.on_child_gone({.number = 5});
+  EXPECT_THAT(take_seen(), ElementsAre("second: gone 5", "first: gone 5"));
 }
 
 // One that overrides nothing but what it needs.

@@ -1,10 +1,9 @@
 // Files of API keys: what is read, and what is said of a bad line.
-#include "gateway/config/api_key_file.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gateway/config/config_ranges.h"
+#include "gateway/config/key_file.h"
 
 namespace stdgate::config {
 namespace {

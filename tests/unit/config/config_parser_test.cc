@@ -70,6 +70,7 @@ TEST(ConfigParser, FillsInDefaults) {
   expected.isolation = config::Isolation::session;
   expected.revive = true;
   expected.cache = true;
+  expected.pool.remember = true;
   expected.revision = config::Revision::automatic;
   expected.is_default = true;
   expected.is_required = true;
@@ -441,7 +442,9 @@ TEST(ConfigParser, DefaultsFollowTheProtocol) {
     EXPECT_EQ(backend.framing, c.framing) << c.lines;
     EXPECT_EQ(backend.isolation, c.isolation) << c.lines;
     EXPECT_EQ(backend.cancel_method, c.cancel_method) << c.lines;
-    EXPECT_EQ(backend.pool, config::PoolConfig{}) << c.lines;
+    config::PoolConfig pool;
+    pool.remember = c.protocol == config::Protocol::mcp;
+    EXPECT_EQ(backend.pool, pool) << c.lines;
   }
 }
 
@@ -497,7 +500,8 @@ TEST(ConfigParser, RefusesBadStructure) {
       {with_root("lisen: x\n"), "f:2:1: lisen: unknown key; did you mean 'listen'?\n"},
       {with_root("xyz: x\n"),
        "f:2:1: xyz: unknown key; known here: listen, admin, anonymous, allowed_origins, "
-       "allowed_hosts, trusted_proxies, rpc_stream, watch, replica, auth, roles, limits, tls, "
+       "allowed_hosts, trusted_proxies, rpc_stream, watch, replica, state_dir, auth, roles, "
+       "limits, tls, "
        "backends, servers, sessions, timeouts, log, audit, metrics, calls, traces\n"},
       {with_root("audit: { calls: [a] }\n"),
        "f:2:1: audit.file: missing; name the file of the audit\n"},
@@ -573,6 +577,9 @@ TEST(ConfigParser, RefusesBadBackends) {
        "f:5:5: backends.a.bridge: only for protocol mcp\n"},
       {with_backend("    protocol: jsonrpc\n    share_modern: true\n"),
        "f:5:5: backends.a.share_modern: only for protocol mcp\n"},
+      {with_backend("    protocol: jsonrpc\n    pool: { remember: true }\n"),
+       "f:5:13: backends.a.pool.remember: only for protocol mcp; others have no lists to "
+       "remember\n"},
       {with_backend("    protocol: jsonrpc\n    cache: true\n"),
        "f:5:5: backends.a.cache: only for protocol mcp\n"},
       {with_backend("    protocol: jsonrpc\n    revision: modern\n"),

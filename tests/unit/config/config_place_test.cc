@@ -1,7 +1,7 @@
 // Where values of a configuration stand, by their paths.
-#include "gateway/config/config_place.h"
-
 #include <gmock/gmock.h>
+
+#include "gateway/config/config_parser.h"
 
 namespace stdgate::config {
 namespace {

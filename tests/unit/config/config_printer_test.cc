@@ -155,6 +155,7 @@ backends:
       sessions: 1000
       principals: 64
       parked: 8
+      remember: true
       sticky: true
       tasks: 256
       max_in_flight: 256

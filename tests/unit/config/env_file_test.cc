@@ -1,8 +1,8 @@
 // Files of environment variables: what is read, and what is said of a bad line.
-#include "gateway/config/env_file.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "gateway/config/environment_section.h"
 
 namespace stdgate {
 namespace {

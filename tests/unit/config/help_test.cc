@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "gateway/app/command_flags.h"
-#include "gateway/app/command_help.h"
 #include "gateway/app/command_line.h"
 #include "gateway/app/command_words.h"
 
@@ -80,6 +79,7 @@ TEST(Help, StatesTheDefaultsThatTheConfigurationHas) {
                                          "--cwd",
                                          "--expose-fault-details",
                                          "--replica",
+                                         "--state-dir",
                                          "--session-key-file",
                                          "--tls-certificate",
                                          "--tls-key",

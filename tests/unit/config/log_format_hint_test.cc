@@ -1,6 +1,6 @@
-#include "gateway/config/log_format_hint.h"
-
 #include <gtest/gtest.h>
+
+#include "gateway/config/config_parser.h"
 
 namespace stdgate {
 namespace {

@@ -1,8 +1,8 @@
 // What a report must not show of a backend is hidden wherever it stands.
-#include "gateway/config/secret_texts.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "gateway/config/secret.h"
 
 namespace stdgate::config {
 namespace {

@@ -1,7 +1,7 @@
 // ${NAME}: what it becomes, and that an escaped text comes back.
-#include "gateway/config/variable_expansion.h"
-
 #include <gtest/gtest.h>
+
+#include "gateway/config/principal_variables.h"
 
 namespace stdgate {
 namespace {

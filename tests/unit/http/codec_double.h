@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "transports/http/codec.h"
 #include "transports/http/exchange.h"
 #include "transports/http/server.h"
 

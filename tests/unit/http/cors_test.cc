@@ -1,12 +1,11 @@
 // Which pages may read answers: the rules as a table, then the header lines on the wire.
-#include "transports/http/cors.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "tests/unit/http/http_world.h"
 #include "transports/http/http1_head.h"
+#include "transports/http/origin_rules.h"
 
 namespace stdgate::test {
 namespace {

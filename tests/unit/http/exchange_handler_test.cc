@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "tests/unit/http/http_world.h"
-#include "transports/http/event_stream.h"
+#include "transports/http/response.h"
 
 namespace stdgate::test {
 namespace {

@@ -1,9 +1,9 @@
-#include "transports/http/media_type.h"
-
 #include <gtest/gtest.h>
 
 #include <utility>
 #include <vector>
+
+#include "transports/http/field_value.h"
 
 namespace stdgate {
 namespace {

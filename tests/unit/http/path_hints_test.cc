@@ -1,7 +1,7 @@
-#include "transports/http/path_hints.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "transports/http/router.h"
 
 namespace stdgate::test {
 namespace {

@@ -7,8 +7,6 @@
 #include <climits>
 #include <string>
 
-#include "transports/http/date_header.h"
-#include "transports/http/event_stream.h"
 #include "transports/http/http1_response.h"
 #include "transports/http/router.h"
 

@@ -1,5 +1,3 @@
-#include "transports/http/url.h"
-
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -9,6 +7,7 @@
 
 #include "gateway/base/web_url.h"
 #include "transports/http/field_value.h"
+#include "transports/http/request_head.h"
 
 namespace stdgate {
 namespace {

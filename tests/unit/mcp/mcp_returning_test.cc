@@ -215,6 +215,16 @@ TEST_F(ReturnsToAFullQueue, AStateThatHasNoRoomStaysOpen) {
   EXPECT_EQ(bench.status().children.at(0).states, 1U);
 }
 
+TEST_F(ReturnsToAFullQueue, AStateWhoseRequestIsGivenUpBeforeItIsSentStaysOpen) {
+  const std::string task = give_task(0);
+  const std::string state = give_state(0);
+  for (int i = 0; i < 2; ++i) get(task);
+  come_back(state);
+  EXPECT_EQ(bench.status().children.at(0).states, 0U) << "it waits for the child";
+  bench.backend.cancel_calls_of(client.caller());
+  EXPECT_EQ(bench.status().children.at(0).states, 1U);
+}
+
 TEST_F(ReturnsOfIdle, AChildStaysForATask) {
   FakeChild& child = first();
   child.answer(parse_asked(child.take_line()).id,

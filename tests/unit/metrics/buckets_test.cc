@@ -1,4 +1,3 @@
-#include "metrics/prometheus/buckets.h"
 
 #include <gtest/gtest.h>
 

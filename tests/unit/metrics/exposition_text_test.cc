@@ -24,6 +24,7 @@ constexpr std::string_view kLines[] = {
     R"(stdgate_notifications_total{backend="calc",direction="to_child",method="_other"} 1)",
     R"(stdgate_notifications_total{backend="calc",direction="to_client",method="a\"b\\c\nd"} 1)",
     R"(stdgate_mcp_cache_hits_total{backend="calc"} 0)",
+    R"(stdgate_remembered_answers_total{backend="calc"} 0)",
     R"(stdgate_messages_dropped_total{backend="calc",reason="not_json"} 0)",
     R"(stdgate_messages_dropped_total{backend="calc",reason="outbox_full"} 1)",
     R"(stdgate_rejected_total{backend="calc",reason="denied"} 0)",

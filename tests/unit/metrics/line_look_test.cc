@@ -1,6 +1,4 @@
 // Colours of log lines, on terminals, and priorities, in the journal; in text alone.
-#include "metrics/logs/line_look.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -13,6 +11,7 @@
 #include <utility>
 
 #include "metrics/logs/log_line.h"
+#include "metrics/logs/log_style.h"
 
 namespace stdgate::logs {
 namespace {

@@ -1,11 +1,10 @@
-#include "metrics/logs/payload_log.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
 #include <random>
 
 #include "gateway/rpc/json_string.h"
+#include "metrics/logs/access_log.h"
 #include "metrics/logs/redaction.h"
 #include "tests/support/recording_log.h"
 

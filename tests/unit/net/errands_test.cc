@@ -1,5 +1,3 @@
-#include "transports/net/errands.h"
-
 #include <gtest/gtest.h>
 
 #include <future>
@@ -8,6 +6,7 @@
 #include <thread>
 
 #include "tests/support/loop_runner.h"
+#include "transports/net/loop.h"
 
 namespace stdgate {
 namespace {

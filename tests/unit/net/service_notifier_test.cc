@@ -1,6 +1,4 @@
 // What a service manager is told, and when: by a socket like systemd's.
-#include "transports/net/service_notifier.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -12,6 +10,7 @@
 #include <cstring>
 
 #include "tests/support/test_folder.h"
+#include "transports/net/systemd.h"
 
 namespace stdgate::test {
 namespace {

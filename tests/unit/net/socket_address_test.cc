@@ -1,10 +1,10 @@
-#include "transports/net/socket_address.h"
-
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 
 #include <cstring>
+
+#include "transports/net/listener.h"
 
 namespace stdgate {
 namespace {

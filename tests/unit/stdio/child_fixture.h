@@ -18,8 +18,8 @@
 #include "tests/support/loop_runner.h"
 #include "tests/support/recording_log.h"
 #include "transports/stdio/child_process.h"
+#include "transports/stdio/orphan_reaper.h"
 #include "transports/stdio/process_tree.h"
-#include "transports/stdio/stranger_watch.h"
 
 namespace stdgate::test {
 

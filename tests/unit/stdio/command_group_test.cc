@@ -1,6 +1,4 @@
 // What is killed of a command whose guard is gone: its group, and no other one with its number.
-#include "transports/stdio/command_group.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
@@ -10,6 +8,7 @@
 #include <csignal>
 #include <string>
 
+#include "transports/stdio/guard_watch.h"
 #include "transports/stdio/orphan_reaper.h"
 
 namespace stdgate::stdio {

@@ -1,5 +1,3 @@
-#include "transports/stdio/guard/descendants.h"
-
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -7,6 +5,8 @@
 
 #include <csignal>
 #include <vector>
+
+#include "transports/stdio/guard/guard.h"
 
 namespace stdgate::guard {
 namespace {

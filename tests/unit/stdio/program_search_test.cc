@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "transports/stdio/guard_arguments.h"
+#include "transports/stdio/guard_process.h"
 
 namespace stdgate {
 namespace {

@@ -1,8 +1,8 @@
-#include "transports/stdio/script_head.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "transports/stdio/program_search.h"
 
 namespace stdgate {
 namespace {

@@ -8,8 +8,7 @@
 
 #include "tests/support/recording_log.h"
 #include "tests/unit/tls/tls_world.h"
-#include "transports/net/system_wall_clock.h"
-#include "transports/tls/digest.h"
+#include "transports/net/loop.h"
 #include "transports/tls/tls_layer.h"
 
 namespace stdgate::test {
@@ -186,12 +185,6 @@ TEST_F(TlsFilesInUse, FailuresAreCountedAndSoManyAreLogged) {
   EXPECT_EQ(log.lines.size(), tls::TlsLayer::kFailureLines);
   EXPECT_THAT(log.lines[0], HasSubstr("reason=plain_http"));
   EXPECT_THAT(log.lines[0], HasSubstr("listener=1.2.3.4:443"));
-}
-
-// RFC 6455 section 1.3.
-TEST(Digest, OfTheExampleOfTheWebSocketProtocol) {
-  EXPECT_EQ(tls::sha1_base64("dGhlIHNhbXBsZSBub25jZQ==258EAFA5-E914-47DA-95CA-C5AB0DC85B11"),
-            "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
 }
 
 }  // namespace

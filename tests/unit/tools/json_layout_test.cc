@@ -1,7 +1,7 @@
 // Laying JSON out for people.
-#include "gateway/tools/json_layout.h"
-
 #include <gtest/gtest.h>
+
+#include "gateway/tools/listing.h"
 
 namespace stdgate::tools {
 namespace {

@@ -1,8 +1,8 @@
 // What is said of a sandbox that is in the way.
-#include "gateway/tools/sandbox_hints.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "gateway/tools/hints.h"
 
 namespace stdgate::tools {
 namespace {

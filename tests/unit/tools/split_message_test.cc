@@ -1,9 +1,9 @@
-#include "gateway/tools/split_message.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
+
+#include "gateway/tools/conversation.h"
 
 namespace stdgate::tools {
 namespace {

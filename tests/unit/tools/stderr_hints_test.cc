@@ -1,8 +1,8 @@
 // What the last lines on stderr say.
-#include "gateway/tools/stderr_hints.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "gateway/tools/hints.h"
 
 namespace stdgate::tools {
 namespace {

@@ -1,6 +1,6 @@
-#include "metrics/traces/span_queue.h"
-
 #include <gtest/gtest.h>
+
+#include "metrics/traces/trace_exporter.h"
 
 namespace stdgate::traces {
 namespace {

@@ -1,7 +1,6 @@
-#include "metrics/traces/trace_observer.h"
-
 #include <gtest/gtest.h>
 
+#include "metrics/traces/trace_exporter.h"
 #include "tests/support/fake_fetcher.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/otlp_spans.h"

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "metrics/traces/span_queue.h"
 #include "metrics/traces/span_text.h"
+#include "metrics/traces/trace_exporter.h"
 #include "tests/support/counted_new.h"
 
 namespace stdgate::test {

@@ -1,10 +1,9 @@
-#include "transports/websocket/handshake.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "transports/http/http1_head.h"
+#include "transports/websocket/websocket_endpoint.h"
 
 namespace stdgate::test {
 namespace {

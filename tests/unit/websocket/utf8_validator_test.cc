@@ -1,8 +1,8 @@
-#include "transports/websocket/utf8_validator.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "transports/websocket/message_reader.h"
 
 namespace stdgate::test {
 namespace {

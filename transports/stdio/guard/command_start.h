@@ -14,6 +14,22 @@
 
 namespace stdgate::guard {
 
+// ProgramPath: the file that execvp(3) will execute for a command, found without allocating.
+class ProgramPath {
+ public:
+  // Looks at this process's PATH unless `command` has a slash.
+  explicit ProgramPath(const char* command);
+  ProgramPath(const ProgramPath&) = delete;
+  ProgramPath& operator=(const ProgramPath&) = delete;
+
+  // Null: none was found.
+  [[nodiscard]] const char* get() const { return found_; }
+
+ private:
+  std::array<char, 4096> path_{};
+  const char* found_ = nullptr;
+};
+
 // Sent through a pipe that closes when the command runs.
 struct StartReport {
   enum class Kind : uint8_t {

@@ -3,9 +3,9 @@
 // Job: start the command (command_start.h), then watch: it is subreaper for all that the command
 // starts, however it detaches itself, and ends all of it with SIGKILL when the command has exited
 // (and the time that kLingerOption gives has passed), or when the control channel closes (the
-// gateway has gone, or wants it so). It exits as the command did, by code or by signal. It passes
-// SIGTERM, SIGINT and SIGHUP on to the command, as SIGTERM. If the guard itself is killed by
-// SIGKILL, the kernel kills the command (parent-death signal) and the gateway the rest
+// gateway has gone, or wants it so). The guard exits as the command did, by code or by signal.
+// SIGTERM, SIGINT and SIGHUP are passed on to the command, as SIGTERM. If the guard itself is
+// killed by SIGKILL, the kernel kills the command (parent-death signal) and the gateway the rest
 // (orphan_reaper.h). If it is stopped, the gateway kills it in the same way, or, when the gateway
 // dies, the kernel continues it (SIGCONT as its own parent-death signal). Plain POSIX on libc
 // alone, so that it starts fast and has little memory of its own.
@@ -20,6 +20,13 @@
 #include "transports/stdio/guard/options.h"
 
 namespace stdgate::guard {
+
+// The guard's children, found without allocating (proc(5)).
+
+// Sends `signal` to each direct child of this process, which has one thread. Takes the kernel's own
+// list, or, where that is not built in, looks at every process.
+void signal_children(int signal);
+void signal_children_by_scan(int signal);
 
 class Guard {
  public:

@@ -5,17 +5,79 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 
 #include "transports/net/file_descriptor.h"
-#include "transports/stdio/guard/system_paths.h"
+#include "transports/stdio/guard/syscall_filter.h"
 
 namespace stdgate::guard {
 
 namespace {
 
-// The same numbers on every architecture; headers may be older.
+// The files that every program may read and execute in a sandbox that lists files, and the devices
+// that it may use: those of libc, loaders, certificates and language runtimes, and none of a user
+// or a service.
+//
+// Files of /etc and /proc are listed one by one, as both also hold secrets. /proc/self is the
+// command; a descendant sees no /proc/self of its own.
+constexpr std::array kSystemPaths{
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/nix/store",
+    "/gnu/store",
+    "/etc/alternatives",
+    "/etc/ca-certificates",
+    "/etc/crypto-policies",
+    "/etc/fonts",
+    "/etc/gai.conf",
+    "/etc/group",
+    "/etc/host.conf",
+    "/etc/hosts",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/locale.alias",
+    "/etc/localtime",
+    "/etc/mime.types",
+    "/etc/nsswitch.conf",
+    "/etc/os-release",
+    "/etc/passwd",
+    "/etc/pki/ca-trust",
+    "/etc/pki/tls/certs",
+    "/etc/pki/tls/openssl.cnf",
+    "/etc/protocols",
+    "/etc/resolv.conf",
+    "/etc/services",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/timezone",
+    "/proc/cpuinfo",
+    "/proc/filesystems",
+    "/proc/loadavg",
+    "/proc/meminfo",
+    "/proc/self",
+    "/proc/stat",
+    "/proc/sys",
+    "/proc/uptime",
+    "/proc/version",
+    "/run/systemd/resolve",
+    "/sys/devices/system",
+    "/sys/fs/cgroup",
+    "/sys/kernel/mm",
+};
+
+constexpr std::array kSystemDevices{
+    "/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero",
+};
+
+// These numbers hold on every architecture; headers may be older.
 constexpr long kCreateRuleset = 444;
 constexpr long kAddRule = 445;
 constexpr long kRestrictSelf = 446;
@@ -41,7 +103,7 @@ struct NetPortAttributes {
   uint64_t port = 0;
 };
 
-// What a rule for something that is no directory may name.
+// The rights that a rule may name for anything but a directory.
 constexpr uint64_t kOfFiles =
     uint64_t{0b111} | kLandlockTruncate | kLandlockIoctl;  // EXECUTE, WRITE_FILE, READ_FILE
 
@@ -120,5 +182,7 @@ bool enter_landlock_domain(const LandlockPlan& plan, const Sandbox& sandbox, boo
   for (const uint16_t port : sandbox.bind) rules.allow_port(port, kLandlockBindTcp);
   return rules.enter();
 }
+
+KernelFeatures kernel_features() { return {landlock_abi(), can_filter_syscalls()}; }
 
 }  // namespace stdgate::guard

@@ -28,7 +28,7 @@ inline constexpr uint64_t kLandlockReads = uint64_t{1} << 0 | uint64_t{1} << 2 |
 // WRITE_FILE, REMOVE_DIR, REMOVE_FILE, MAKE_CHAR to MAKE_SYM.
 inline constexpr uint64_t kLandlockWrites = uint64_t{1} << 1 | ((uint64_t{1} << 13) - (1 << 4));
 
-// What a domain is made of; a domain has to handle something.
+// The parts of a domain; a domain has to handle something.
 struct LandlockPlan {
   uint64_t handled_files = 0;  // accesses to files
   uint64_t scoped = 0;
@@ -70,7 +70,7 @@ constexpr LandlockPlan landlock_plan(int abi, FileRule files = FileRule::none,
   return plan;
 }
 
-// What went wrong, for people; errno in `error`.
+// The failure, for people; errno in `error`.
 struct LandlockFailure {
   int error = 0;
   bool is_of_path = false;  // of the sandbox; else the kernel's
@@ -80,7 +80,7 @@ struct LandlockFailure {
 // 0 where the kernel has none, or has it switched off.
 int landlock_abi();
 
-// For this process and all that it will start, for ever. Needs no_new_privs. Relative paths of
+// Binds this process and all its later descendants, for ever. Needs no_new_privs. Relative paths of
 // `sandbox` are relative to the working directory, which can be read if `opens_directory`; so can
 // `program`, null or the path of a file, and both be executed. False, and `failure`, when it was
 // not done.

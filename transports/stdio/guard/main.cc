@@ -6,9 +6,9 @@
 #include <csignal>
 #include <cstdio>
 
-#include "transports/net/standard_descriptors.h"
-#include "transports/stdio/guard/exit_codes.h"
+#include "transports/net/file_descriptor.h"
 #include "transports/stdio/guard/guard.h"
+#include "transports/stdio/guard/protocol.h"
 
 namespace guard = stdgate::guard;
 
@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
   ::prctl(PR_SET_NAME, guard::kProcessName, 0, 0, 0);
   ::closefrom(guard::kControlFd + 1);
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) return guard::kSystemFailed;
-  // A guard that somebody has stopped goes on when the gateway dies: its channel has ended then.
+  // A stopped guard goes on when the gateway dies: its channel has ended then.
   ::prctl(PR_SET_PDEATHSIG, SIGCONT);
   return guard::Guard(options).run();
 }

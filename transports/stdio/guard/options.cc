@@ -15,7 +15,7 @@ bool parse_number(std::string_view text, Number* number) {
   return error == std::errc() && rest == end;
 }
 
-// What precedes `separator`, which is taken too; all that is left when there is none.
+// The text before `separator`, which is taken too; without one, the rest.
 std::string_view take_until(std::string_view& text, char separator) {
   const std::string_view part = text.substr(0, text.find(separator));
   text.remove_prefix(part.size() == text.size() ? text.size() : part.size() + 1);

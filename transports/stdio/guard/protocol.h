@@ -1,4 +1,4 @@
-// What gateway and guard have to agree on: descriptors, arguments, lines of the control channel.
+// The protocol of gateway and guard: descriptors, arguments, lines of the control channel.
 //
 // Arguments: NAME [OPTION VALUE]... -- COMMAND...; all options but kCommandFollows take a value.
 // Control channel (descriptor kControlFd, a socket pair). Guard to gateway, lines:
@@ -10,7 +10,7 @@
 //                        were ended; before "cpu", and only if there were any
 //   "lingered 640"       milliseconds that they had between; before "cpu", and only if any could
 //                        pass (kLingerOption)
-//   "unsandboxed 38 no Landlock ABI 3 (Linux 6.2) for files: Function not implemented"
+//   "unsandboxed 95 no Landlock ABI 3 (Linux 6.2) for files: Operation not supported"
 //                        errno and what is missing of a sandbox; the command runs nevertheless
 //   "cpu 123456"         microseconds of CPU used by the command, its descendants and the guard;
 //                        sent before the guard exits
@@ -36,7 +36,7 @@ inline constexpr std::string_view kDirectoryOption = "--cwd";
 // would need more than libc alone.
 inline constexpr std::string_view kIdentityOption = "--identity";
 inline constexpr size_t kMaxGroups = 1024;
-// Milliseconds in which what the command has started may end by itself after it.
+// The milliseconds that the command's descendants have to end by themselves after it.
 inline constexpr std::string_view kLingerOption = "--linger";
 inline constexpr std::string_view kCommandFollows = "--";
 
@@ -76,5 +76,10 @@ inline constexpr std::string_view kLeftLine = "left";
 inline constexpr std::string_view kLingeredLine = "lingered";
 inline constexpr std::string_view kUnsandboxedLine = "unsandboxed";
 inline constexpr std::string_view kCpuLine = "cpu";
+
+// Exit codes of the guard itself (sysexits.h); 127 as a shell's for a command that was not started.
+inline constexpr int kBadUsage = 64;
+inline constexpr int kSystemFailed = 71;
+inline constexpr int kNotStarted = 127;
 
 }  // namespace stdgate::guard

@@ -51,8 +51,8 @@ constexpr uint32_t kSetxattrat = 463;
 constexpr uint32_t kRemovexattrat = 466;
 constexpr uint32_t kOpenTreeAttr = 467;
 constexpr uint32_t kFileSetattr = 469;
-// The newest that has been looked at (file_setattr, Linux 6.17). On x86_64 those of the x32 ABI lie
-// above, too.
+// The newest that has been looked at (file_setattr, Linux 6.17). On x86_64 the calls of the x32 ABI
+// lie above, too.
 constexpr uint32_t kNewest = 469;
 
 constexpr uint32_t kNotPermitted[] = {
@@ -130,7 +130,7 @@ constexpr uint32_t kNotPermitted[] = {
 #endif
 };
 
-// What Landlock has no rule for: permissions, owners, attributes and times of files.
+// Calls that Landlock has no rule for: permissions, owners, attributes and times of files.
 constexpr uint32_t kMetadata[] = {
     SYS_fchmod,       SYS_fchmodat,     kFchmodat2,     SYS_fchown,   SYS_fchownat,
     SYS_setxattr,     SYS_lsetxattr,    SYS_fsetxattr,  kSetxattrat,  SYS_removexattr,
@@ -156,7 +156,7 @@ constexpr uint32_t kNewNamespace = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS 
                                    CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
 constexpr uint32_t kSocketType = 0xf;  // without SOCK_NONBLOCK and SOCK_CLOEXEC
 
-// Of the low half of an argument; these machines are little-endian.
+// The offset of the low half of an argument; these machines are little-endian.
 constexpr uint32_t argument(size_t index) {
   return static_cast<uint32_t>(offsetof(seccomp_data, args) + index * sizeof(uint64_t));
 }
@@ -212,7 +212,7 @@ void write_priority(FilterProgram& out, uint32_t call, uint32_t of_process) {
 }
 
 // Streams that are connected with each other from the start. Datagram sockets of a pair could be
-// connected anew, to any Unix socket.
+// connected again, to any Unix socket.
 void write_socketpair(FilterProgram& out) {
   const size_t block = out.begin_if_equal(SYS_socketpair);
   out.load(argument(1));
@@ -342,9 +342,10 @@ void write_syscall_filter(const Sandbox& sandbox, FilterProgram& out) {
   write_priority(out, SYS_setpriority, PRIO_PROCESS);
   write_priority(out, SYS_ioprio_set, kIoPrioProcess);
   for (const uint32_t call : kSchedulers) allow_own(out, call, 0);
-  // Who opens such a file waits until the lease is given back: the gateway, whose loop stands then.
+  // A process that opens such a file waits until the lease is given back: the gateway's loop would
+  // stand.
   refuse_value(out, SYS_fcntl, 1, F_SETLEASE);
-  // Who writes nowhere has nothing to change.
+  // A command that may write nowhere has nothing to change.
   if (sandbox.files != FileRule::none && sandbox.write.count == 0) {
     for (const uint32_t call : kMetadata) out.give_if_equal(call, refuse(EPERM));
   }

@@ -53,7 +53,7 @@ bool can_filter_syscalls();
 
 void write_syscall_filter(const Sandbox& sandbox, FilterProgram& out);
 
-// For this process and all that it will start, for ever. Needs no_new_privs. Gives 0 or errno.
+// Binds this process and all its later descendants, for ever. Needs no_new_privs. Gives 0 or errno.
 int enter_syscall_filter(const Sandbox& sandbox);
 
 }  // namespace stdgate::guard

@@ -1,0 +1,197 @@
+#include "gateway/app/state_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "gateway/config/text_file.h"
+#include "transports/net/file_descriptor.h"
+
+namespace stdgate::app {
+
+namespace {
+
+constexpr std::string_view kMark = "stdgate-state 1 ";
+constexpr std::string_view kSuffix = ".state";
+constexpr std::string_view kUnfinished = ".new";
+constexpr size_t kDigits = 16;
+
+std::string hex_of(uint64_t number) {
+  std::array<char, kDigits> digits{};
+  const char* const end = std::to_chars(digits.data(), digits.data() + kDigits, number, 16).ptr;
+  const std::string_view text(digits.data(), static_cast<size_t>(end - digits.data()));
+  return std::string(kDigits - text.size(), '0').append(text);
+}
+
+// Of this many digits at the beginning of `text`, which are taken from it.
+std::optional<uint64_t> take_hex(std::string_view& text) {
+  if (text.size() < kDigits) return std::nullopt;
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + kDigits, number, 16);
+  if (error != std::errc() || end != text.data() + kDigits) return std::nullopt;
+  text.remove_prefix(kDigits);
+  return number;
+}
+
+std::string problem_of(const std::string& path) { return path + ": " + std::strerror(errno); }
+
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return true;
+}
+
+// Empty: it is there, whatever happens from now on.
+std::string write_file(const std::string& path, std::string_view bytes) {
+  const std::string fresh = path + "." + std::to_string(::getpid()) + std::string(kUnfinished);
+  std::string problem;
+  {
+    const net::FileDescriptor file(
+        ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (file.get() < 0) return problem_of(fresh);
+    if (!write_all(file.get(), bytes) || ::fsync(file.get()) != 0) problem = problem_of(fresh);
+  }
+  if (problem.empty() && ::rename(fresh.c_str(), path.c_str()) != 0) problem = problem_of(path);
+  if (!problem.empty()) {
+    ::unlink(fresh.c_str());
+    return problem;
+  }
+  const std::string folder = std::filesystem::path(path).parent_path();
+  const net::FileDescriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.get() >= 0) ::fsync(directory.get());
+  return {};
+}
+
+}  // namespace
+
+tl::expected<void, std::string> prepare_state_dir(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    return tl::unexpected(problem_of(path) + "; make it, or change state_dir");
+  }
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) != 0) return tl::unexpected(problem_of(path));
+  if (!S_ISDIR(facts.st_mode)) return tl::unexpected(path + " is no directory");
+  if (facts.st_uid != ::geteuid() || (facts.st_mode & 077) != 0) {
+    return tl::unexpected(path +
+                          " is not the gateway's alone; chmod 700 it, chown it to the user "
+                          "that the gateway runs as, or name a new directory within it");
+  }
+  if (::access(path.c_str(), R_OK | W_OK | X_OK) != 0) return tl::unexpected(problem_of(path));
+  return {};
+}
+
+// What the digest is of follows it.
+std::string state_file(std::string_view key, std::string_view text) {
+  std::string body = hex_of(key.size());
+  body.append(hex_of(text.size())).append("\n").append(key).append(text);
+  return std::string(kMark).append(hex_of(mcp::digest_of(body))).append(" ").append(body);
+}
+
+std::optional<std::string> read_state_file(std::string_view key, std::string_view bytes) {
+  if (!bytes.starts_with(kMark)) return std::nullopt;
+  bytes.remove_prefix(kMark.size());
+  if (bytes.size() <= kDigits || bytes[kDigits] != ' ') return std::nullopt;
+  const std::string_view digest = bytes.substr(0, kDigits);
+  bytes.remove_prefix(kDigits + 1);
+  if (hex_of(mcp::digest_of(bytes)) != digest) return std::nullopt;
+  const auto of_key = take_hex(bytes);
+  const auto of_text = take_hex(bytes);
+  if (!of_key || !of_text || !bytes.starts_with('\n')) return std::nullopt;
+  bytes.remove_prefix(1);
+  const bool is_whole = bytes.size() <= StateFiles::kMaxFile && *of_key <= bytes.size() &&
+                        bytes.size() - *of_key == *of_text;
+  if (!is_whole || bytes.substr(0, *of_key) != key) return std::nullopt;
+  return std::string(bytes.substr(*of_key));
+}
+
+StateFiles::StateFiles(std::string directory, net::Loop& loop, Log& log)
+    : directory_(std::move(directory)), loop_(loop), log_(log), errands_(loop) {
+  if (!directory_.empty()) remove_old();
+}
+
+StateFiles::~StateFiles() {
+  // An older text is not to take its name after a newer one.
+  if (is_writing_) written_.wait();
+  for (const auto& [path, bytes] : waiting_) write_file(path, bytes);
+}
+
+// Also what another process has not finished writing.
+void StateFiles::remove_old() const {
+  namespace fs = std::filesystem;
+  std::vector<std::pair<fs::file_time_type, fs::path>> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory_, error)) {
+    const std::string name = entry.path().filename();
+    std::error_code ignored;
+    if (name.ends_with(kSuffix)) {
+      files.emplace_back(entry.last_write_time(ignored), entry.path());
+    } else if (name.ends_with(kUnfinished)) {
+      fs::remove(entry.path(), ignored);
+    }
+  }
+  if (files.size() <= kMaxFiles) return;
+  std::ranges::sort(files);
+  files.resize(files.size() - kMaxFiles);
+  for (const auto& [time, path] : files) fs::remove(path, error);
+}
+
+std::string StateFiles::path_of(std::string_view key) const {
+  return directory_ + "/" + hex_of(mcp::digest_of(key)) + std::string(kSuffix);
+}
+
+std::optional<std::string> StateFiles::load(std::string_view key) {
+  if (directory_.empty()) return std::nullopt;
+  const std::string path = path_of(key);
+  std::error_code error;
+  const uintmax_t size = std::filesystem::file_size(path, error);
+  if (error || size > kMaxFile) return std::nullopt;
+  const auto bytes = config::read_text_file(path, size);
+  return bytes ? read_state_file(key, *bytes) : std::nullopt;
+}
+
+void StateFiles::save(std::string_view key, std::string text) {
+  if (directory_.empty()) return;
+  std::string bytes = state_file(key, text);
+  if (bytes.size() > kMaxFile) return;
+  waiting_[path_of(key)] = std::move(bytes);
+  write_next();
+}
+
+void StateFiles::write_next() {
+  if (is_writing_ || waiting_.empty()) return;
+  is_writing_ = true;
+  auto next = waiting_.extract(waiting_.begin());
+  const auto problem = std::make_shared<std::promise<std::string>>();
+  written_ = problem->get_future();
+  errands_.start([path = std::move(next.key()), bytes = std::move(next.mapped()),
+                  problem] { problem->set_value(write_file(path, bytes)); },
+                 [this] {
+                   is_writing_ = false;
+                   if (const std::string what = written_.get(); !what.empty()) note_failure(what);
+                   write_next();
+                 });
+}
+
+void StateFiles::note_failure(const std::string& problem) {
+  if (!failures_.allow(loop_.now())) return;
+  log_.write(LogLevel::warn, "what is remembered of servers cannot be written",
+             {{"why", problem},
+              {"hint", "after a restart they are started to be asked again; see state_dir"},
+              {"suppressed", failures_.take_suppressed()}});
+}
+
+}  // namespace stdgate::app

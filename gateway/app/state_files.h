@@ -1,0 +1,63 @@
+// StateFiles: what outlives the process, in files of `state_dir`.
+//
+// Each file has the version of this form, its length and a digest, and the key that it is for; what
+// is cut, changed, foreign or of another version is as if it were not there. A file is written
+// whole, beside the one that it replaces, and synced before it takes its name; libuv's thread pool
+// does that. Owner: the worker. Limits: kMaxFile bytes of a file, kMaxFiles files, of which those
+// written longest ago go at the start.
+#pragma once
+
+#include <future>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+
+#include "gateway/base/log.h"
+#include "gateway/base/rate_limit.h"
+#include "gateway/mcp/server_memories.h"
+#include "transports/net/loop.h"
+
+namespace stdgate::app {
+
+// Makes the directory if it is not there. Else what is wrong with it.
+tl::expected<void, std::string> prepare_state_dir(const std::string& path);
+
+// The bytes of a file, and what is in one; nothing: it is not the file of this key, as it was
+// written.
+std::string state_file(std::string_view key, std::string_view text);
+std::optional<std::string> read_state_file(std::string_view key, std::string_view bytes);
+
+class StateFiles final : public mcp::MemoryStore {
+ public:
+  static constexpr size_t kMaxFile = 9 << 20;
+  static constexpr size_t kMaxFiles = 256;
+
+  // `directory` has been prepared; empty: nothing is kept.
+  StateFiles(std::string directory, net::Loop& loop, Log& log);
+  // Writes what has not been written yet.
+  ~StateFiles() override;
+  StateFiles(const StateFiles&) = delete;
+  StateFiles& operator=(const StateFiles&) = delete;
+
+  std::optional<std::string> load(std::string_view key) override;
+  void save(std::string_view key, std::string text) override;
+
+ private:
+  [[nodiscard]] std::string path_of(std::string_view key) const;
+  void remove_old() const;
+  void write_next();
+  void note_failure(const std::string& problem);
+
+  const std::string directory_;
+  net::Loop& loop_;
+  Log& log_;
+  net::Errands errands_;
+  std::map<std::string, std::string> waiting_;  // bytes by path
+  bool is_writing_ = false;
+  std::future<std::string> written_;  // while so: what is wrong
+  RateLimit failures_{1};
+};
+
+}  // namespace stdgate::app

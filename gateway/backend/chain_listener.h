@@ -1,0 +1,47 @@
+// ChainListener: takes what children say to the filters of the chain, and what these let through to
+// the listener that decides which clients get it.
+//
+// Owner: the backend.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "gateway/backend/list_notices.h"
+#include "gateway/call/chain.h"
+#include "gateway/pool/child.h"
+#include "gateway/pool/child_listener.h"
+
+namespace stdgate::backend {
+
+class ChainListener final : public pool::ChildListener {
+ public:
+  ChainListener(call::Chain& chain, pool::ChildListener& next, ListNotices& notices)
+      : chain_(chain), next_(next), notices_(notices) {}
+
+  void on_event(const call::Call& call, const rpc::Envelope& notification,
+                TextPlace progress_token) override;
+  void on_notification(pool::Child& child, const rpc::Envelope& notification,
+                       std::string_view method) override;
+  void on_request(pool::Child& child, const rpc::Envelope& request,
+                  std::string_view method) override {
+    next_.on_request(child, request, method);
+  }
+  void on_spare_room(pool::Child& child) override { next_.on_spare_room(child); }
+  void on_child_gone(const pool::Child& child) override;
+  [[nodiscard]] TimePoint works_until(uint64_t child) const override {
+    return std::max(chain_.needed_until(child), next_.works_until(child));
+  }
+  [[nodiscard]] TimePoint needed_until(uint64_t child) const override {
+    return std::max(chain_.needed_until(child), next_.needed_until(child));
+  }
+
+ private:
+  call::Chain& chain_;
+  pool::ChildListener& next_;
+  ListNotices& notices_;
+  std::string method_;  // scratch
+};
+
+}  // namespace stdgate::backend

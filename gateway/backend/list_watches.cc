@@ -1,0 +1,31 @@
+#include "gateway/backend/list_watches.h"
+
+#include "gateway/pool/told_change.h"
+
+namespace stdgate::backend {
+
+void ListWatches::tell_changed(uint8_t lists) {
+  if (lists == 0) return;
+  for_each([lists](ListWatch& watch) { watch.on_lists_changed(lists); });
+}
+
+void ListWatches::tell_restart() {
+  for_each([](ListWatch& watch) { watch.on_restart(); });
+}
+
+void ListWatches::for_each(const std::function<void(ListWatch&)>& visit) {
+  std::erase_if(watches_, [](const auto& watch) { return watch.expired(); });
+  // By index: who is told may add one.
+  for (size_t i = 0; i < watches_.size(); ++i) {
+    if (const auto watch = watches_[i].lock()) visit(*watch);
+  }
+}
+
+bool ListWatchFilter::on_child_message(call::ChildMessage& message) {
+  if (const auto change = pool::change_told_by(message, dialect_)) {
+    watches_.tell_changed(change->list);
+  }
+  return true;
+}
+
+}  // namespace stdgate::backend

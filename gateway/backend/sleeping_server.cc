@@ -1,0 +1,70 @@
+#include "gateway/backend/sleeping_server.h"
+
+#include <utility>
+
+#include "gateway/rpc/known_message.h"
+
+namespace stdgate::backend {
+
+SleepingServer::SleepingServer(const Parts& parts, const pool::MakeRecall& make)
+    : parts_(parts), recall_(make({parts.services, parts.chain, *this})) {
+  if (const auto era = recall_->era()) parts_.pool.assume_era(*era);
+}
+
+std::optional<std::string_view> SleepingServer::own_greeting_of(session::SessionId session) const {
+  const pool::SessionMemory* const memory = parts_.pool.memory_of(session);
+  return memory == nullptr ? std::nullopt : std::optional<std::string_view>(memory->greeting());
+}
+
+session::ToldLists* SleepingServer::told_to(session::SessionId id) {
+  session::Session* const session = parts_.sessions.find_mutable(id);
+  return session == nullptr ? nullptr : &session->told;
+}
+
+void SleepingServer::for_each_told(
+    const std::function<void(session::SessionId, session::ToldLists&)>& visit) {
+  parts_.sessions.for_each_of_client(
+      [&visit](session::SessionId id, session::Session& session) { visit(id, session.told); });
+}
+
+void SleepingServer::greet(const call::Request& request, call::Call& call,
+                           const rpc::Envelope& answer) {
+  parts_.memos.recall(request.intent, call, answer);
+  if (!parts_.pool.has_lease(call.session)) return;
+  parts_.pool.begin_parked(call.session);
+  parts_.sessions.begin_parked(call.session);
+}
+
+bool SleepingServer::complete_greeting(session::SessionId session) {
+  if (!parts_.pool.complete_greeting(session)) return false;
+  parts_.sessions.touch(session);
+  return true;
+}
+
+void SleepingServer::ask(session::SessionId id, std::string text) {
+  const session::Session* const session = parts_.sessions.find(id);
+  const rpc::KnownMessage request(text);
+  call::CallContext context;
+  context.caller = session::Callers::kGateway;
+  context.session = id;
+  context.transport = Transport::mcp;
+  context.arrived = parts_.services.core.clock.now();
+  context.is_own = true;
+  if (session != nullptr) {
+    context.client = &session->client;
+    context.principal = session->principal.get();
+    context.account = session->held.account();
+  }
+  parts_.backend.accept({request.envelope(), nullptr}, context);
+}
+
+void SleepingServer::tell_changed(session::SessionId session, uint8_t lists) {
+  if (session.is_none()) {
+    parts_.notices.tell_listeners(lists);
+    parts_.watches.tell_changed(lists);
+  } else {
+    parts_.sessions.tell_changed_to(session, lists);
+  }
+}
+
+}  // namespace stdgate::backend

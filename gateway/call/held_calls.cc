@@ -1,0 +1,122 @@
+#include "gateway/call/held_calls.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "gateway/base/check.h"
+
+namespace stdgate::call {
+
+namespace {
+
+// Moves views of one text to a copy of it. Others stay: they are of constants.
+class Moves {
+ public:
+  Moves(std::string_view from, std::string_view to) : from_(from), to_(to) {}
+
+  void move(std::string_view& part) const {
+    const std::less_equal<const char*> is_before;
+    const bool is_of_text = is_before(from_.data(), part.data()) &&
+                            is_before(part.data() + part.size(), from_.data() + from_.size());
+    if (part.empty() || !is_of_text) return;
+    part = to_.substr(static_cast<size_t>(part.data() - from_.data()), part.size());
+  }
+
+ private:
+  const std::string_view from_;
+  const std::string_view to_;
+};
+
+}  // namespace
+
+KeptRequest::KeptRequest(const Request& request)
+    : text_(request.message.text),
+      method_(request.method),
+      message_(request.message),
+      intent_(request.intent),
+      context_(request.context) {
+  const Moves moves(request.message.text, text_);
+  for (std::string_view* part :
+       {&message_.text, &message_.id, &message_.method, &message_.params, &message_.payload,
+        &intent_.cancelled_id, &intent_.progress_token, &intent_.tool, &intent_.key,
+        &intent_.memo_text, &intent_.replaced}) {
+    moves.move(*part);
+  }
+  context_.trace = nullptr;
+  context_.client = nullptr;
+  context_.principal = nullptr;
+  context_.mirrored.reset();
+  context_.params = nullptr;
+}
+
+HeldCalls::HeldCalls(const Services& services, std::function<void(Held)> on_due)
+    : services_(services),
+      on_due_(std::move(on_due)),
+      timer_(services.timers, [this] { look_at_time(); }) {}
+
+void HeldCalls::hold(CallPtr call, const Request& request, TimePoint until) {
+  STDGATE_CHECK(has_room(request.message.text.size()));
+  call->place = CallPlace::held;
+  call->ticket = ++begun_;
+  services_.calls.index().add(*call);
+  Held held{std::move(call), std::make_unique<KeptRequest>(request), until};
+  held.until = std::min(until, held.call->deadline);
+  held.memory = Share({request.context.account, services_.held}, Holding::calls);
+  held.memory.set(sizeof(Call) + sizeof(KeptRequest) + held.request->bytes() +
+                  held.call->kept_bytes);
+  bytes_ += held.request->bytes();
+  if (!timer_.armed() || held.until < timer_.due()) timer_.arm(held.until);
+  held_.emplace(begun_, std::move(held));
+}
+
+const Call* HeldCalls::next_at(uint8_t place, uint64_t last) const {
+  for (auto held = held_.upper_bound(last); held != held_.end(); ++held) {
+    if (held->second.call->at == place) return held->second.call.get();
+  }
+  return nullptr;
+}
+
+HeldCalls::Held HeldCalls::take_out(Table::iterator held) {
+  Held taken = std::move(held_.extract(held).mapped());
+  bytes_ -= taken.request->bytes();
+  taken.call->place = CallPlace::nowhere;
+  services_.calls.index().remove(*taken.call);
+  return taken;
+}
+
+HeldCalls::Held HeldCalls::take(const Call& call) { return take_out(held_.find(call.ticket)); }
+
+CallPtr HeldCalls::take(session::Caller caller, std::string_view id) {
+  const Call* const call = services_.calls.index().find(caller, id);
+  const bool is_held = call != nullptr && call->place == CallPlace::held;
+  return is_held ? std::move(take(*call).call) : nullptr;
+}
+
+std::vector<CallPtr> HeldCalls::take_all(const std::function<bool(const Call&)>& matches) {
+  std::vector<CallPtr> taken;
+  for (auto next = held_.begin(); next != held_.end();) {
+    const auto held = next++;
+    if (matches(*held->second.call)) taken.push_back(std::move(take_out(held).call));
+  }
+  return taken;
+}
+
+void HeldCalls::look_at_time() {
+  const TimePoint now = services_.clock.now();
+  std::vector<Held> due;
+  std::optional<TimePoint> first;
+  for (auto next = held_.begin(); next != held_.end();) {
+    const auto held = next++;
+    const TimePoint until = held->second.until;
+    if (until <= now) {
+      due.push_back(take_out(held));
+    } else {
+      first = std::min(first.value_or(until), until);
+    }
+  }
+  if (first) timer_.arm(*first);
+  for (Held& held : due) on_due_(std::move(held));
+}
+
+}  // namespace stdgate::call

@@ -1,0 +1,95 @@
+// HeldCalls: requests that filters keep from going on (Chain::hold), until they let them or their
+// time is up.
+//
+// A call that is held is in the one index of calls, keeps its deadline, and ends with its client as
+// any other one does: who holds it has to care for none of that. Owner: the chain. Limits: those of
+// a pool's queue (config.pool.queue calls, config.pool.queue_bytes of their texts).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateway/base/timers.h"
+#include "gateway/call/filter.h"
+#include "gateway/config/config.h"
+
+namespace stdgate::call {
+
+// A request with its own copy of all that it refers to. What is needed during accept() only
+// (CallContext) is left out.
+class KeptRequest {
+ public:
+  explicit KeptRequest(const Request& request);
+  KeptRequest(const KeptRequest&) = delete;
+  KeptRequest& operator=(const KeptRequest&) = delete;
+
+  [[nodiscard]] Request request() const { return {message_, method_, intent_, context_}; }
+  [[nodiscard]] size_t bytes() const { return text_.size(); }
+
+ private:
+  const std::string text_;
+  const std::string method_;
+  rpc::Envelope message_;
+  ClientIntent intent_;
+  CallContext context_;
+};
+
+class HeldCalls {
+ public:
+  struct Held {
+    CallPtr call;
+    std::unique_ptr<KeptRequest> request;
+    TimePoint until{};  // no later than its deadline
+    Share memory{};
+  };
+  struct Services {
+    CallStore& calls;
+    const config::PoolConfig& config;
+    const Clock& clock;
+    TimerQueue& timers;
+    HeldBytes* held;  // where is counted what is kept here; null: nowhere
+  };
+  // `on_due`: the time of a call is up, its own or that of its filter.
+  HeldCalls(const Services& services, std::function<void(Held)> on_due);
+
+  [[nodiscard]] bool has_room(size_t bytes) const {
+    return held_.size() < services_.config.queue && bytes_ + bytes <= services_.config.queue_bytes;
+  }
+  // Only while has_room().
+  void hold(CallPtr call, const Request& request, TimePoint until);
+  // The first one that the filter at this place holds and that came after the one with the ticket
+  // `last`; null: there is none.
+  [[nodiscard]] const Call* next_at(uint8_t place, uint64_t last) const;
+  Held take(const Call& call);
+  // The client's call with this id; null: it is not held.
+  CallPtr take(session::Caller caller, std::string_view id);
+  std::vector<CallPtr> take_all(const std::function<bool(const Call&)>& matches);
+
+  [[nodiscard]] size_t size() const { return held_.size(); }
+  // The ticket of the one that came last.
+  [[nodiscard]] uint64_t last() const { return begun_; }
+  template <class Visitor>
+  void for_each(Visitor&& visit) const {
+    for (const auto& [ticket, held] : held_) visit(*held.call);
+  }
+
+ private:
+  using Table = std::map<uint64_t, Held>;
+
+  Held take_out(Table::iterator held);
+  void look_at_time();
+
+  const Services services_;
+  const std::function<void(Held)> on_due_;
+  Table held_;  // by Call::ticket, in the order of their arrival
+  uint64_t begun_ = 0;
+  size_t bytes_ = 0;  // of their texts
+  Timer timer_;       // no later than the first that is due
+};
+
+}  // namespace stdgate::call

@@ -1,0 +1,37 @@
+// EraAnswers: the revision that a client speaks, and answers of children as clients of the other
+// era expect them (era_bridge.h).
+//
+// It stands above the rules, which judge and cut in the words of the child. Owner: the backend, by
+// what Dialect::add_filters() gives it.
+#pragma once
+
+#include <string>
+
+#include "gateway/call/chain.h"
+#include "gateway/mcp/mcp_revision.h"
+#include "gateway/pool/filter_services.h"
+
+namespace stdgate::mcp {
+
+class EraAnswers final : public call::Filter {
+ public:
+  explicit EraAnswers(const pool::FilterServices& services)
+      : texts_(services.services.calls.reserve<call::KeptText>()) {
+    services.chain.add("eras", *this);
+  }
+
+  void on_begin(call::Call& call, const call::Arrival& arrival) override {
+    if (arrival.context.era == Era::modern) call.revision = kModernRevision;
+  }
+  void on_answer(call::CallPtr& call, call::Answer& answer) override {
+    const Era client = call->client_era.value_or(Era::legacy);
+    if (call->child_era && *call->child_era != client) translate(*call, client, answer);
+  }
+
+ private:
+  void translate(call::Call& call, Era client, call::Answer& answer) const;
+
+  const call::Slot<call::KeptText> texts_;  // the end of the answer, as its client has it
+};
+
+}  // namespace stdgate::mcp

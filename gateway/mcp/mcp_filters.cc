@@ -1,0 +1,42 @@
+#include "gateway/mcp/mcp_filters.h"
+
+#include <optional>
+
+#include "gateway/mcp/cache_filter.h"
+#include "gateway/mcp/claim_filter.h"
+#include "gateway/mcp/era_answers.h"
+#include "gateway/mcp/param_filter.h"
+
+namespace stdgate::mcp {
+
+namespace {
+
+// Those between rules and children.
+class McpFilters {
+ public:
+  McpFilters(const pool::FilterServices& services, const std::string& stamp)
+      : params_(services, stamp) {
+    // Before the cache: what is kept is what children have said, and is sealed for each client.
+    if (ClaimFilter::is_wanted(services.services)) {
+      services.chain.add("claims", claims_.emplace(services));
+    }
+    if (services.services.config.cache) services.chain.add("cache", cache_.emplace(services));
+    // Behind the cache, as calls are held here that a child has to answer in any case.
+    services.chain.add("params", params_);
+  }
+
+ private:
+  std::optional<ClaimFilter> claims_;  // nothing: they are not wanted
+  std::optional<CacheFilter> cache_;   // nothing: nothing is kept
+  ParamFilter params_;
+};
+
+}  // namespace
+
+std::shared_ptr<void> add_mcp_filters(const pool::FilterServices& services, pool::FilterLayer layer,
+                                      const std::string& stamp) {
+  if (layer == pool::FilterLayer::outer) return std::make_shared<EraAnswers>(services);
+  return std::make_shared<McpFilters>(services, stamp);
+}
+
+}  // namespace stdgate::mcp

@@ -1,0 +1,444 @@
+#include "gateway/mcp/memory_filter.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "gateway/pool/told_change.h"
+#include "gateway/mcp/mcp_revision.h"
+#include "gateway/pool/dialect.h"
+#include "gateway/rpc/json_cursor.h"
+#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/known_message.h"
+
+namespace stdgate::mcp {
+
+namespace {
+
+constexpr std::string_view kInitialize = "initialize";
+constexpr std::string_view kDiscover = "server/discover";
+constexpr std::string_view kPing = "ping";
+constexpr std::string_view kNextCursor = "nextCursor";
+// Params of a greeting that is longer are not kept, see SessionMemory.
+constexpr size_t kMaxGreeting = 64 << 10;
+
+bool is_check(const call::Call& call) {
+  return call.is_own && call.caller == session::Callers::kGateway;
+}
+
+// What the answers to clients depend on that greet so.
+std::string variant_named(std::string_view greeting) {
+  std::string name(rpc::string_content(rpc::member_or_empty(greeting, "protocolVersion")));
+  return name.append("\n").append(rpc::member_or_empty(greeting, "capabilities"));
+}
+
+uint64_t number_of(session::SessionId session) {
+  return session.is_none() ? 0 : (uint64_t{session.generation} << 32U | session.index) + 1;
+}
+
+// The elements of an array, raw, without its brackets.
+std::string_view elements_of(std::string_view result, std::string_view member) {
+  const std::string_view array = rpc::member_or_empty(result, member);
+  return array.starts_with('[') ? array.substr(1, array.size() - 2) : std::string_view();
+}
+
+bool has_elements(std::string_view elements) {
+  return elements.find_first_not_of(" \t\r\n") != std::string_view::npos;
+}
+
+// Empty: it is the last page.
+std::string_view next_cursor(std::string_view result) {
+  const std::string_view next = rpc::member_or_empty(result, kNextCursor);
+  return next == "null" ? std::string_view() : next;
+}
+
+// Of the page that is asked for; empty: the first one. Nothing: something else is asked for too.
+std::optional<std::string_view> asked_cursor(std::string_view params) {
+  std::string_view asked;
+  rpc::JsonCursor cursor(params);
+  if (!cursor.take('{') || cursor.take('}')) return asked;
+  do {
+    const std::string_view key = rpc::string_content(cursor.take_string());
+    cursor.take(':');
+    const std::string_view value = cursor.take_value();
+    if (rpc::json_string_equals(key, kMetaKey)) continue;
+    if (!rpc::json_string_equals(key, "cursor") || !asked.empty()) return std::nullopt;
+    if (value != "null") asked = value;
+  } while (cursor.take(','));
+  return asked;
+}
+
+// The first page as if it were all of the list.
+std::string whole_list(std::string_view first, std::string_view member, std::string_view more) {
+  std::string whole = "{";
+  rpc::JsonCursor cursor(first);
+  if (!cursor.take('{')) return {};
+  do {
+    const std::string_view key = cursor.take_string();
+    cursor.take(':');
+    const std::string_view value = cursor.take_value();
+    if (rpc::json_string_equals(rpc::string_content(key), kNextCursor)) continue;
+    if (whole.size() > 1) whole += ',';
+    whole.append(key).append(":");
+    if (rpc::json_string_equals(rpc::string_content(key), member) && value.starts_with('[')) {
+      whole.append(value.substr(0, value.size() - 1)).append(more).append("]");
+    } else {
+      whole.append(value);
+    }
+  } while (cursor.take(','));
+  return whole.append("}");
+}
+
+}  // namespace
+
+MemoryFilter::MemoryFilter(std::shared_ptr<ServerMemory> memory, std::string principal,
+                           const pool::RecallServices& services)
+    : services_(services.services),
+      chain_(services.chain),
+      owner_(services.owner),
+      memory_(std::move(memory)),
+      principal_(std::move(principal)),
+      holder_(memory_->add_holder()),
+      pages_of_calls_(services.services.calls.reserve<Page>()),
+      timer_(services.services.core.timers, [this] { go_on(); }),
+      held_(services.services.payer, Holding::caches) {
+  if (holder_ == 1) held_.set(memory_->bytes());
+}
+
+void MemoryFilter::describe(pool::BackendStatus& status) const {
+  status.asleep = owner_.is_asleep();
+  status.remembered = memory_->words();
+  if (memory_->lists_differ()) status.not_remembered = "its lists differ between clients";
+}
+
+// --- Requests -------------------------------------------------------------------------------
+
+void MemoryFilter::on_request(call::CallPtr& call, const call::Request& request) {
+  const auto kind = list_kind(request.method);
+  if (kind) {
+    Page& page = pages_of_calls_.of(call->slots);
+    const auto cursor = asked_cursor(request.message.params);
+    page.is_whole = cursor.has_value();
+    page.cursor = cursor.value_or(std::string_view());
+  }
+  const bool is_answered = kind || request.method == kInitialize || request.method == kDiscover ||
+                           request.method == kPing;
+  const bool is_gateways =
+      request.context.is_own && request.context.caller == session::Callers::kGateway;
+  if (!is_answered || is_gateways || !owner_.is_asleep()) return;
+  if (kind) {
+    answer_list(call, request, *kind);
+  } else if (request.method == kPing) {
+    answer_ping(call, request);
+  } else {
+    answer_greeting(call, request);
+  }
+}
+
+// What nobody is there for, or is for others, is left to the filters and the pool below.
+bool MemoryFilter::is_served(const call::Request& request, Era era) const {
+  if (request.context.era != Era::modern) return true;
+  // Clients of the modern era have no sessions with children of their own.
+  return request.context.session.is_none() && (era == Era::modern || services_.config.bridges());
+}
+
+std::optional<std::string> MemoryFilter::variant_of(session::SessionId session) const {
+  const auto greeting = owner_.own_greeting_of(session);
+  if (!greeting) return std::string();
+  if (greeting->empty()) return std::nullopt;
+  return variant_named(*greeting);
+}
+
+bool MemoryFilter::answer_list(call::CallPtr& call, const call::Request& request, ListKind kind) {
+  const Page& page = pages_of_calls_.of(call->slots);
+  if (!page.is_whole || !page.cursor.empty()) return false;
+  const session::SessionId session = request.context.session;
+  const auto variant = variant_of(session);
+  const ServerMemory::List* const list = variant ? memory_->list(*variant, kind) : nullptr;
+  if (list == nullptr) return false;
+  const Era era = memory_->era(*variant).value_or(Era::legacy);
+  if (!is_served(request, era)) return false;
+  if (session::ToldLists* const told = owner_.told_to(session)) {
+    told->note(static_cast<size_t>(kind), list->digest);
+  }
+  if (variant->empty()) told_.note(static_cast<size_t>(kind), list->digest);
+  (variant->empty() ? has_told_shared_ : has_told_session_) = true;
+  owner_.note_use(session);
+  call->child_era = era;
+  give(call, list->payload);
+  return true;
+}
+
+bool MemoryFilter::answer_greeting(call::CallPtr& call, const call::Request& request) {
+  const session::SessionId session = request.context.session;
+  const std::string_view params = request.message.params;
+  const bool is_modern = request.context.era == Era::modern;
+  if (is_modern != (request.method == kDiscover)) return false;
+  std::string variant;
+  const auto greeting = owner_.own_greeting_of(session);
+  if (greeting) {
+    if (!greeting->empty() || params.size() > kMaxGreeting) return false;
+    variant = variant_named(params);
+  }
+  const std::string* const known = memory_->greeting(variant);
+  if (known == nullptr) return false;
+  const Era era = memory_->era(variant).value_or(Era::legacy);
+  if (!is_served(request, era)) return false;
+  // What was agreed on has to be what this client asks for: of others the child decides.
+  const auto version = [](std::string_view object) {
+    return rpc::member_or_empty(object, "protocolVersion");
+  };
+  if (greeting && version(*known) != version(params)) return false;
+  call->child_era = era;
+  std::string text = R"({"jsonrpc":"2.0","id":0,"result":)" + *known + "}";
+  const rpc::KnownMessage answer(text);
+  if (!session.is_none()) owner_.greet(request, *call, answer.envelope());
+  if (variant.empty()) has_told_shared_ = true;
+  give(call, answer.envelope().payload);
+  return true;
+}
+
+bool MemoryFilter::answer_ping(call::CallPtr& call, const call::Request& request) {
+  const auto variant = variant_of(request.context.session);
+  if (!variant || memory_->greeting(*variant) == nullptr) return false;
+  // No modern server knows it; the sessions of one are answered by the gateway in any case.
+  const bool is_known = !request.context.session.is_none() || memory_->era(*variant) == Era::legacy;
+  if (request.context.era == Era::modern || !is_known) return false;
+  owner_.note_use(request.context.session);
+  give(call, services_.dialect.answer_child(kPing));
+  return true;
+}
+
+void MemoryFilter::give(call::CallPtr& call, std::string_view payload) {
+  services_.core.observer.on_remembered(services_.backend);
+  chain_.on_result(std::move(call), payload);
+}
+
+// --- Answers --------------------------------------------------------------------------------
+
+void MemoryFilter::on_answer(call::CallPtr& call, call::Answer& answer) {
+  if (answer.message.text.empty()) return;  // no child's
+  if (has_told_shared_ || has_told_session_) note_awake(*call);
+  if (answer.message.kind != rpc::MessageKind::result || call->alone) return;
+  const std::string_view method = call->method_name;
+  if (const auto kind = list_kind(method)) return learn_list(*call, *kind, answer.payload);
+  if (method != kInitialize && method != kDiscover) return;
+  const auto own = owner_.own_greeting_of(call->session);
+  if (!own) {
+    const Learned learned =
+        memory_->learn_greeting({}, call->child_era.value_or(Era::legacy), answer.payload);
+    if (learned == Learned::changed) tell_all_that_share(UINT8_MAX);
+  } else if (method == kInitialize) {
+    note_greeting(call->memo_text, answer.message);
+  }
+  if (holder_ == 1) held_.set(memory_->bytes());
+}
+
+void MemoryFilter::note_greeting(std::string_view params, const rpc::Envelope& answer) {
+  if (params.empty()) return;
+  memory_->learn_greeting(variant_named(params), Era::legacy, answer.payload);
+}
+
+bool MemoryFilter::on_child_message(call::ChildMessage& message) {
+  if (const auto change = pool::change_told_by(message, services_.dialect)) {
+    note_change({}, change->list);
+  } else if (message.call() == nullptr && !message.child().is_shared) {
+    const pool::Audience audience = services_.dialect.audience(message.message(), message.method());
+    note_change(message.child().session, audience.list);
+  }
+  return true;
+}
+
+void MemoryFilter::note_change(session::SessionId of, uint8_t lists) {
+  if (lists == 0) return;
+  const auto variant = of.is_none() ? std::optional(std::string()) : variant_of(of);
+  if (!variant) return;
+  memory_->forget_lists(*variant, lists);
+  for (size_t i = 0; i < kListKindCount; ++i) {
+    if ((kListNames[i].bit & lists) != 0) pages_[i].reset();
+  }
+}
+
+MemorySource MemoryFilter::source_of(const call::Call& call) const {
+  const bool is_leased = owner_.own_greeting_of(call.session).has_value();
+  return {principal_.empty() ? call.principal : principal_, holder_, call.child,
+          is_leased ? number_of(call.session) : 0};
+}
+
+void MemoryFilter::learn_list(const call::Call& call, ListKind kind, std::string_view payload) {
+  const Page* const page = pages_of_calls_.find(call.slots);
+  const auto variant = variant_of(call.session);
+  if (page == nullptr || !page->is_whole || !variant) return;
+  auto whole = take_page(*page, call, *variant, kind, payload);
+  if (!whole) return;
+  const uint64_t digest = digest_of(*whole);
+  MemorySource source = source_of(call);
+  // Asked for all that share children, it is the answer to none of them.
+  const bool is_for_all = call.is_own && source.session == 0 && principal_.empty();
+  const Learned learned =
+      memory_->learn_list(*variant, call.child_era.value_or(Era::legacy), kind, std::move(*whole),
+                          source, is_for_all, [this](const MemorySource& before) {
+                            return before.holder == holder_ && owner_.is_running(before.child);
+                          });
+  if (holder_ == 1) held_.set(memory_->bytes());
+  settle_told(call, *variant, kind, digest, learned);
+}
+
+// The whole list, when its last page has come.
+std::optional<std::string> MemoryFilter::take_page(const Page& page, const call::Call& call,
+                                                   const std::string& variant, ListKind kind,
+                                                   std::string_view payload) {
+  if (!payload.starts_with('{')) return std::nullopt;
+  std::optional<Pages>& pages = pages_[static_cast<size_t>(kind)];
+  const std::string_view member = name_of(kind).member;
+  const std::string_view next = next_cursor(payload);
+  if (page.cursor.empty()) {
+    pages.reset();
+    if (next.empty()) return std::string(payload);
+    pages = Pages{variant, call.child, std::string(payload), {}, std::string(next)};
+    return std::nullopt;
+  }
+  const bool continues = pages && pages->child == call.child && pages->variant == variant &&
+                         pages->next == page.cursor;
+  if (!continues) return std::nullopt;
+  const std::string_view elements = elements_of(payload, member);
+  if (has_elements(elements)) {
+    const bool is_first =
+        pages->elements.empty() && !has_elements(elements_of(pages->first, member));
+    if (!is_first) pages->elements += ',';
+    pages->elements += elements;
+  }
+  pages->next = next;
+  const bool is_too_much = ++pages->count > kMaxPages ||
+                           pages->first.size() + pages->elements.size() > ServerMemory::kMaxEntry;
+  std::optional<std::string> whole;
+  if (next.empty() && !is_too_much) whole = whole_list(pages->first, member, pages->elements);
+  if (next.empty() || is_too_much) pages.reset();
+  return whole;
+}
+
+// --- When the server is awake again ---------------------------------------------------------
+
+// Clients that have been told another list than this are told that it may have changed; who has
+// asked for it has it now.
+void MemoryFilter::settle_told(const call::Call& call, const std::string& variant, ListKind kind,
+                               uint64_t digest, Learned learned) {
+  const auto index = static_cast<size_t>(kind);
+  const uint8_t bit = name_of(kind).bit;
+  const auto settle = [&](session::SessionId id, session::ToldLists& told) {
+    const uint64_t before = std::exchange(told.digests[index], 0);
+    const bool is_asker = id == call.session && !call.is_own;
+    if (before != 0 && before != digest && !is_asker) owner_.tell_changed(id, bit);
+  };
+  if (!variant.empty()) {
+    if (session::ToldLists* const told = owner_.told_to(call.session)) settle(call.session, *told);
+    if (learned != Learned::changed) return;
+  } else {
+    const uint64_t before = std::exchange(told_.digests[index], 0);
+    if (before != 0 && before != digest) owner_.tell_changed({}, bit);
+  }
+  owner_.for_each_told([&](session::SessionId id, session::ToldLists& told) {
+    // A session whose child runs is told what that says.
+    const bool is_meant = told.digests[index] != 0 && variant_of(id) == variant;
+    if (is_meant) settle(id, told);
+  });
+}
+
+void MemoryFilter::tell_all_that_share(uint8_t lists) {
+  owner_.tell_changed({}, lists);
+  owner_.for_each_told([&](session::SessionId id, session::ToldLists& told) {
+    if (told.any() && !owner_.own_greeting_of(id)) owner_.tell_changed(id, lists);
+  });
+}
+
+// After the first answer, so that the call that has woken the server goes first.
+void MemoryFilter::note_awake(const call::Call& call) {
+  if (is_check(call) || call.child == 0) return;
+  if (owner_.own_greeting_of(call.session)) {
+    if (has_told_session_) begin_check(call);
+  } else if (std::exchange(has_told_shared_, false)) {
+    owner_.on_awake();
+    begin_check(call);
+  }
+}
+
+void MemoryFilter::begin_check(const call::Call& call) {
+  const bool is_leased = owner_.own_greeting_of(call.session).has_value();
+  const session::ToldLists* const told = is_leased ? owner_.told_to(call.session) : &told_;
+  if (told == nullptr || (is_leased && !told->any())) return;
+  Check check;
+  if (is_leased) check.session = call.session;
+  check.child = call.child;
+  check.greets = !is_leased;
+  for (size_t i = 0; i < kListKindCount; ++i) {
+    if (told->digests[i] != 0) check.kinds = static_cast<uint8_t>(check.kinds | 1U << i);
+  }
+  const auto is_same = [&check](const Check& one) {
+    return one.session == check.session && one.child == check.child;
+  };
+  if (std::ranges::any_of(checks_, is_same)) return;
+  checks_.push_back(check);
+  timer_.arm(now());
+}
+
+void MemoryFilter::on_end(const call::Call& call, call::End& /*end*/) {
+  if (!is_check(call)) return;
+  is_asking_ = false;
+  timer_.arm(now());
+}
+
+void MemoryFilter::go_on() {
+  while (!is_asking_ && !checks_.empty()) {
+    Check& check = checks_.front();
+    // What has been told stays noted, for the next child.
+    if (!owner_.is_running(check.child)) {
+      (check.session.is_none() ? has_told_shared_ : has_told_session_) = true;
+      checks_.pop_front();
+      continue;
+    }
+    if (std::exchange(check.greets, false)) return ask(kInitialize, {});
+    if (check.asked) {
+      const std::optional<Pages>& pages = pages_[static_cast<size_t>(*check.asked)];
+      if (pages && pages->child == check.child)
+        return ask(name_of(*check.asked).method, pages->next);
+      give_up_told(check, *check.asked);
+    }
+    if (check.kinds == 0) {
+      checks_.pop_front();
+      continue;
+    }
+    const int next = std::countr_zero(check.kinds);
+    check.kinds = static_cast<uint8_t>(check.kinds & (check.kinds - 1));
+    check.asked = static_cast<ListKind>(next);
+    return ask(name_of(*check.asked).method, {});
+  }
+}
+
+// Of a list that the child has not given, though it had once.
+void MemoryFilter::give_up_told(const Check& check, ListKind kind) {
+  const auto index = static_cast<size_t>(kind);
+  const auto give_up = [&](session::SessionId id, session::ToldLists& told) {
+    if (std::exchange(told.digests[index], 0) != 0) owner_.tell_changed(id, name_of(kind).bit);
+  };
+  if (!check.session.is_none()) {
+    if (session::ToldLists* const told = owner_.told_to(check.session))
+      give_up(check.session, *told);
+    return;
+  }
+  if (told_.digests[index] == 0) return;
+  give_up({}, told_);
+  owner_.for_each_told([&](session::SessionId id, session::ToldLists& told) {
+    if (!owner_.own_greeting_of(id)) give_up(id, told);
+  });
+}
+
+void MemoryFilter::ask(std::string_view method, std::string_view cursor) {
+  std::string text = R"({"jsonrpc":"2.0","id":"remembered","method":")";
+  text.append(method).append(R"(","params":{)");
+  if (!cursor.empty()) text.append(R"("cursor":)").append(cursor);
+  is_asking_ = true;
+  owner_.ask(checks_.front().session, text.append("}}"));
+}
+
+}  // namespace stdgate::mcp

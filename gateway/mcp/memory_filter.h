@@ -1,0 +1,118 @@
+// MemoryFilter: answers for an MCP server that sleeps, from its ServerMemory.
+//
+// Job: while no child runs, answer `initialize`, `server/discover`, `ping` and the lists, as the
+// server has answered them last; learn from the answers of children; and when a child runs again,
+// ask it for the lists that clients have been told meanwhile, and tell them of those that are
+// others now. What clients are told is what the child has said: the filters above cut and translate
+// it for who asks. A list of several pages is kept, and given, as one. Owner: the backend. Limits:
+// those of ServerMemory, kMaxPages of a list; one check at a time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gateway/base/timers.h"
+#include "gateway/mcp/server_memory.h"
+#include "gateway/pool/server_recall.h"
+
+namespace stdgate::mcp {
+
+class MemoryFilter final : public pool::ServerRecall {
+ public:
+  static constexpr size_t kMaxPages = 64;
+
+  // `principal`: whose children are asked, if they are only one's; else empty.
+  MemoryFilter(std::shared_ptr<ServerMemory> memory, std::string principal,
+               const pool::RecallServices& services);
+
+  // ServerRecall
+  void add_to(call::Chain& chain) override { chain.add("memory", *this); }
+  [[nodiscard]] std::optional<Era> era() const override { return memory_->era({}); }
+  [[nodiscard]] bool may_greet_sessions() const override {
+    return memory_->greets_sessions() && owner_.is_asleep();
+  }
+  void note_greeting(std::string_view params, const rpc::Envelope& answer) override;
+  void describe(pool::BackendStatus& status) const override;
+
+  // Filter
+  void on_request(call::CallPtr& call, const call::Request& request) override;
+  void on_answer(call::CallPtr& call, call::Answer& answer) override;
+  void on_end(const call::Call& call, call::End& end) override;
+  bool on_child_message(call::ChildMessage& message) override;
+
+ private:
+  // Of a call that asks for a list.
+  struct Page {
+    bool is_whole = false;  // nothing but a page is asked for
+    std::string cursor;     // raw; empty: the first one
+    void clear() {
+      is_whole = false;
+      cursor.clear();
+    }
+  };
+  // Pages of a list that have come so far, each from the same child.
+  struct Pages {
+    std::string variant;
+    uint64_t child = 0;
+    std::string first;     // the whole result
+    std::string elements;  // of the array, behind those of the first one
+    std::string next;      // the cursor of the next one
+    size_t count = 1;
+  };
+  // What a child that runs again is asked.
+  struct Check {
+    session::SessionId session;     // none: for all that share children
+    uint64_t child = 0;             // asked before; it has to run
+    uint8_t kinds = 0;              // that are still to be asked
+    bool greets = false;            // the greeting is
+    std::optional<ListKind> asked;  // the one that is being asked for
+  };
+
+  bool answer_list(call::CallPtr& call, const call::Request& request, ListKind kind);
+  bool answer_greeting(call::CallPtr& call, const call::Request& request);
+  bool answer_ping(call::CallPtr& call, const call::Request& request);
+  [[nodiscard]] bool is_served(const call::Request& request, Era era) const;
+  void give(call::CallPtr& call, std::string_view payload);
+  [[nodiscard]] std::optional<std::string> variant_of(session::SessionId session) const;
+
+  // A child, of the session or (none) shared, says that these lists are others now.
+  void note_change(session::SessionId of, uint8_t lists);
+  void learn_list(const call::Call& call, ListKind kind, std::string_view payload);
+  std::optional<std::string> take_page(const Page& page, const call::Call& call,
+                                       const std::string& variant, ListKind kind,
+                                       std::string_view payload);
+  void settle_told(const call::Call& call, const std::string& variant, ListKind kind,
+                   uint64_t digest, Learned learned);
+  void tell_all_that_share(uint8_t lists);
+  [[nodiscard]] MemorySource source_of(const call::Call& call) const;
+
+  void note_awake(const call::Call& call);
+  void begin_check(const call::Call& call);
+  void go_on();
+  void give_up_told(const Check& check, ListKind kind);
+  void ask(std::string_view method, std::string_view cursor);
+  [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
+
+  const pool::PoolServices& services_;
+  call::Chain& chain_;
+  pool::RecallOwner& owner_;
+  const std::shared_ptr<ServerMemory> memory_;
+  const std::string principal_;
+  const uint64_t holder_;
+  const call::Slot<Page> pages_of_calls_;
+  std::array<std::optional<Pages>, kListKindCount> pages_;
+  session::ToldLists told_;       // clients without children of their own
+  bool has_told_shared_ = false;  // something, since a shared child has answered last
+  bool has_told_session_ = false;
+  std::deque<Check> checks_;  // the first is under way
+  bool is_asking_ = false;
+  Timer timer_;
+  Share held_;
+};
+
+}  // namespace stdgate::mcp

@@ -1,0 +1,270 @@
+#include "gateway/mcp/server_memory.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "gateway/rpc/json_cursor.h"
+#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_writer.h"
+
+namespace stdgate::mcp {
+
+namespace {
+
+constexpr std::string_view kFileMethod = "memory";
+// As deep as what a child may say, within the frame of the file.
+constexpr size_t kMaxFileDepth = 2048;
+
+}  // namespace
+
+std::optional<ListKind> list_kind(std::string_view method) {
+  const auto* const found = std::ranges::find(kListNames, method, &ListName::method);
+  if (found == kListNames.end()) return std::nullopt;
+  return static_cast<ListKind>(found - kListNames.begin());
+}
+
+uint64_t digest_of(std::string_view text) {
+  uint64_t digest = 14695981039346656037U;
+  for (const char c : text) digest = (digest ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  return digest <= session::ToldLists::kMixed ? digest + 2 : digest;
+}
+
+const ServerMemory::Variant* ServerMemory::find(std::string_view name) const {
+  const auto found = std::ranges::find(variants_, name, &Variant::name);
+  return found == variants_.end() ? nullptr : &*found;
+}
+
+const std::string* ServerMemory::greeting(std::string_view variant) const {
+  const Variant* const known = find(variant);
+  return known == nullptr || known->greeting.empty() ? nullptr : &known->greeting;
+}
+
+std::optional<Era> ServerMemory::era(std::string_view variant) const {
+  const Variant* const known = find(variant);
+  return known == nullptr ? std::nullopt : known->era;
+}
+
+const ServerMemory::List* ServerMemory::list(std::string_view variant, ListKind kind) const {
+  const Variant* const known = find(variant);
+  if (known == nullptr) return nullptr;
+  const std::optional<Kept>& kept = known->lists[static_cast<size_t>(kind)];
+  return kept ? &kept->list : nullptr;
+}
+
+bool ServerMemory::greets_sessions() const {
+  return std::ranges::any_of(
+      variants_, [](const Variant& one) { return !one.name.empty() && !one.greeting.empty(); });
+}
+
+ServerMemory::Variant& ServerMemory::use(std::string_view name) {
+  auto found = std::ranges::find(variants_, name, &Variant::name);
+  if (found == variants_.end()) {
+    if (variants_.size() == kMaxVariants) {
+      variants_.erase(std::ranges::min_element(variants_, {}, &Variant::used));
+    }
+    found = variants_.emplace(variants_.end());
+    found->name = name;
+  }
+  found->used = ++uses_;
+  return *found;
+}
+
+// A child of another era is another server.
+ServerMemory::Variant& ServerMemory::use(std::string_view name, Era era) {
+  Variant& variant = use(name);
+  if (variant.era == era) return variant;
+  variant.era = era;
+  variant.greeting.clear();
+  variant.lists = {};
+  return variant;
+}
+
+// --- Learning -------------------------------------------------------------------------------
+
+Learned ServerMemory::learn_greeting(std::string_view variant, Era era, std::string_view payload) {
+  if (payload.size() > kMaxEntry || variant.size() > kMaxName) return Learned::ignored;
+  std::string& kept = use(variant, era).greeting;
+  if (kept == payload) return Learned::same;
+  const bool is_first = kept.empty();
+  kept = payload;
+  note_change();
+  return is_first ? Learned::first : Learned::changed;
+}
+
+Learned ServerMemory::learn_list(std::string_view variant, Era era, ListKind kind,
+                                 std::string payload, const MemorySource& source, bool is_for_all,
+                                 const std::function<bool(const MemorySource&)>& still_runs) {
+  if (lists_differ_ || payload.size() > kMaxEntry || variant.size() > kMaxName) {
+    return Learned::ignored;
+  }
+  Variant& known = use(variant, era);
+  const auto index = static_cast<size_t>(kind);
+  std::optional<Kept>& kept = known.lists[index];
+  const uint64_t digest = digest_of(payload);
+  if (!kept) {
+    kept = Kept{{std::move(payload), digest}, source};
+    note_change();
+    return Learned::first;
+  }
+  MemorySource before = std::exchange(kept->source, source);
+  if (is_for_all) kept->source.principal = before.principal;
+  const bool is_of_file = before.holder == 0;
+  const bool is_other_session = before.session != source.session || before.holder != source.holder;
+  if (kept->list.payload == payload) {
+    if (is_other_session && !is_of_file) known.swings[index] = 0;
+    return Learned::same;
+  }
+  const bool is_of_session = source.session != 0 && is_other_session && !is_of_file;
+  const bool is_other_principal =
+      !is_of_file && !is_for_all && before.principal != source.principal;
+  const bool differs =
+      is_other_principal ||
+      (is_of_session && (still_runs(before) || ++known.swings[index] >= kMaxSwings));
+  if (differs) {
+    lists_differ_ = true;
+    forget_all_lists();
+    note_change();
+    return Learned::differs;
+  }
+  kept->list = {std::move(payload), digest};
+  note_change();
+  return Learned::changed;
+}
+
+void ServerMemory::forget_lists(std::string_view variant, uint8_t bits) {
+  const auto found = std::ranges::find(variants_, variant, &Variant::name);
+  if (found == variants_.end()) return;
+  bool is_changed = false;
+  for (size_t i = 0; i < kListKindCount; ++i) {
+    if ((kListNames[i].bit & bits) == 0 || !found->lists[i]) continue;
+    found->lists[i].reset();
+    is_changed = true;
+  }
+  if (is_changed) note_change();
+}
+
+std::vector<std::string_view> ServerMemory::words() const {
+  std::vector<std::string_view> words;
+  const auto has = [this](const auto& is_there) {
+    return std::ranges::any_of(variants_, is_there);
+  };
+  if (has([](const Variant& one) { return !one.greeting.empty(); })) words.emplace_back("greeting");
+  for (size_t i = 0; i < kListKindCount; ++i) {
+    if (has([i](const Variant& one) { return one.lists[i].has_value(); })) {
+      words.push_back(kListNames[i].word);
+    }
+  }
+  return words;
+}
+
+void ServerMemory::forget_all_lists() {
+  for (Variant& variant : variants_) variant.lists = {};
+}
+
+void ServerMemory::count() {
+  bytes_ = 0;
+  for (const Variant& variant : variants_) {
+    bytes_ += variant.name.size();
+    bytes_ += variant.greeting.size();
+    for (const std::optional<Kept>& kept : variant.lists) {
+      if (kept) bytes_ += kept->list.payload.size();
+    }
+  }
+}
+
+// The variant used last stays in any case: one is less than the limit.
+void ServerMemory::note_change() {
+  for (count(); bytes_ > kMaxBytes && variants_.size() > 1; count()) {
+    variants_.erase(std::ranges::min_element(variants_, {}, &Variant::used));
+  }
+  if (bytes_ > kMaxBytes) {
+    variants_.clear();
+    count();
+  }
+  on_change_();
+}
+
+// --- Files ----------------------------------------------------------------------------------
+
+// A notification, so that a file is judged by the parser that has judged what is in it.
+std::string ServerMemory::text() const {
+  rpc::JsonWriter json(rpc::JsonWriter::Layout::compact);
+  json.begin_object();
+  json.text("jsonrpc", "2.0");
+  json.text("method", kFileMethod);
+  json.begin_object("params");
+  json.boolean("listsDiffer", lists_differ_);
+  json.begin_array("variants");
+  for (const Variant& variant : variants_) {
+    json.begin_object();
+    json.text("name", variant.name);
+    if (variant.era) json.text("era", era_name(*variant.era));
+    if (!variant.greeting.empty()) json.raw("greeting", variant.greeting);
+    for (size_t i = 0; i < kListKindCount; ++i) {
+      if (variant.lists[i]) json.raw(kListNames[i].word, variant.lists[i]->list.payload);
+    }
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+  json.end_object();
+  return json.take();
+}
+
+bool ServerMemory::read(std::string text) {
+  rpc::EnvelopeParser parser({.depth = kMaxFileDepth});
+  const auto document = parser.parse(text);
+  if (!document || document->batch || !document->messages[0].ok()) return false;
+  const rpc::Envelope& envelope = document->messages[0].envelope;
+  if (envelope.kind != rpc::MessageKind::notification || envelope.method != kFileMethod) {
+    return false;
+  }
+  const std::string_view all = rpc::member_or_empty(envelope.params, "variants");
+  variants_.clear();
+  lists_differ_ = rpc::member_or_empty(envelope.params, "listsDiffer") == "true";
+  rpc::JsonCursor cursor(all);
+  bool is_good = cursor.take('[');
+  if (is_good && !cursor.take(']')) {
+    do {
+      is_good = read_variant(cursor.take_value());
+    } while (is_good && cursor.take(','));
+  }
+  if (!is_good) {
+    variants_.clear();
+    lists_differ_ = false;
+  }
+  count();
+  return is_good;
+}
+
+bool ServerMemory::read_variant(std::string_view object) {
+  const rpc::Member name = rpc::find_member(object, "name");
+  if (variants_.size() == kMaxVariants || !name || !name->starts_with('"')) return false;
+  std::string scratch;
+  const std::string_view decoded = rpc::decode_string(rpc::string_content(*name), scratch);
+  if (decoded.size() > kMaxName || find(decoded) != nullptr) return false;
+  Variant& variant = use(decoded);
+  const auto answer = [&](std::string_view key) -> std::optional<std::string_view> {
+    const rpc::Member member = rpc::find_member(object, key);
+    if (rpc::is_absent(member)) return std::string_view();
+    const bool is_good = member && member->starts_with('{') && member->size() <= kMaxEntry;
+    return is_good ? std::optional(*member) : std::nullopt;
+  };
+  const auto greeting = answer("greeting");
+  if (!greeting) return false;
+  const std::string_view era = rpc::string_content(rpc::member_or_empty(object, "era"));
+  if (era != era_name(Era::legacy) && era != era_name(Era::modern)) return false;
+  variant.era = era == era_name(Era::modern) ? Era::modern : Era::legacy;
+  variant.greeting = *greeting;
+  for (size_t i = 0; i < kListKindCount; ++i) {
+    const auto list = answer(kListNames[i].word);
+    if (!list) return false;
+    if (!list->empty() && !lists_differ_) {
+      variant.lists[i] = Kept{{std::string(*list), digest_of(*list)}, {}};
+    }
+  }
+  return true;
+}
+
+}  // namespace stdgate::mcp

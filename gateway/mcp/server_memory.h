@@ -1,0 +1,143 @@
+// ServerMemory: what a server has said of itself, and its lists, as last seen.
+//
+// Kept by variant: what clients with the same greeting are told is alike, what others are told may
+// not be. What children that clients share have said is the variant without a name. A list that
+// differs between principals, or between sessions though no child has said that it has changed, is
+// found out, and no list of the server is kept any more. Owner: ServerMemories, and the filters
+// that answer from it; the backends of the principals of one server have one together. Limits:
+// kMaxVariants, the one used longest ago goes; kMaxEntry bytes of an answer, kMaxBytes of all.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateway/observer.h"
+#include "gateway/rpc/envelope.h"
+#include "gateway/session/told_lists.h"
+
+namespace stdgate::mcp {
+
+enum class ListKind : uint8_t { tools, prompts, resources, templates };
+inline constexpr size_t kListKindCount = session::ToldLists::kKinds;
+
+struct ListName {
+  std::string_view method;
+  std::string_view member;  // of its result: the elements
+  uint8_t bit;              // of kMcpLists
+  std::string_view word;    // for people
+};
+inline constexpr std::array<ListName, kListKindCount> kListNames = {
+    {{"tools/list", "tools", 1, "tools"},
+     {"prompts/list", "prompts", 2, "prompts"},
+     {"resources/list", "resources", 4, "resources"},
+     {"resources/templates/list", "resourceTemplates", 4, "templates"}}};
+// Nothing: it lists nothing that is kept.
+std::optional<ListKind> list_kind(std::string_view method);
+constexpr const ListName& name_of(ListKind kind) { return kListNames[static_cast<size_t>(kind)]; }
+
+// FNV-1a; never 0, nor ToldLists::kMixed. The same in every process.
+uint64_t digest_of(std::string_view text);
+
+// Who has been told something.
+struct MemorySource {
+  std::string principal;  // empty: nobody is known
+  uint64_t holder = 0;    // which backend of the server, see ServerMemory::add_holder(); 0: a file
+  uint64_t child = 0;     // its number there
+  uint64_t session = 0;   // whose child it is; 0: clients share it
+
+  friend bool operator==(const MemorySource&, const MemorySource&) = default;
+};
+
+enum class Learned : uint8_t {
+  ignored,  // too large, or nothing of the kind is kept
+  first,
+  same,
+  changed,
+  differs,  // with who asks
+};
+
+class ServerMemory {
+ public:
+  static constexpr size_t kMaxVariants = 8;
+  static constexpr size_t kMaxEntry = 1 << 20;
+  static constexpr size_t kMaxBytes = 4 << 20;
+  static constexpr size_t kMaxName = 16 << 10;
+  // A list that other sessions see otherwise so often, with nobody seeing it alike meanwhile,
+  // differs by session.
+  static constexpr unsigned kMaxSwings = 2;
+
+  struct List {
+    std::string payload;  // the whole list: all pages are one
+    uint64_t digest = 0;
+  };
+
+  // `on_change` is called when what is kept is not what it was.
+  explicit ServerMemory(std::function<void()> on_change) : on_change_(std::move(on_change)) {}
+  ServerMemory(const ServerMemory&) = delete;
+  ServerMemory& operator=(const ServerMemory&) = delete;
+
+  // Null: nothing is known.
+  [[nodiscard]] const std::string* greeting(std::string_view variant) const;
+  [[nodiscard]] const List* list(std::string_view variant, ListKind kind) const;
+  // Of the children that have said so.
+  [[nodiscard]] std::optional<Era> era(std::string_view variant) const;
+  // Whether what a session is greeted with is known for any.
+  [[nodiscard]] bool greets_sessions() const;
+
+  // A child of this era has given a result, as it has spelled it.
+  Learned learn_greeting(std::string_view variant, Era era, std::string_view payload);
+  // `is_for_all`: the gateway has asked for all that share children. `still_runs`: whether a child
+  // does that has given the list before.
+  Learned learn_list(std::string_view variant, Era era, ListKind kind, std::string payload,
+                     const MemorySource& source, bool is_for_all,
+                     const std::function<bool(const MemorySource&)>& still_runs);
+  // A child says that these lists (bits of kMcpLists) are others now.
+  void forget_lists(std::string_view variant, uint8_t bits);
+  [[nodiscard]] bool lists_differ() const { return lists_differ_; }
+
+  // What is kept, as people name it.
+  [[nodiscard]] std::vector<std::string_view> words() const;
+  [[nodiscard]] size_t bytes() const { return bytes_; }
+  // A new number for a backend of this server.
+  uint64_t add_holder() { return ++holders_; }
+
+  // For a file. read(): false: it is none of ours, and nothing is known.
+  [[nodiscard]] std::string text() const;
+  bool read(std::string text);
+
+ private:
+  struct Kept {
+    List list;
+    MemorySource source;
+  };
+  struct Variant {
+    std::string name;
+    uint64_t used = 0;
+    std::optional<Era> era;
+    std::string greeting;  // empty: not known
+    std::array<std::optional<Kept>, kListKindCount> lists;
+    std::array<unsigned, kListKindCount> swings{};
+  };
+
+  [[nodiscard]] const Variant* find(std::string_view name) const;
+  Variant& use(std::string_view name);
+  Variant& use(std::string_view name, Era era);
+  void forget_all_lists();
+  void count();
+  void note_change();
+  bool read_variant(std::string_view object);
+
+  const std::function<void()> on_change_;
+  std::vector<Variant> variants_;
+  uint64_t uses_ = 0;
+  uint64_t holders_ = 0;
+  size_t bytes_ = 0;
+  bool lists_differ_ = false;
+};
+
+}  // namespace stdgate::mcp

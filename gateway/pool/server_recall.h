@@ -1,0 +1,75 @@
+// ServerRecall: a filter that answers for a server that sleeps, by what the server has said before.
+//
+// Stands below the rules, which cut what is remembered for who asks, and above the pool. A server
+// sleeps while none of its children runs: see Pool::is_asleep(). Made by whoever assembles a
+// backend of a protocol that has something to remember; owner: the backend, which is its
+// RecallOwner.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gateway/call/chain.h"
+#include "gateway/call/filter.h"
+#include "gateway/pool/backend_status.h"
+#include "gateway/pool/pool_services.h"
+
+namespace stdgate::pool {
+
+// What a filter that answers for a server needs of its backend.
+class RecallOwner {
+ public:
+  virtual ~RecallOwner() = default;
+  [[nodiscard]] virtual bool is_asleep() const = 0;
+  // Whether the child with this number runs.
+  [[nodiscard]] virtual bool is_running(uint64_t child) const = 0;
+  // The params with which a session has greeted that has children of its own, empty if it has not
+  // yet; nothing: it shares children, or is none.
+  [[nodiscard]] virtual std::optional<std::string_view> own_greeting_of(
+      session::SessionId session) const = 0;
+  // What the sessions have been told of lists; null: there is no such session.
+  virtual session::ToldLists* told_to(session::SessionId session) = 0;
+  // Calls visit(session, what it has been told) for each session of a client.
+  virtual void for_each_told(
+      const std::function<void(session::SessionId, session::ToldLists&)>& visit) = 0;
+  // A session begins with this call, whose answer is `answer`: its children are told all that
+  // later.
+  virtual void greet(const call::Request& request, call::Call& call,
+                     const rpc::Envelope& answer) = 0;
+  // A session has used the server, without a child.
+  virtual void note_use(session::SessionId session) = 0;
+  // Asks a child by a call of the gateway's own, for the session or (none) for all.
+  virtual void ask(session::SessionId session, std::string text) = 0;
+  // Tells the client of a session, or (none) the clients of calls that listen at shared children,
+  // that these lists may have changed (bits of the dialect's own).
+  virtual void tell_changed(session::SessionId session, uint8_t lists) = 0;
+  // The first child since the server has slept has answered.
+  virtual void on_awake() = 0;
+};
+
+struct RecallServices {
+  const PoolServices& services;
+  call::Chain& chain;
+  RecallOwner& owner;
+};
+
+class ServerRecall : public call::Filter {
+ public:
+  // Takes its place in the chain.
+  virtual void add_to(call::Chain& chain) = 0;
+  // The era of shared children, as they have shown before; nothing: not known.
+  [[nodiscard]] virtual std::optional<Era> era() const = 0;
+  // Whether a session may be greeted from memory now, so that it needs no child to begin with.
+  [[nodiscard]] virtual bool may_greet_sessions() const = 0;
+  // A session's child has answered the greeting with these params, sent by the gateway.
+  virtual void note_greeting(std::string_view params, const rpc::Envelope& answer) = 0;
+  virtual void describe(BackendStatus& status) const = 0;
+};
+
+using MakeRecall = std::function<std::unique_ptr<ServerRecall>(const RecallServices&)>;
+
+}  // namespace stdgate::pool

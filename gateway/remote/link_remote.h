@@ -1,0 +1,82 @@
+// LinkRemote: a server behind a RemoteLink, which is opened with the client's first message.
+//
+// When the link is cut, calls under way get an error, as nothing is sent twice; the link is opened
+// again, with pauses that grow, and a session of MCP is begun anew with the client's own greeting.
+// A session of another protocol (a language server) is lost with its link, and so the program ends:
+// what it knows cannot be told again. Owner: the program between client and server. Limits: those
+// of a MessageQueue, kReconnectTime for a link, kMaxAsked requests of the server.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "gateway/remote/message_queue.h"
+#include "gateway/remote/remote.h"
+#include "gateway/remote/remote_link.h"
+#include "gateway/remote/session_memory.h"
+#include "gateway/rpc/envelope.h"
+
+namespace stdgate::remote {
+
+class LinkRemote final : public Remote, private RemoteLink::Owner {
+ public:
+  static constexpr size_t kMaxAsked = 1024;
+  static constexpr Duration kReconnectTime = std::chrono::seconds(30);
+
+  // `url` is for people. `fallback_from`: what the server has refused before, which is what the
+  // client is told if there is no such link either; of no message: nothing.
+  LinkRemote(std::string url, std::unique_ptr<RemoteLink> link, const RemoteServices& services,
+             Problem fallback_from = {});
+
+  void take(ClientMessage message) override;
+  [[nodiscard]] bool is_full() const override { return queue_.is_full() || link_->is_full(); }
+  void pause() override { link_->pause(); }
+  void resume() override { link_->resume(); }
+  void close(std::function<void()> done) override;
+
+ private:
+  enum class Phase : uint8_t { fresh, opening, renewing, open, waiting, over };
+
+  void on_link_open() override;
+  void on_link_text(std::span<char> text) override;
+  void on_link_lost(const ClientMessage& message, const Problem& problem) override;
+  void on_link_end(const LinkEnd& end) override;
+
+  void open();
+  void send(const ClientMessage& message);
+  void flush();
+  void forward(const rpc::Envelope& envelope);
+  bool take_own_answer(const rpc::Envelope& envelope);
+  void renew();
+  void renewed();
+  void lose_calls(const Problem& problem);
+  void fail(const ClientMessage& message, const Problem& problem);
+  void leave(const Problem& problem);
+  void expire();
+  void arm_expiry();
+  [[nodiscard]] TimePoint now() const { return services_.clock.now(); }
+
+  const std::string url_;
+  const RemoteServices services_;
+  const std::unique_ptr<RemoteLink> link_;
+  const Problem fallback_from_;
+  rpc::EnvelopeParser parser_;
+  Phase phase_ = Phase::fresh;
+  MessageQueue queue_;
+  std::unordered_set<std::string> calls_;  // raw ids of the client's requests under way
+  std::unordered_set<std::string> asked_;  // of the server's
+  std::unordered_set<std::string> own_;    // of requests that are made again for a new session
+  SessionMemory memory_;
+  std::string greeting_id_;  // raw, while its answer is awaited
+  Backoff backoff_;
+  Timer open_timer_;
+  Timer expiry_timer_;
+  bool is_mcp_ = false;
+  bool is_known_ = false;           // the link has been open
+  bool has_other_session_ = false;  // a greeting that is not MCP's was sent
+  bool has_new_credentials_ = false;
+};
+
+}  // namespace stdgate::remote

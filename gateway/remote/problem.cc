@@ -1,0 +1,133 @@
+#include "gateway/remote/problem.h"
+
+#include <algorithm>
+
+#include "gateway/base/ascii.h"
+#include "gateway/base/visible_text.h"
+#include "gateway/rpc/envelope.h"
+#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_string.h"
+
+namespace stdgate::remote {
+
+namespace {
+
+constexpr size_t kMaxShown = 300;
+
+std::string shown(std::string_view text) {
+  return visible(trim(text.substr(0, kMaxShown), " \t\r\n"), VisibleText::line);
+}
+
+// What a refusal says: the message of a JSON-RPC error, or all of it.
+std::string said_by(std::string_view body) {
+  std::string text(body);
+  rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
+  const auto document = parser.parse({text.data(), text.size()});
+  std::string scratch;
+  if (document && document->messages[0].envelope.kind == rpc::MessageKind::error) {
+    const std::string_view message =
+        rpc::member_or_empty(document->messages[0].envelope.payload, "message");
+    return shown(rpc::decode_string(rpc::string_content(message), scratch));
+  }
+  return shown(body);
+}
+
+// The parts of WWW-Authenticate that say where a token is to be had.
+std::string challenge_of(const WebHead& head) {
+  const std::string_view challenge = head.find("www-authenticate");
+  return challenge.empty() ? std::string() : "; it says: " + shown(challenge);
+}
+
+Problem refusal(const WebHead& head, std::string_view body, const std::string& place) {
+  if (head.status == 401) {
+    return {Exit::refused, rpc::Fault::unauthenticated,
+            place + " wants to know who calls (401)" + challenge_of(head) +
+                "; --api-key-file, --token-file or --token-command has a credential for it"};
+  }
+  return {Exit::refused, rpc::Fault::denied,
+          place + " does not let this client in (403)" + challenge_of(head) +
+              (body.empty() ? std::string() : ": " + said_by(body))};
+}
+
+}  // namespace
+
+std::string shown_url(std::string_view url) {
+  url = url.substr(0, url.find_first_of("?#"));
+  const size_t scheme = url.find("://");
+  const size_t begin = scheme == std::string_view::npos ? 0 : scheme + 3;
+  const size_t path = std::min(url.find('/', begin), url.size());
+  const size_t at = url.substr(begin, path - begin).rfind('@');
+  if (at == std::string_view::npos) return shown(url);
+  return shown(std::string(url.substr(0, begin)).append(url.substr(begin + at + 1)));
+}
+
+Problem problem_of(const WebFailure& failure, std::string_view url) {
+  const std::string place = shown_url(url);
+  const std::string why = shown(failure.detail);
+  switch (failure.kind) {
+    case WebFailure::Kind::unresolved:
+      return {Exit::unreachable, rpc::Fault::child_failed,
+              place + ": the name of the server is not known: " + why};
+    case WebFailure::Kind::unconnected:
+      return {Exit::unreachable, rpc::Fault::child_failed,
+              "cannot reach " + place + ": " + why + "; is the server there, and does it run?"};
+    case WebFailure::Kind::untrusted:
+      return {Exit::unreachable, rpc::Fault::child_failed,
+              "TLS with " + place + " failed: " + why +
+                  "; --ca FILE names the authority of its certificate, --cert and --key that of "
+                  "this client"};
+    case WebFailure::Kind::timeout:
+      return {Exit::unreachable, rpc::Fault::timeout, place + " did not answer in time"};
+    case WebFailure::Kind::too_large:
+      return {Exit::no_server, rpc::Fault::child_failed, place + " sends too much: " + why};
+    case WebFailure::Kind::cut:
+      break;
+  }
+  return {Exit::unreachable, rpc::Fault::child_failed,
+          "the connection to " + place + " was cut: " + why};
+}
+
+Problem problem_of(const WebHead& head, std::string_view body, std::string_view url) {
+  const std::string place = shown_url(url);
+  const std::string status = std::to_string(head.status);
+  if (head.status == 401 || head.status == 403) return refusal(head, body, place);
+  const std::string words = said_by(body);
+  const std::string said = words.empty() ? std::string() : ": " + words;
+  switch (head.status / 100) {
+    case 2:
+      return {Exit::no_server, rpc::Fault::child_failed,
+              place + " is not an MCP server: it answers with " +
+                  (head.find("content-type").empty() ? std::string("no content")
+                                                     : shown(head.find("content-type")))};
+    case 3:
+      return {Exit::no_server, rpc::Fault::child_failed,
+              place + " redirects (" + status + ") to " + shown_url(head.find("location")) +
+                  ", which is not followed; name that address if it is meant"};
+    case 5:
+      return {Exit::unreachable, rpc::Fault::child_failed,
+              place + " answers with status " + status + said};
+    default:
+      break;
+  }
+  if (head.status == 404) {
+    return {Exit::no_server, rpc::Fault::not_found,
+            "nothing is served at " + place + " (404)" + said};
+  }
+  return {Exit::no_server, rpc::Fault::child_failed,
+          place + " answers with status " + status + said};
+}
+
+Problem lost_answer(std::string_view url, std::string_view why) {
+  return {Exit::lost, rpc::Fault::child_failed,
+          "the answer of " + shown_url(url) + " was lost (" + std::string(why) +
+              "): whether the request was carried out is not known, and it is not sent again"};
+}
+
+std::string answer_of(const Problem& problem, std::string_view id) {
+  std::string text;
+  rpc::append_fault_response(text, id, {problem.fault, problem.message, {}, {}, {}},
+                             rpc::CodeSet::mcp, false);
+  return text;
+}
+
+}  // namespace stdgate::remote

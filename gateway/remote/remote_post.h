@@ -1,0 +1,110 @@
+// RemotePost: one message of the client on its way to a server of MCP Streamable HTTP, until all
+// that belongs to it has come.
+//
+// A response that is cut goes on by GET with Last-Event-ID, where the server has given ids; the
+// message itself is never sent again by this. Owner: a StreamableRemote, which retires it in
+// on_post_end(). Limit: kResumeTime without a response, from a cut on.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateway/remote/client_message.h"
+#include "gateway/remote/remote.h"
+#include "gateway/remote/remote_stream.h"
+#include "gateway/remote/request_fields.h"
+
+namespace stdgate::remote {
+
+class RemotePost final : private RemoteStream::Owner {
+ public:
+  static constexpr Duration kResumeTime = std::chrono::seconds(30);
+
+  enum class Origin : uint8_t { client, greeting, wish };  // the latter: of a session begun anew
+  enum class End : uint8_t {
+    done,
+    unsent,   // failure()
+    refused,  // head(), body()
+    lost,     // why()
+    gone,     // so is the session; the answer is lost
+  };
+
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    // The server has the message, and what follows it may be sent.
+    virtual void on_post_taken(RemotePost& post) = 0;
+    virtual void on_post_text(RemotePost& post, std::span<char> text) = 0;
+    virtual void on_post_end(RemotePost& post, End end) = 0;
+    // Of a resumption, which is tried again.
+    virtual void on_unauthorized() = 0;
+    [[nodiscard]] virtual WebRequest resumption(const RemotePost& post,
+                                                const std::string& last_id) = 0;
+  };
+
+  RemotePost(ClientMessage message, Origin origin, const RemoteServices& services, Owner& owner)
+      : message_(std::move(message)),
+        origin_(origin),
+        services_(services),
+        owner_(owner),
+        unanswered_(message_.requests),
+        stream_(services.web, services.clock, services.timers, *this),
+        backoff_(services.random),
+        resume_timer_(services.timers, [this] { resume_now(); }) {}
+
+  void start(WebRequest request) { stream_.open(std::move(request)); }
+  void close();
+  void pause() { stream_.pause(); }
+  void resume() { stream_.resume(); }
+  // An answer has come.
+  void answered(std::string_view id) { std::erase(unanswered_, id); }
+  // Nobody waits for an answer any more.
+  void cancel() { unanswered_.clear(); }
+
+  [[nodiscard]] ClientMessage& message() { return message_; }
+  [[nodiscard]] const ClientMessage& message() const { return message_; }
+  [[nodiscard]] Origin origin() const { return origin_; }
+  [[nodiscard]] const std::vector<std::string>& unanswered() const { return unanswered_; }
+  [[nodiscard]] const WebHead& head() const { return stream_.head(); }
+  [[nodiscard]] std::string& body() { return stream_.body(); }
+  [[nodiscard]] const WebFailure& failure() const { return failure_; }
+  [[nodiscard]] const std::string& why() const { return why_; }
+  // Whether the messages behind it wait for on_post_taken().
+  [[nodiscard]] bool holds_others() const {
+    return !is_taken_ && (!message_.is_request() || message_.is_greeting());
+  }
+  // The session that it was sent in; set by its owner.
+  SessionTag session;
+
+ private:
+  void on_stream_head(const WebHead& head) override;
+  void on_stream_event(std::string_view name, std::span<char> data) override;
+  void on_stream_end(const WebFailure* failure) override;
+  void end_document();
+  void end_resumption(const WebFailure* failure);
+  void go_on(std::string why);
+  void resume_now();
+  void lose(std::string why);
+  void note_taken();
+
+  ClientMessage message_;
+  const Origin origin_;
+  const RemoteServices services_;
+  Owner& owner_;
+  std::vector<std::string> unanswered_;  // raw ids
+  RemoteStream stream_;
+  Backoff backoff_;
+  Timer resume_timer_;
+  TimePoint resume_until_{};
+  WebFailure failure_;
+  std::string why_;
+  bool is_taken_ = false;
+  bool is_resuming_ = false;  // its POST is over
+  bool is_closed_ = false;
+};
+
+}  // namespace stdgate::remote

@@ -1,0 +1,70 @@
+#include "gateway/remote/remote_stream.h"
+
+#include <utility>
+
+namespace stdgate::remote {
+
+void RemoteStream::open(WebRequest request) {
+  end_transfer();
+  head_ = {};
+  body_.clear();
+  has_events_ = false;
+  events_.restart();
+  transfer_ = web_.start(std::move(request), *this);
+  if (is_paused_) transfer_->pause();
+}
+
+void RemoteStream::pause() {
+  is_paused_ = true;
+  if (transfer_ != nullptr) transfer_->pause();
+}
+
+void RemoteStream::resume() {
+  is_paused_ = false;
+  if (transfer_ != nullptr) transfer_->resume();
+}
+
+void RemoteStream::end_transfer() {
+  transfer_.reset();
+  refusal_timer_.disarm();
+}
+
+void RemoteStream::on_head(const WebHead& head) {
+  head_ = head;
+  has_events_ = head.is_success() && head.has_type("text/event-stream");
+  if (!head.is_success()) refusal_timer_.arm(clock_.now() + kRefusalTime);
+  owner_.on_stream_head(head_);
+}
+
+void RemoteStream::on_body(std::string_view bytes) {
+  const auto fail = [this] {
+    const WebFailure failure{WebFailure::Kind::too_large,
+                             "more than " + std::to_string(max_message_) + " bytes at once"};
+    on_end(&failure);
+  };
+  if (has_events_) {
+    if (!events_.feed(bytes, *this)) fail();
+    return;
+  }
+  const size_t most = head_.is_success() ? max_message_ : kMaxRefusal;
+  if (body_.size() + bytes.size() <= most) {
+    body_.append(bytes);
+    return;
+  }
+  if (head_.is_success()) return fail();
+  body_.append(bytes.substr(0, most - body_.size()));
+  on_end(nullptr);  // of a refusal the beginning will do
+}
+
+void RemoteStream::on_end(const WebFailure* failure) {
+  end_transfer();
+  // That a refusal was cut does not matter.
+  const bool is_refused = head_.status != 0 && !head_.is_success();
+  owner_.on_stream_end(is_refused ? nullptr : failure);
+}
+
+void RemoteStream::on_event(std::string_view name, std::span<char> data) {
+  if (transfer_ != nullptr) owner_.on_stream_event(name, data);
+}
+
+}  // namespace stdgate::remote

@@ -1,0 +1,79 @@
+// RemoteStream: a request and its response: messages as events, one document, or a refusal.
+//
+// Owner: whoever sent the request; it may open() another one after the end, which goes on behind
+// the last event. Limits: kMaxMessage bytes of an event or a document, kMaxRefusal of the body of a
+// refusal, which is waited for at most kRefusalTime.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "gateway/base/timers.h"
+#include "gateway/remote/event_reader.h"
+#include "gateway/remote/web_client.h"
+
+namespace stdgate::remote {
+
+class RemoteStream final : private WebEvents, private EventReader::Sink {
+ public:
+  static constexpr size_t kMaxMessage = 64 << 20;
+  static constexpr size_t kMaxRefusal = 16 << 10;
+  static constexpr Duration kRefusalTime = std::chrono::seconds(2);
+
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    virtual void on_stream_head(const WebHead& head) = 0;
+    virtual void on_stream_event(std::string_view name, std::span<char> data) = 0;
+    // Null: the response is complete. Last; may open() the stream again.
+    virtual void on_stream_end(const WebFailure* failure) = 0;
+  };
+
+  RemoteStream(WebClient& web, const Clock& clock, TimerQueue& timers, Owner& owner,
+               size_t max_message = kMaxMessage)
+      : web_(web),
+        clock_(clock),
+        owner_(owner),
+        max_message_(max_message),
+        refusal_timer_(timers, [this] { on_end(nullptr); }),
+        events_(max_message) {}
+  RemoteStream(const RemoteStream&) = delete;
+  RemoteStream& operator=(const RemoteStream&) = delete;
+
+  void open(WebRequest request);
+  void close() { end_transfer(); }
+  void pause();
+  void resume();
+
+  // Of the last response: status 0, no head has come.
+  [[nodiscard]] const WebHead& head() const { return head_; }
+  [[nodiscard]] bool has_events() const { return has_events_; }
+  // Of a response that is no event stream.
+  [[nodiscard]] std::string& body() { return body_; }
+  [[nodiscard]] const std::string& body() const { return body_; }
+  [[nodiscard]] EventReader& events() { return events_; }
+
+ private:
+  void on_head(const WebHead& head) override;
+  void on_body(std::string_view bytes) override;
+  void on_end(const WebFailure* failure) override;
+  void on_event(std::string_view name, std::span<char> data) override;
+  void end_transfer();
+
+  WebClient& web_;
+  const Clock& clock_;
+  Owner& owner_;
+  const size_t max_message_;
+  Timer refusal_timer_;
+  EventReader events_;
+  WebHead head_;
+  std::string body_;
+  std::unique_ptr<WebTransfer> transfer_;
+  bool has_events_ = false;
+  bool is_paused_ = false;
+};
+
+}  // namespace stdgate::remote

@@ -1,0 +1,149 @@
+// StreamableRemote: a server of MCP Streamable HTTP, of either era, as the client's messages
+// decide.
+//
+// Messages are sent in their order: what follows a notification, a response or `initialize` waits
+// until the server has taken that; requests do not wait for each other. A message that was not
+// sent, as nobody took the connection, or that was refused for a session that has gone, is sent
+// later. One that was sent is not sent again, whatever becomes of it, but for subscriptions/listen,
+// which does nothing. A session that has gone (404) is begun anew with the client's own greeting.
+// Owner: an HttpRemote. Limits: kMaxPosts requests under way, those of a MessageQueue,
+// kReconnectTime for a connection, RequestFields::kGreetingTime and kNoticeTime for an answer to
+// `initialize` and for what takes none, kMaxAsked requests of the server.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "gateway/remote/listen_stream.h"
+#include "gateway/remote/message_queue.h"
+#include "gateway/remote/remote.h"
+#include "gateway/remote/remote_post.h"
+#include "gateway/remote/request_fields.h"
+#include "gateway/remote/session_memory.h"
+#include "gateway/rpc/envelope.h"
+
+namespace stdgate::remote {
+
+class StreamableRemote final : public Remote,
+                               private RemotePost::Owner,
+                               private ListenStream::Owner {
+ public:
+  static constexpr size_t kMaxPosts = 128;
+  static constexpr size_t kMaxAsked = 1024;
+  static constexpr uint32_t kMaxRefusals = 2;
+  static constexpr Duration kReconnectTime = std::chrono::seconds(30);
+  static constexpr Duration kLateTime = std::chrono::seconds(1);
+
+  // The server may be one of 2024-11-05: the greeting that it has refused, with what waits behind
+  // it, and how. Somebody else goes on with these, and this one is not used any more.
+  using FallBack = std::function<void(std::deque<ClientMessage> messages, const Problem& problem)>;
+
+  StreamableRemote(std::string url, const RemoteServices& services, FallBack fall_back);
+  ~StreamableRemote() override;
+
+  void take(ClientMessage message) override;
+  [[nodiscard]] bool is_full() const override { return queue_.is_full(); }
+  void pause() override;
+  void resume() override;
+  void close(std::function<void()> done) override;
+
+ private:
+  using Post = std::unique_ptr<RemotePost>;
+  enum class Phase : uint8_t {
+    open,
+    waiting,   // for the next try to connect
+    asking,    // the authorizer
+    renewing,  // a session that has gone
+    over,
+  };
+  class Farewell;
+
+  void on_post_taken(RemotePost& post) override;
+  void on_post_text(RemotePost& post, std::span<char> text) override;
+  void on_post_end(RemotePost& post, RemotePost::End end) override;
+  WebRequest resumption(const RemotePost& post, const std::string& last_id) override {
+    return fields_.listen(post.session, last_id);
+  }
+  void on_listen_text(std::span<char> text) override;
+  void on_listen_gone() override { session_gone(); }
+  WebRequest listening(const std::string& last_id) override {
+    return fields_.listen(session_, last_id);
+  }
+  void on_unauthorized() override { ask_authorizer(); }
+
+  // Sending
+  bool take_cancel(const ClientMessage& message);
+  void pump();
+  std::optional<ClientMessage> next_message();
+  void send(ClientMessage message, RemotePost::Origin origin);
+  void expire();
+  void arm_expiry();
+
+  // What comes
+  void forward(const rpc::Envelope& envelope, RemotePost* post);
+  void take_answer(const rpc::Envelope& envelope, RemotePost* post);
+  void note_greeting(const rpc::Envelope& envelope, RemotePost& post);
+  void take_text(std::span<char> text, RemotePost* post);
+
+  // What becomes of a message
+  RemotePost& take_out(RemotePost& post);
+  void end_unsent(RemotePost& post);
+  void end_refused(RemotePost& post);
+  void end_lost(RemotePost& post);
+  bool retry_refused(RemotePost& post);
+  bool pass_error_on(RemotePost& post);
+  void fail(const ClientMessage& message, const Problem& problem);
+  void fail_queued(const Problem& problem);
+  void leave(const Problem& problem);
+
+  // The session
+  void session_gone();
+  void renew();
+  void send_wishes();
+  void end_renewal(RemotePost& post, RemotePost::End end);
+  void end_renewed_greeting(RemotePost& post, RemotePost::End end);
+  void open_listen();
+  void close_listen();
+  void wait();
+  void wake();
+  void ask_authorizer();
+  [[nodiscard]] TimePoint now() const { return services_.clock.now(); }
+
+  const std::string url_;
+  const RemoteServices services_;
+  const FallBack fall_back_;
+  rpc::EnvelopeParser parser_;
+  Phase phase_ = Phase::open;
+  MessageQueue queue_;
+  RequestFields fields_;
+  SessionTag session_;
+  std::map<const RemotePost*, Post> posts_;
+  // Destroyed outside of their own calls.
+  std::vector<Post> retired_;
+  std::vector<std::unique_ptr<ListenStream>> retired_listens_;
+  std::unordered_map<std::string, RemotePost*> calls_;  // by the raw id of what is unanswered
+  std::unordered_set<std::string> asked_;               // raw ids of the server's requests
+  SessionMemory memory_;
+  std::unordered_set<std::string> listings_;  // raw ids of tools/list under way
+  std::unique_ptr<ListenStream> listen_;
+  std::vector<ClientMessage> wishes_;  // still to be sent in a session that is begun anew
+  std::unique_ptr<Farewell> farewell_;
+  Backoff backoff_;
+  Timer wake_timer_;
+  Timer expiry_timer_;
+  Timer late_timer_;  // the greeting has no answer yet
+  Timer retire_timer_;
+  bool is_known_ = false;  // the server has answered something
+  bool is_paused_ = false;
+  bool has_lost_session_ = false;  // and has not begun another one
+};
+
+}  // namespace stdgate::remote

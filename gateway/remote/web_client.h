@@ -1,0 +1,79 @@
+// WebClient: requests to a server of the web, whose responses are read as they come.
+//
+// Implemented by transports/fetch, and by tests in memory. Contract: a WebTransfer is the caller's;
+// destroying it gives the transfer up. WebEvents are called from the outermost level of the loop,
+// never from within start(), and may destroy the transfer, and start others. on_head() comes once
+// at most, on_end() once and last. Redirects are not followed, and no request is sent twice.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gateway/base/time.h"
+
+namespace stdgate::remote {
+
+enum class WebMethod : uint8_t { get, post, del };
+
+struct WebRequest {
+  WebMethod method = WebMethod::get;
+  std::string url;
+  std::vector<std::string> fields{};  // "Name: value"
+  std::string body{};                 // of a POST
+  Duration time{0};                   // for all of it; zero: no limit
+};
+
+struct WebHead {
+  int status = 0;
+  std::vector<std::pair<std::string, std::string>> fields{};  // names in lower case
+
+  // The first of that name, which has no capital letters; empty: there is none.
+  [[nodiscard]] std::string_view find(std::string_view name) const;
+  [[nodiscard]] bool is_success() const { return status / 100 == 2; }
+  // Whether the body is of that type, whatever its parameters.
+  [[nodiscard]] bool has_type(std::string_view type) const;
+};
+
+struct WebFailure {
+  enum class Kind : uint8_t {
+    unresolved,   // the name of the server
+    unconnected,  // nobody takes connections there, or not in time
+    untrusted,    // TLS
+    timeout,
+    too_large,  // the response has more than is read
+    cut,
+  };
+  Kind kind = Kind::cut;
+  std::string detail{};
+  // The server may have the whole request, and have acted on it.
+  bool may_be_sent = true;
+};
+
+class WebEvents {
+ public:
+  virtual ~WebEvents() = default;
+  virtual void on_head(const WebHead& head) = 0;
+  virtual void on_body(std::string_view bytes) = 0;
+  // Null: the response is complete.
+  virtual void on_end(const WebFailure* failure) = 0;
+};
+
+class WebTransfer {
+ public:
+  virtual ~WebTransfer() = default;
+  // Nothing more is read, and no event comes, until resume().
+  virtual void pause() = 0;
+  virtual void resume() = 0;
+};
+
+class WebClient {
+ public:
+  virtual ~WebClient() = default;
+  virtual std::unique_ptr<WebTransfer> start(WebRequest request, WebEvents& events) = 0;
+};
+
+}  // namespace stdgate::remote

@@ -1,0 +1,282 @@
+#include "gateway/tools/connect_session.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <thread>
+#include <utility>
+
+#include "gateway/base/visible_text.h"
+#include "gateway/remote/http_remote.h"
+#include "gateway/remote/link_remote.h"
+#include "gateway/rpc/fault.h"
+#include "transports/websocket/socket_link.h"
+
+namespace stdgate::tools {
+
+namespace {
+
+// A file and /dev/null cannot be waited for: a thread reads them into a pipe.
+int pollable(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return -1;
+  const bool is_pollable = S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) ||
+                           (S_ISCHR(status.st_mode) && ::isatty(fd) == 1);
+  if (is_pollable) return ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return -1;
+  std::thread([from = fd, to = ends[1]] {
+    std::array<char, 64 << 10> buffer;
+    for (;;) {
+      const ssize_t count = ::read(from, buffer.data(), buffer.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0 || ::write(to, buffer.data(), static_cast<size_t>(count)) != count) break;
+    }
+    ::close(to);
+  }).detach();
+  return ends[0];
+}
+
+// What others see of the descriptors of a terminal is as before afterwards.
+class DescriptorFlags {
+ public:
+  explicit DescriptorFlags(int fd) : fd_(fd), flags_(::fcntl(fd, F_GETFL)) {}
+  ~DescriptorFlags() {
+    if (flags_ >= 0) ::fcntl(fd_, F_SETFL, flags_);
+  }
+  DescriptorFlags(const DescriptorFlags&) = delete;
+  DescriptorFlags& operator=(const DescriptorFlags&) = delete;
+
+ private:
+  const int fd_;
+  const int flags_;
+};
+
+}  // namespace
+
+class ConnectSession::Output final : public net::StreamEvents {
+ public:
+  explicit Output(ConnectSession& session) : session_(session) {}
+  void on_bytes(std::span<char> /*bytes*/) override {}
+  void on_end() override {}
+  void on_error(int error) override { session_.on_error(error); }
+  void on_writable() override {
+    if (!std::exchange(session_.is_unread_, false)) return;
+    if (session_.remote_ != nullptr) session_.remote_->resume();
+  }
+  void on_flushed() override {
+    if (session_.is_leaving_) session_.end();
+  }
+
+ private:
+  ConnectSession& session_;
+};
+
+ConnectSession::ConnectSession(ConnectPlan plan)
+    : plan_(std::move(plan)),
+      random_(plan_.chance),
+      web_(loop_, plan_.web),
+      authorizer_(loop_, plan_),
+      services_{*this, web_, authorizer_, loop_, loop_.timers(), random_},
+      parser_(rpc::EnvelopeLimits{}),
+      framer_(rpc::make_framer(plan_.framing, kMaxMessage, loop_.storages())),
+      signals_(loop_, [this](int /*signal*/) { end(); }),
+      output_events_(std::make_unique<Output>(*this)),
+      full_timer_(loop_.timers(), [this] { look_again(); }),
+      end_timer_(loop_.timers(), [this] { finish(); }) {}
+
+ConnectSession::~ConnectSession() = default;
+
+int ConnectSession::run() {
+  const DescriptorFlags input_flags(STDIN_FILENO);
+  const DescriptorFlags output_flags(STDOUT_FILENO);
+  if (!open_streams()) {
+    say("stdin and stdout cannot be used");
+    return static_cast<int>(remote::Exit::bad_usage);
+  }
+  signals_.watch(SIGTERM);
+  signals_.watch(SIGINT);
+  find_server();
+  if (!is_ending_) loop_.run();
+  remote_.reset();
+  lookup_.reset();
+  input_.reset();
+  output_.reset();
+  return exit_code_;
+}
+
+bool ConnectSession::open_streams() {
+  using net::ByteStream;
+  const int in = pollable(STDIN_FILENO);
+  const int out = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  if (in < 0 || out < 0) return false;
+  int error = 0;
+  input_ = ByteStream::adopt(loop_, in, ByteStream::Kind::pipe, *this, &error);
+  output_ = ByteStream::adopt(loop_, out, ByteStream::Kind::pipe, *output_events_, &error);
+  if (input_ == nullptr || output_ == nullptr) return false;
+  output_->set_watermark(kMaxUnread);
+  input_->resume_read(net::Stream::kNotStarted);
+  return true;
+}
+
+// --- The server ---------------------------------------------------------------------------------
+
+void ConnectSession::find_server() {
+  if (!authorizer_.can_renew()) return find_backend();
+  authorizer_.renew([this](const tl::expected<void, std::string>& read) {
+    if (read) return find_backend();
+    problem_ = {remote::Exit::refused, rpc::Fault::unauthenticated, read.error()};
+    fail_early();
+  });
+}
+
+void ConnectSession::find_backend() {
+  if (!plan_.endpoint.empty()) return open_remote(plan_.endpoint);
+  lookup_ =
+      std::make_unique<ConnectLookup>(plan_, services_, [this](const ConnectLookup::Found& found) {
+        if (is_ending_ || is_leaving_) return;
+        if (found) return open_remote(*found);
+        problem_ = found.error();
+        fail_early();
+      });
+}
+
+void ConnectSession::open_remote(const std::string& url) {
+  if (url.starts_with("ws")) {
+    remote_ = std::make_unique<remote::LinkRemote>(
+        url, std::make_unique<websocket::SocketLink>(url, services_, web_, loop_), services_);
+  } else {
+    remote_ = std::make_unique<remote::HttpRemote>(url, services_);
+  }
+  if (is_unread_) remote_->pause();
+  for (remote::ClientMessage& message : std::exchange(early_, {})) {
+    if (!is_ending_ && !is_leaving_) remote_->take(std::move(message));
+  }
+}
+
+// --- What comes from the server -----------------------------------------------------------------
+
+void ConnectSession::send(std::string_view message) {
+  if (output_ == nullptr || is_ending_) return;
+  const rpc::FrameEnds ends = rpc::frame_ends(plan_.framing, message.size(), frame_head_);
+  const std::array parts{ends.head, message, ends.tail};
+  output_->write(parts);
+  if (output_->unsent_bytes() <= kMaxUnread || std::exchange(is_unread_, true)) return;
+  if (remote_ != nullptr) remote_->pause();
+}
+
+void ConnectSession::say(const std::string& line) {
+  std::fprintf(stderr, "stdgate: connect: %s\n", visible(line, VisibleText::line).c_str());
+}
+
+void ConnectSession::leave(remote::Exit exit) {
+  if (is_ending_ || is_leaving_) return;
+  exit_code_ = static_cast<int>(exit);
+  is_leaving_ = true;
+  end_timer_.arm(loop_.now() + kLastWordsTime);
+  if (output_->unsent_bytes() == 0) end();
+}
+
+// --- What comes from the client -----------------------------------------------------------------
+
+void ConnectSession::on_bytes(std::span<char> bytes) {
+  if (is_ending_ || is_leaving_) return;
+  framer_->feed(bytes, *this);
+  hold_back();
+}
+
+void ConnectSession::on_end() {
+  if (!is_leaving_) framer_->finish(*this);
+  end();
+}
+
+void ConnectSession::on_error(int /*error*/) { end(); }
+
+void ConnectSession::on_frame(std::span<char> text) {
+  if (is_ending_ || is_leaving_) return;
+  const auto document = parser_.parse(text);
+  if (!document) return answer({}, rpc::report_of(document.error()));
+  const bool is_good = std::ranges::any_of(document->messages, &rpc::ParsedMessage::ok);
+  if (!is_good) {
+    const rpc::ParsedMessage& message = document->messages[0];
+    return answer(message.envelope.id,
+                  rpc::faults::because(rpc::Fault::invalid_request, message.rejection));
+  }
+  remote::ClientMessage message =
+      remote::read_client_message(*document, {text.data(), text.size()});
+  if (remote_ != nullptr) return remote_->take(std::move(message));
+  early_.push_back(std::move(message));
+  if (problem_) fail_early();
+}
+
+void ConnectSession::on_oversized_frame(const rpc::OversizedFrame& frame) {
+  answer(frame.id, rpc::faults::message_too_large());
+}
+
+void ConnectSession::on_broken_framing(const char* reason) {
+  say(std::string("the client's messages cannot be told apart: ") + reason);
+  leave(remote::Exit::bad_usage);
+}
+
+void ConnectSession::answer(std::string_view id, const rpc::FaultReport& report) {
+  std::string text;
+  rpc::append_fault_response(text, id, report, rpc::CodeSet::mcp, false);
+  send(text);
+}
+
+// While much waits, the client is not read; that it has gone is noticed all the same.
+void ConnectSession::hold_back() {
+  const bool is_full = remote_ != nullptr ? remote_->is_full() : early_.size() >= kMaxEarly;
+  if (!is_full || is_ending_) return;
+  input_->pause_read(net::Stream::kBackPressure);
+  full_timer_.arm(loop_.now() + kFullTime);
+}
+
+void ConnectSession::look_again() {
+  const bool is_full = remote_ != nullptr ? remote_->is_full() : early_.size() >= kMaxEarly;
+  if (!is_full) return input_->resume_read(net::Stream::kBackPressure);
+  if (input_->has_peer_left()) return end();
+  full_timer_.arm(loop_.now() + kFullTime);
+}
+
+// --- Ends ---------------------------------------------------------------------------------------
+
+// What could not be reached is told to the first request, and the program ends.
+void ConnectSession::fail_early() {
+  bool is_told = false;
+  for (const remote::ClientMessage& message : std::exchange(early_, {})) {
+    for (const std::string& id : message.requests) {
+      send(remote::answer_of(*problem_, id));
+      is_told = true;
+    }
+  }
+  if (!is_told) return;
+  say(problem_->message);
+  leave(problem_->exit);
+}
+
+void ConnectSession::end() {
+  if (std::exchange(is_ending_, true)) return;
+  if (problem_ && !is_leaving_) {
+    say(problem_->message);
+    exit_code_ = static_cast<int>(problem_->exit);
+  }
+  input_->close();
+  full_timer_.disarm();
+  if (remote_ == nullptr || is_leaving_) return finish();
+  end_timer_.arm(loop_.now() + remote::Remote::kFarewellTime);
+  remote_->close([this] { finish(); });
+}
+
+void ConnectSession::finish() {
+  is_ending_ = true;
+  loop_.stop();
+}
+
+}  // namespace stdgate::tools

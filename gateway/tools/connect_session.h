@@ -1,0 +1,103 @@
+// ConnectSession: one run of `stdgate connect`: the client on stdin and stdout, the server over the
+// network, and the loop that both are on.
+//
+// Owner: the tool. Nothing but JSON-RPC goes to stdout; what people are told goes to stderr.
+// Limits: kMaxMessage bytes of a message of the client, kMaxUnread bytes that it has not read,
+// kMaxEarly messages that come before it is known where the server is, kLastWordsTime for a client
+// to read what is left at the end.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "gateway/base/random.h"
+#include "gateway/remote/remote.h"
+#include "gateway/rpc/envelope.h"
+#include "gateway/rpc/framer.h"
+#include "gateway/tools/connect_authorizer.h"
+#include "gateway/tools/connect_lookup.h"
+#include "gateway/tools/connect_plan.h"
+#include "transports/fetch/curl_web_client.h"
+#include "transports/net/byte_stream.h"
+#include "transports/net/loop.h"
+
+namespace stdgate::tools {
+
+class ConnectSession final : private remote::LocalClient,
+                             private net::StreamEvents,
+                             private rpc::FrameSink {
+ public:
+  static constexpr size_t kMaxMessage = 64 << 20;
+  static constexpr size_t kMaxUnread = 4 << 20;
+  static constexpr size_t kMaxEarly = 256;
+  static constexpr Duration kLastWordsTime = std::chrono::seconds(2);
+  static constexpr Duration kFullTime = std::chrono::milliseconds(50);
+
+  explicit ConnectSession(ConnectPlan plan);
+  ~ConnectSession() override;
+  ConnectSession(const ConnectSession&) = delete;
+  ConnectSession& operator=(const ConnectSession&) = delete;
+
+  // Until its client or its server has ended it; the exit code.
+  int run();
+
+ private:
+  // What the client says is on_bytes(); what is written to it has events of its own.
+  class Output;
+
+  bool open_streams();
+  void find_server();
+  void find_backend();
+  void open_remote(const std::string& url);
+
+  // remote::LocalClient
+  void send(std::string_view message) override;
+  void say(const std::string& line) override;
+  void leave(remote::Exit exit) override;
+  // net::StreamEvents
+  void on_bytes(std::span<char> bytes) override;
+  void on_end() override;
+  void on_error(int error) override;
+  // rpc::FrameSink
+  void on_frame(std::span<char> message) override;
+  void on_oversized_frame(const rpc::OversizedFrame& frame) override;
+  void on_broken_framing(const char* reason) override;
+
+  void answer(std::string_view id, const rpc::FaultReport& report);
+  void fail_early();
+  void hold_back();
+  void look_again();
+  void end();
+  void finish();
+
+  const ConnectPlan plan_;
+  net::Loop loop_;
+  Random random_;
+  fetch::CurlWebClient web_;
+  ConnectAuthorizer authorizer_;
+  const remote::RemoteServices services_;
+  rpc::EnvelopeParser parser_;
+  const std::unique_ptr<rpc::Framer> framer_;
+  net::Signals signals_;
+  std::unique_ptr<Output> output_events_;
+  std::unique_ptr<net::ByteStream> input_;
+  std::unique_ptr<net::ByteStream> output_;
+  std::unique_ptr<ConnectLookup> lookup_;
+  std::unique_ptr<remote::Remote> remote_;
+  std::deque<remote::ClientMessage> early_;  // before there is a remote_
+  std::optional<remote::Problem> problem_;   // why there will be none
+  std::string frame_head_;
+  Timer full_timer_;
+  Timer end_timer_;
+  int exit_code_ = 0;
+  bool is_ending_ = false;   // the client has gone, or nothing more is to be had
+  bool is_leaving_ = false;  // once the client has read all
+  bool is_unread_ = false;
+};
+
+}  // namespace stdgate::tools

@@ -1,0 +1,235 @@
+#include "gateway/tools/hints.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <span>
+#include <vector>
+
+#include "gateway/base/ascii.h"
+#include "gateway/tools/tool.h"
+
+namespace stdgate::tools {
+
+namespace {
+
+bool is_name_char(char c) { return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+
+// A line with one of these tells of something that is missing.
+constexpr std::array<std::string_view, 12> kMissing = {
+    "keyerror",    "required",    "missing",      "not set",
+    "must be set", "not defined", "undefined",    "not provided",
+    "no value",    "please set",  "must provide", "not found in environment"};
+// A word of capitals without an underscore is a variable only if the line says so.
+constexpr std::array<std::string_view, 4> kOfVariables = {"environment", "env var", "process.env",
+                                                          "keyerror"};
+// Capitals that are no names of variables.
+constexpr std::array<std::string_view, 9> kOtherWords = {
+    "ERROR", "FATAL", "WARN", "WARNING", "INFO", "DEBUG", "MCP", "STDIO", "API_KEYS_"};
+
+template <size_t N>
+bool holds_any(std::string_view text, const std::array<std::string_view, N>& words) {
+  return std::any_of(words.begin(), words.end(), [text](std::string_view word) {
+    return text.find(word) != std::string_view::npos;
+  });
+}
+
+void add_names(std::string_view line, bool of_variables, std::vector<std::string>& names) {
+  for (size_t at = 0; at < line.size();) {
+    size_t end = at;
+    while (end < line.size() && is_name_char(line[end])) ++end;
+    const std::string_view word = line.substr(at, end - at);
+    const bool begins = at == 0 || (std::isalnum(static_cast<unsigned char>(line[at - 1])) == 0 &&
+                                    line[at - 1] != '_');
+    const bool ends =
+        end == line.size() || (std::isalnum(static_cast<unsigned char>(line[end])) == 0);
+    const bool is_name =
+        word.size() > 2 && std::isdigit(static_cast<unsigned char>(word[0])) == 0 &&
+        (of_variables || word.find('_') != std::string_view::npos) &&
+        std::find(kOtherWords.begin(), kOtherWords.end(), word) == kOtherWords.end();
+    if (begins && ends && is_name && std::find(names.begin(), names.end(), word) == names.end()) {
+      names.emplace_back(word);
+    }
+    at = std::max(end, at + 1);
+  }
+}
+
+struct Hint {
+  std::string_view text;  // in lower case
+  std::string_view advice;
+};
+
+constexpr std::array kHints{
+    Hint{"cannot find module", "install its packages (npm ci) where it runs, or set cwd"},
+    Hint{"module_not_found", "install its packages (npm ci) where it runs, or set cwd"},
+    Hint{"modulenotfounderror",
+         "install its packages into the Python that runs it, and name that "
+         "Python by its path, as \".venv/bin/python\""},
+    Hint{"no module named",
+         "install its packages into the Python that runs it, and name that "
+         "Python by its path, as \".venv/bin/python\""},
+    Hint{"ebadengine", "use a newer Node.js"},
+    Hint{"unsupported engine", "use a newer Node.js"},
+    Hint{"eaddrinuse", "it wants to listen on an address: start it with its option for stdio"},
+    Hint{"address already in use",
+         "it wants to listen on an address: start it with its option for "
+         "stdio"},
+    Hint{"permission denied", "make the file executable, or readable for the user that runs it"},
+    Hint{"eacces", "make the file executable, or readable for the user that runs it"},
+    Hint{"e404", "no such package in the registry: check its name"},
+    Hint{"enotfound", "it cannot reach the network from here"},
+    Hint{"etimedout", "it cannot reach the network from here"},
+    Hint{"no such file or directory", "check the paths in the command, and cwd"},
+    Hint{"enoent", "check the paths in the command, and cwd"},
+    Hint{"command not found", "name the program by its path, or set PATH in env"},
+    Hint{": not found", "name the program by its path, or set PATH in env"},
+    Hint{"usage:", "it does not understand its arguments; see its usage"},
+};
+
+}  // namespace
+
+std::vector<std::string> missing_variables(const std::vector<std::string>& lines) {
+  std::vector<std::string> names;
+  for (const std::string& line : lines) {
+    const std::string low = to_lower_ascii(line);
+    if (holds_any(low, kMissing)) add_names(line, holds_any(low, kOfVariables), names);
+  }
+  return names;
+}
+
+std::string advice_for(std::string_view line) {
+  const std::string low = to_lower_ascii(line);
+  const auto* const hint = std::find_if(kHints.begin(), kHints.end(), [&low](const Hint& known) {
+    return low.find(known.text) != std::string::npos;
+  });
+  return hint == kHints.end() ? std::string() : std::string(hint->advice);
+}
+
+bool asks_to_install(std::string_view text) {
+  constexpr std::array<std::string_view, 3> kWords = {"Ok to proceed?",
+                                                      "canceled due to missing packages",
+                                                      "Need to install the following packages"};
+  return holds_any(text, kWords);
+}
+
+namespace {
+
+using config::NetworkAccess;
+
+// In lower case, as all here.
+constexpr std::string_view kDenials[] = {"permission denied", "eacces", "eperm",
+                                         "operation not permitted"};
+constexpr std::string_view kMissingFiles[] = {"cannot find module",
+                                              "module_not_found",
+                                              "modulenotfounderror",
+                                              "no module named",
+                                              "error while loading shared libraries",
+                                              "cannot open shared object"};
+constexpr std::string_view kSockets[] = {"connect", "socket", "listen"};
+constexpr std::string_view kMissingNetwork[] = {"enotfound",
+                                                "eai_again",
+                                                "getaddrinfo",
+                                                "enetunreach",
+                                                "network is unreachable",
+                                                "name resolution",
+                                                "name or service not known",
+                                                "eafnosupport",
+                                                "address family not supported"};
+
+bool holds_any(std::string_view text, std::span<const std::string_view> words) {
+  return std::ranges::any_of(
+      words, [text](std::string_view word) { return text.find(word) != std::string_view::npos; });
+}
+
+std::string ports_text(const std::vector<config::Port>& ports) {
+  std::vector<std::string> texts;
+  texts.reserve(ports.size());
+  for (const config::Port& port : ports) texts.push_back(port.to_string());
+  return joined(texts, ", ");
+}
+
+std::string readable_text(const config::BackendConfig& backend) {
+  std::vector<std::string> places{"the system's files"};
+  if (!backend.cwd.empty()) places.emplace_back("cwd");
+  const config::FilesystemConfig& files = backend.sandbox.filesystem;
+  places.insert(places.end(), files.read.begin(), files.read.end());
+  places.insert(places.end(), files.write.begin(), files.write.end());
+  return joined(places, ", ");
+}
+
+std::string writable_text(const config::FilesystemConfig& files) {
+  return files.write.empty() ? "nothing" : joined(files.write, ", ");
+}
+
+std::string network_text(const config::NetworkConfig& network) {
+  switch (network.access) {
+    case NetworkAccess::any:
+      return {};
+    case NetworkAccess::none:
+      return "no network";
+    case NetworkAccess::outbound:
+      return "outbound connections only";
+    case NetworkAccess::ports:
+      break;
+  }
+  std::string text;
+  if (!network.connect.empty()) text = "connects to " + ports_text(network.connect);
+  if (!network.bind.empty()) {
+    text.append(text.empty() ? "" : ", ").append("listens at ").append(ports_text(network.bind));
+  }
+  return text + " only";
+}
+
+constexpr std::string_view kLikely = "the sandbox is the likely cause: ";
+
+std::string advice_on_reading(const config::BackendConfig& backend) {
+  const config::SandboxConfig& sandbox = backend.sandbox;
+  std::string text(kLikely);
+  text += "it lets the server read only " + readable_text(backend) +
+          "; add the folders of its program, interpreter, libraries and packages to "
+          "sandbox.filesystem.read";
+  const bool is_strict = sandbox.filesystem.read.empty() && sandbox.filesystem.write.empty() &&
+                         sandbox.network.access == NetworkAccess::none;
+  if (is_strict) {
+    text += " (instead of strict: { filesystem: { read: [FOLDER] }, network: none })";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string sandbox_text(const config::BackendConfig& backend) {
+  const config::SandboxConfig& sandbox = backend.sandbox;
+  if (!sandbox.used) return {};
+  std::string text;
+  if (const config::FilesystemConfig& files = sandbox.filesystem; files.used) {
+    text = "reads " + (files.default_read ? std::string("everything") : readable_text(backend));
+    text += "; writes " + writable_text(files);
+  }
+  if (const std::string network = network_text(sandbox.network); !network.empty()) {
+    text.append(text.empty() ? "" : "; ").append(network);
+  }
+  return text.empty() ? "system calls only" : text;
+}
+
+std::string sandbox_advice(const config::BackendConfig& backend, std::string_view line) {
+  const config::SandboxConfig& sandbox = backend.sandbox;
+  if (!sandbox.used) return {};
+  const std::string low = to_lower_ascii(line);
+  const bool is_denial = holds_any(low, kDenials);
+  const bool misses_file = holds_any(low, kMissingFiles);  // "ModulENOTFOUNDError" too
+  if (sandbox.network.access != NetworkAccess::any && !misses_file &&
+      (holds_any(low, kMissingNetwork) || (is_denial && holds_any(low, kSockets)))) {
+    return std::string(kLikely) + network_text(sandbox.network) + "; sandbox.network says which";
+  }
+  const config::FilesystemConfig& files = sandbox.filesystem;
+  if (!files.used) return {};
+  if (!files.default_read) {
+    return is_denial || misses_file ? advice_on_reading(backend) : std::string();
+  }
+  if (!is_denial) return {};
+  return std::string(kLikely) + "it lets the server write " + writable_text(files) +
+         "; sandbox.filesystem.write says where";
+}
+
+}  // namespace stdgate::tools

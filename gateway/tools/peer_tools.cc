@@ -1,0 +1,379 @@
+// `stdgate ls`, `tools`, `call` and `snippet`: the words that ask a running gateway, or a command.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "gateway/app/client_snippets.h"
+#include "gateway/app/permissions.h"
+#include "gateway/base/visible_text.h"
+#include "gateway/config/served_config.h"
+#include "gateway/rpc/envelope.h"
+#include "gateway/rpc/fault.h"
+#include "gateway/rpc/json_writer.h"
+#include "gateway/tools/backend_lives.h"
+#include "gateway/tools/listing.h"
+#include "gateway/tools/peer.h"
+
+namespace stdgate::tools {
+
+namespace {
+
+constexpr ToolOption kJsonOption{"--json", "", "for scripts"};
+constexpr ToolOption kRawOption{"--raw", "", "the whole response as it came"};
+constexpr ToolOption kAsOption{"--as", "NAME[,ROLE...]",
+                               "what this principal sees by the rules of gateway.yaml"};
+constexpr std::array kSnippetOptions{kUrlOption,  kConfigOption,  kKeyOption,    kCaOption,
+                                     kCertOption, kCertKeyOption, kTimeoutOption};
+
+// A tool's own options, then the options that name the peer.
+template <class... Option>
+constexpr auto with_peer_options(const Option&... own) {
+  std::array<ToolOption, sizeof...(own) + kSnippetOptions.size()> all{own...};
+  std::copy(kSnippetOptions.begin(), kSnippetOptions.end(), all.begin() + sizeof...(own));
+  return all;
+}
+constexpr auto kLsOptions = with_peer_options(kJsonOption, kAsOption);
+constexpr auto kListOptions = with_peer_options(kJsonOption);
+constexpr auto kCallOptions = with_peer_options(kRawOption);
+
+// --- Lists of entries ------------------------------------------------------------------------
+
+struct ShownEntry {
+  std::string_view kind;  // "tool"; empty: all are of one kind, which is not shown
+  ListEntry entry;
+};
+
+// The entries of one backend after the other, as text and as JSON, and which had none to give.
+class EntryReport {
+ public:
+  EntryReport() { json_.begin_array(); }
+
+  void fail(const Trouble& trouble) {
+    const ToolOutput output = failure(trouble);
+    out_.exit_code = std::max(out_.exit_code, output.exit_code);
+    out_.err += output.err;
+  }
+
+  // `nothing`: a line in the place of no entries; empty: none.
+  void add(const std::string& backend, const std::vector<ShownEntry>& entries,
+           std::string_view nothing = {}) {
+    size_t width = 0;
+    for (const ShownEntry& shown : entries) width = std::max(width, shown.entry.name.size());
+    out_.out += backend + "\n";
+    if (entries.empty() && !nothing.empty()) out_.out.append("  ").append(nothing) += '\n';
+    for (const ShownEntry& shown : entries) {
+      write(backend, shown);
+      std::string line = "  ";
+      if (!shown.kind.empty()) line += padded(std::string(shown.kind), 8);
+      line += visible(padded(shown.entry.name, width), VisibleText::line);
+      line += first_line(shown.entry.description);
+      out_.out.append(line, 0, line.find_last_not_of(' ') + 1) += '\n';
+    }
+  }
+
+  ToolOutput take(bool as_json) {
+    json_.end_array();
+    if (as_json) out_.out = json_.take() + "\n";
+    return std::move(out_);
+  }
+
+ private:
+  void write(const std::string& backend, const ShownEntry& shown) {
+    json_.begin_object();
+    json_.text("backend", backend);
+    if (!shown.kind.empty()) json_.text("kind", shown.kind);
+    json_.text("name", shown.entry.name);
+    json_.text("description", shown.entry.description);
+    json_.end_object();
+  }
+
+  rpc::JsonWriter json_{rpc::JsonWriter::Layout::lines};
+  ToolOutput out_;
+};
+
+void append(std::vector<ShownEntry>& shown, std::string_view kind, std::vector<ListEntry> entries) {
+  shown.reserve(shown.size() + entries.size());
+  for (ListEntry& entry : entries) shown.push_back({kind, std::move(entry)});
+}
+
+// --- ls --------------------------------------------------------------------------------------
+
+using Lives = std::map<std::string, std::string>;
+
+std::string backends_json(const std::vector<PeerBackend>& backends, const Lives& lives) {
+  rpc::JsonWriter json(rpc::JsonWriter::Layout::lines);
+  json.begin_array();
+  for (const PeerBackend& backend : backends) {
+    json.begin_object();
+    json.text("name", backend.name);
+    json.text("protocol", backend.protocol);
+    if (const auto life = lives.find(backend.name); life != lives.end()) {
+      json.text("processes", life->second);
+    }
+    write_texts(json, "places", backend.places);
+    json.end_object();
+  }
+  json.end_array();
+  return json.take() + "\n";
+}
+
+std::string backends_text(const std::vector<PeerBackend>& backends, const Lives& lives) {
+  size_t width = 0;
+  for (const PeerBackend& backend : backends) width = std::max(width, backend.name.size());
+  std::string text;
+  for (const PeerBackend& backend : backends) {
+    const std::string place = backend.places.empty() ? std::string() : backend.places.front();
+    std::string line = padded(backend.name, width) + padded(backend.protocol, 7) + place;
+    const auto life = lives.find(backend.name);
+    if (life != lives.end()) line.append("  (").append(life->second).append(")");
+    text.append(visible(line, VisibleText::line)) += '\n';
+  }
+  return text;
+}
+
+struct ShownList {
+  std::string_view word;  // of an entry
+  ListKind kind;
+};
+constexpr std::array<ShownList, 4> kShownLists{
+    {{"tool", kListKinds[0]},
+     {"resource", kListKinds[1]},
+     {"template", {"resourceTemplates", "resources/templates/list", "uriTemplate"}},
+     {"prompt", kListKinds[2]}}};
+
+// A server need not have all lists, and for who is denied a list it is as if it had none.
+bool is_absent(const Trouble& trouble) {
+  return trouble.code == std::to_string(rpc::rpc_error_code(rpc::RpcError::method_not_found));
+}
+
+tl::expected<std::vector<ShownEntry>, Trouble> seen_of(Peer& peer, const config::Config& config,
+                                                       const config::BackendConfig& backend,
+                                                       const policy::Principal* principal) {
+  std::vector<ShownEntry> seen;
+  PrincipalView view(config, backend, principal);
+  for (const ShownList& list : kShownLists) {
+    if (!view.shows_list(list.kind.method)) continue;
+    auto entries = read_list(peer, backend.name, list.kind, &view);
+    if (!entries && is_absent(entries.error())) continue;
+    if (!entries) return tl::unexpected(entries.error());
+    append(seen, list.word, *std::move(entries));
+  }
+  return seen;
+}
+
+ToolOutput list_as(const ToolArguments& arguments, const ToolSurroundings& surroundings) {
+  if (arguments.has_command) return tool_error(kBadUsage, "--as goes with a gateway");
+  const auto config = gateway_config_of(arguments, surroundings);
+  if (!config) {
+    return tool_error(
+        kBadUsage, "--as: the rules are not known; --config names their file\n" + config.error());
+  }
+  const auto principal = app::principal_of(*config, arguments.value("--as"), surroundings.now);
+  if (!principal) return tool_error(kBadUsage, principal.error());
+  const auto peer = open_peer(arguments, surroundings);
+  if (!peer) return failure(peer.error());
+  EntryReport report;
+  for (const config::BackendConfig& backend : config::all_that_is_served(*config)) {
+    if (backend.protocol != config::Protocol::mcp) {
+      report.add(backend.name, {}, "no lists; stdgate check --as says which methods");
+      continue;
+    }
+    const auto seen = seen_of(**peer, *config, backend, *principal ? &**principal : nullptr);
+    seen ? report.add(backend.name, *seen, "nothing") : report.fail(seen.error());
+  }
+  return report.take(arguments.has("--json"));
+}
+
+ToolOutput list_backends(const ToolArguments& arguments, const ToolSurroundings& surroundings) {
+  if (!arguments.words.empty()) return tool_error(kBadUsage, "ls takes no names");
+  if (arguments.has("--as")) return list_as(arguments, surroundings);
+  const auto peer = open_peer(arguments, surroundings);
+  if (!peer) return failure(peer.error());
+  const auto backends = (*peer)->backends();
+  if (!backends) return failure(backends.error());
+  const Lives lives = backend_lives(arguments, surroundings);
+  return tool_text(arguments.has("--json") ? backends_json(*backends, lives)
+                                           : backends_text(*backends, lives));
+}
+
+// --- tools -----------------------------------------------------------------------------------
+
+// The backend that is named, or every MCP server.
+tl::expected<std::vector<std::string>, Trouble> chosen(Peer& peer, const ToolArguments& arguments) {
+  if (!arguments.words.empty()) return std::vector{arguments.words.front()};
+  const auto backends = peer.backends();
+  if (!backends) return tl::unexpected(backends.error());
+  std::vector<std::string> names;
+  for (const PeerBackend& backend : *backends) {
+    if (backend.protocol == "mcp") names.push_back(backend.name);
+  }
+  if (names.empty()) return tl::unexpected(Trouble{kFailed, "there is no MCP server"});
+  return names;
+}
+
+ToolOutput list_tools(const ToolArguments& arguments, const ToolSurroundings& surroundings) {
+  const size_t most = arguments.has_command ? 0 : 1;
+  if (arguments.words.size() > most) {
+    return tool_error(kBadUsage, "tools takes the name of one backend, or -- COMMAND");
+  }
+  const auto peer = open_peer(arguments, surroundings);
+  if (!peer) return failure(peer.error());
+  const auto names = chosen(**peer, arguments);
+  if (!names) return failure(names.error());
+  EntryReport report;
+  auto lists = read_lists(**peer, *names, kListKinds[0]);
+  for (size_t i = 0; i < names->size(); ++i) {
+    if (!lists[i]) {
+      report.fail(lists[i].error());
+      continue;
+    }
+    std::vector<ShownEntry> entries;
+    append(entries, {}, *std::move(lists[i]));
+    report.add((*names)[i], entries);
+  }
+  return report.take(arguments.has("--json"));
+}
+
+// --- call ------------------------------------------------------------------------------------
+
+// Why `params` cannot stand in a request; nothing: they are a JSON object or array.
+std::optional<std::string> problem_of(const std::string& params) {
+  std::string probe = R"({"jsonrpc":"2.0","method":"m","params":)" + params + "}";
+  rpc::EnvelopeParser parser({});
+  const auto document = parser.parse(probe);
+  if (document && !document->batch && document->messages[0].ok() &&
+      document->messages[0].envelope.params == params) {
+    return std::nullopt;
+  }
+  return "PARAMS is a JSON object or array in one argument: '{\"name\":\"echo\"}'; found " + params;
+}
+
+ToolOutput call(const ToolArguments& arguments, const ToolSurroundings& surroundings) {
+  std::vector<std::string> words = arguments.words;
+  if (arguments.has_command) words.insert(words.begin(), std::string());
+  if (words.size() < 2 || words.size() > 3) {
+    return tool_error(kBadUsage,
+                      "call: expected BACKEND METHOD [PARAMS], or METHOD [PARAMS] -- COMMAND");
+  }
+  const std::string params = words.size() == 3 ? words[2] : std::string();
+  if (!params.empty()) {
+    if (const auto problem = problem_of(params)) return tool_error(kBadUsage, *problem);
+  }
+  const auto peer = open_peer(arguments, surroundings);
+  if (!peer) return failure(peer.error());
+  const auto answer = (*peer)->call(words[0], words[1], params);
+  if (!answer) return failure(answer.error());
+  const auto response = read_response(*answer);
+  if (!response) return failure(response.error());
+  const bool is_raw = arguments.has("--raw");
+  if (response->is_error && !is_raw) return tool_error(kFailed, error_text(response->payload));
+  const std::string_view shown = is_raw ? std::string_view(*answer) : response->payload;
+  ToolOutput output =
+      tool_text((surroundings.is_terminal ? laid_out(shown) : std::string(shown)) + "\n");
+  output.exit_code = response->is_error ? kFailed : kHealthy;
+  return output;
+}
+
+// --- snippet ---------------------------------------------------------------------------------
+
+constexpr std::string_view kNoAddress = "http://localhost/";  // how a Unix socket is asked
+
+ToolOutput print_snippets(const ToolArguments& arguments, const ToolSurroundings& surroundings) {
+  const std::vector<std::string>& words = arguments.words;
+  if (words.empty() || words.size() > 2) {
+    return tool_error(kBadUsage, "snippet: expected CLIENT, and perhaps one BACKEND");
+  }
+  const std::vector<std::string_view> clients = app::snippet_clients();
+  if (std::ranges::find(clients, words[0]) == clients.end()) {
+    std::string names;
+    for (const std::string_view name : clients) names.append(" ").append(name);
+    return tool_error(kBadUsage, "snippet: unknown client '" + words[0] + "'; there are:" + names);
+  }
+  const auto peer = open_peer(arguments, surroundings);
+  if (!peer) return failure(peer.error());
+  auto backends = (*peer)->backends();
+  if (!backends) return failure(backends.error());
+  if (words.size() == 2) {
+    std::erase_if(*backends, [&](const PeerBackend& backend) { return backend.name != words[1]; });
+    if (backends->empty()) {
+      return tool_error(kFailed, "no backend '" + words[1] + "'; stdgate ls lists them");
+    }
+  }
+  app::Snippet snippet =
+      app::snippet_for(words[0], *backends, arguments.has(kKeyOption.name)).value();
+  ToolOutput output = tool_text(std::move(snippet.text));
+  if (surroundings.is_terminal) output.err = "stdgate: for " + std::string(snippet.where) + "\n";
+  if ((*peer)->is_on_unix_socket() && output.out.find(kNoAddress) != std::string::npos) {
+    output.err +=
+        "stdgate: warning: at a Unix socket no client has a URL; auth.public_url says where\n"
+        "  clients reach the gateway, or --url names an address of it\n";
+  }
+  return output;
+}
+
+}  // namespace
+
+const Tool kLsTool{
+    "ls",
+    "  stdgate ls [options]               of the gateway that gateway.yaml describes\n"
+    "  stdgate ls [options] --url URL     of another one\n"
+    "  stdgate ls [options] --as NAME     what this principal sees there\n",
+    "Lists the backends of a running gateway, and where clients reach them. On its\n"
+    "machine also: which of them sleep, what is remembered of those, and how many of\n"
+    "their processes have been replaced, and why. With\n"
+    "--as: the tools, resources and prompts of its MCP servers that the rules let a\n"
+    "principal see. \"anonymous\" is who has no name. The gateway is asked with the\n"
+    "key of --api-key-file, and what that one may not see is left out too.\n"
+    "\n"
+    "Exit code: 0, 1 a server refused, 2 usage, 3 no gateway there, or no answer.\n",
+    kLsOptions,
+    false,
+    list_backends};
+
+const Tool kToolsTool{
+    "tools",
+    "  stdgate tools [options] [BACKEND]             of one backend, or of all\n"
+    "  stdgate tools [options] -- COMMAND [ARG...]   of an MCP server\n",
+    "Lists the tools of MCP servers: those of a running gateway, or of a command that\n"
+    "is started for it.\n"
+    "\n"
+    "Exit code: 0, 1 a server refused, 2 usage, 3 no gateway there, or no answer.\n",
+    kListOptions,
+    true,
+    list_tools};
+
+const Tool kCallTool{
+    "call",
+    "  stdgate call [options] BACKEND METHOD [PARAMS]\n"
+    "  stdgate call [options] METHOD [PARAMS] -- COMMAND [ARG...]\n",
+    "Calls one method of a running gateway's backend, or of a command that is started\n"
+    "for it, and prints the result: laid out on a terminal, as it came elsewhere.\n"
+    "MCP servers are greeted before.\n"
+    "\n"
+    "  stdgate call demo math/add '[2,3]'\n"
+    "  stdgate call files tools/call '{\"name\":\"list\",\"arguments\":{}}'\n"
+    "\n"
+    "Exit code: 0 a result, 1 a JSON-RPC error, 2 usage, 3 no gateway or no answer.\n",
+    kCallOptions,
+    true,
+    call};
+
+const Tool kSnippetTool{
+    "snippet",
+    "  stdgate snippet [options] CLIENT [BACKEND]\n"
+    "\n"
+    "Clients: claude-code, claude-desktop, cursor, vscode, codex, gemini, zed, curl,\n"
+    "npm.\n",
+    "Prints what to paste into a client for it to reach the backends of a running\n"
+    "gateway. With --api-key-file the place of the key is marked; the key itself is\n"
+    "not printed.\n"
+    "\n"
+    "Exit code: 0, 1 no such backend, 2 usage, 3 no gateway there.\n",
+    kSnippetOptions,
+    false,
+    print_snippets};
+
+}  // namespace stdgate::tools

@@ -1,0 +1,144 @@
+// The files of state_dir: what is read back, and all that is not.
+
+#include "gateway/app/state_files.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "gateway/app/memory_key.h"
+#include "tests/support/loop_runner.h"
+#include "tests/support/recording_log.h"
+#include "tests/support/test_folder.h"
+
+namespace stdgate::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kKey = "a key\nof two lines";
+const std::string kText = R"({"jsonrpc":"2.0","method":"memory","params":{}})";
+
+class StateFilesTest : public testing::Test {
+ protected:
+  StateFilesTest() { EXPECT_TRUE(app::prepare_state_dir(path()).has_value()); }
+  [[nodiscard]] std::string path() const { return folder_.path("state"); }
+
+  TestFolder folder_;
+  net::Loop loop_;
+  RecordingLog log_;
+};
+
+TEST(StateFile, IsReadAsItWasWritten) {
+  EXPECT_EQ(app::read_state_file(kKey, app::state_file(kKey, kText)), kText);
+  EXPECT_EQ(app::read_state_file("", app::state_file("", "")), "");
+}
+
+TEST(StateFile, IsNothingWhenItIsCut) {
+  const std::string whole = app::state_file(kKey, kText);
+  for (size_t end = 0; end < whole.size(); ++end) {
+    EXPECT_FALSE(app::read_state_file(kKey, whole.substr(0, end))) << end;
+  }
+  EXPECT_FALSE(app::read_state_file(kKey, whole + " "));
+}
+
+TEST(StateFile, IsNothingWhenABitHasChanged) {
+  const std::string whole = app::state_file(kKey, kText);
+  for (size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+    std::string other = whole;
+    other[bit / 8] = static_cast<char>(other[bit / 8] ^ (1 << bit % 8));
+    EXPECT_FALSE(app::read_state_file(kKey, other)) << bit;
+  }
+}
+
+TEST(StateFile, IsNothingToOthers) {
+  const std::string whole = app::state_file(kKey, kText);
+  EXPECT_FALSE(app::read_state_file(kKey + " ", whole));
+  EXPECT_FALSE(app::read_state_file("", whole));
+  std::string later = whole;
+  later[later.find('1')] = '2';
+  EXPECT_FALSE(app::read_state_file(kKey, later)) << "of another version";
+  EXPECT_FALSE(app::read_state_file(kKey, kText)) << "of another program";
+  EXPECT_FALSE(app::read_state_file(kKey, ""));
+}
+
+TEST_F(StateFilesTest, OutliveTheProcess) {
+  {
+    app::StateFiles files(path(), loop_, log_);
+    EXPECT_FALSE(files.load(kKey));
+    files.save(kKey, "first");
+    files.save(kKey, kText);  // what has not been written is written at the end
+    files.save("another", "text");
+  }
+  app::StateFiles files(path(), loop_, log_);
+  EXPECT_EQ(files.load(kKey), kText);
+  EXPECT_EQ(files.load("another"), "text");
+  struct stat facts {};
+  for (const auto& file : fs::directory_iterator(path())) {
+    EXPECT_EQ(file.path().extension(), ".state");
+    ASSERT_EQ(::stat(file.path().c_str(), &facts), 0);
+    EXPECT_EQ(facts.st_mode & 0777U, 0600U);
+  }
+}
+
+TEST_F(StateFilesTest, AreWrittenWhereTheyCanBe) {
+  app::StateFiles files(path(), loop_, log_);
+  fs::remove_all(path());
+  files.save(kKey, kText);
+  ASSERT_TRUE(run_until(loop_, [this] { return !log_.lines.empty(); }));
+  EXPECT_NE(log_.lines[0].find("what is remembered of servers cannot be written"),
+            std::string::npos);
+  EXPECT_FALSE(files.load(kKey));
+}
+
+TEST_F(StateFilesTest, AreNotTooManyNorTooLarge) {
+  constexpr size_t kTooMany = app::StateFiles::kMaxFiles + 10;
+  for (size_t i = 0; i < kTooMany; ++i) folder_.write("state/" + std::to_string(i) + ".state", "x");
+  folder_.write("state/mine", "x");
+  folder_.write("state/0000.1.new.new", "x");
+  app::StateFiles files(path(), loop_, log_);
+  const auto left = std::distance(fs::directory_iterator(path()), fs::directory_iterator());
+  EXPECT_EQ(left, app::StateFiles::kMaxFiles + 1) << "and the one that is none of these";
+  files.save(kKey, std::string(app::StateFiles::kMaxFile, 'x'));
+  EXPECT_FALSE(files.load(kKey));
+}
+
+TEST(StateDirectory, IsTheGatewaysAlone) {
+  TestFolder folder;
+  EXPECT_TRUE(app::prepare_state_dir(folder.path("new")));
+  struct stat facts {};
+  ASSERT_EQ(::stat(folder.path("new").c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 0777U, 0700U);
+  EXPECT_TRUE(app::prepare_state_dir(folder.path("new"))) << "it may be there";
+  fs::permissions(folder.path("new"), fs::perms::others_read, fs::perm_options::add);
+  EXPECT_FALSE(app::prepare_state_dir(folder.path("new")));
+  EXPECT_FALSE(app::prepare_state_dir(folder.path("no/such/parent")));
+  folder.write("file", "x");
+  EXPECT_FALSE(app::prepare_state_dir(folder.path("file")));
+}
+
+TEST(MemoryKey, NamesWhatDecidesWhatAServerIs) {
+  TestFolder folder;
+  pool::LaunchSpec launch;
+  launch.command = {"/bin/sh", folder.write("script", "x"), "--flag"};
+  launch.environment = {{"NAME", "secret"}};
+  const std::string key = app::memory_key(launch);
+  EXPECT_EQ(app::memory_key(launch), key);
+  EXPECT_EQ(key.find("secret"), std::string::npos);
+  const auto differs = [&](const auto& change) {
+    pool::LaunchSpec other = launch;
+    change(other);
+    return app::memory_key(other) != key;
+  };
+  EXPECT_TRUE(differs([](auto& other) { other.command.push_back("more"); }));
+  EXPECT_TRUE(differs([](auto& other) { other.command[2] = "--other"; }));
+  EXPECT_TRUE(differs([](auto& other) { other.environment["MORE"] = ""; }));
+  EXPECT_TRUE(differs([](auto& other) { other.working_directory = "/"; }));
+  EXPECT_FALSE(differs([](auto& other) { other.environment["NAME"] = "other"; }));
+  folder.write("script", "xy");
+  EXPECT_NE(app::memory_key(launch), key) << "the script has changed";
+}
+
+}  // namespace
+}  // namespace stdgate::test

@@ -1,0 +1,433 @@
+// A server that sleeps: what is answered without it, and what its next child changes about that.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/mcp/memory_bench.h"
+
+namespace stdgate::test {
+namespace {
+
+using config::Isolation;
+using mcp::ListKind;
+
+// --- Children that clients share ------------------------------------------------------------
+
+class SharedMemoryTest : public testing::Test {
+ protected:
+  // The server has been asked, and sleeps.
+  void teach(const std::string& list = kOneTool) {
+    bench_.send(client_, request_text("1", "initialize"));
+    FakeChild& child = bench_.greet_shared();
+    bench_.send(client_, request_text("2", "tools/list"));
+    child.answer(child.take_ids().at(0), list);
+    bench_.idle();
+    client_.answers.clear();
+    ASSERT_EQ(bench_.launcher.running(), 0U);
+  }
+
+  MemoryBench bench_{Isolation::shared};
+  FakeClient client_{bench_.callers};
+};
+
+TEST_F(SharedMemoryTest, AnswersWithoutAChild) {
+  teach();
+  bench_.send(client_, request_text("1", "initialize"));
+  bench_.send(client_, request_text("2", "tools/list"));
+  bench_.send(client_, request_text("3", "ping"));
+  EXPECT_THAT(client_.texts(), ElementsAre(result_text("1", kTerms), result_text("2", kOneTool),
+                                           result_text("3", "{}")));
+  EXPECT_EQ(bench_.launcher.running(), 0U);
+  EXPECT_EQ(bench_.observer.remembered, 3);
+  EXPECT_TRUE(bench_.status().asleep);
+  EXPECT_TRUE(bench_.status().ready);
+  EXPECT_THAT(bench_.status().remembered, ElementsAre("greeting", "tools"));
+}
+
+TEST_F(SharedMemoryTest, AsksWhatIsNotKnown) {
+  teach();
+  bench_.send(client_, request_text("2", "prompts/list"));
+  EXPECT_THAT(client_.answers, IsEmpty());
+  EXPECT_EQ(bench_.launcher.running(), 1U);
+}
+
+TEST_F(SharedMemoryTest, AsksWhileAChildRuns) {
+  teach();
+  bench_.send(client_, request_text("1", "m"));
+  bench_.send(client_, request_text("2", "tools/list"));
+  EXPECT_THAT(client_.answers, IsEmpty());
+  FakeChild& child = bench_.greet_shared();
+  EXPECT_EQ(child.take_ids().size(), 0U) << "they were taken with the handshake";
+}
+
+TEST_F(SharedMemoryTest, AsksForWhatIsMoreThanAList) {
+  teach();
+  bench_.send(client_, R"({"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"filter":"x"}})");
+  EXPECT_THAT(client_.answers, IsEmpty());
+  EXPECT_EQ(bench_.launcher.running(), 1U);
+}
+
+TEST_F(SharedMemoryTest, WithoutAnAnswerWakesTheServer) {
+  bench_.send(client_, request_text("1", "tools/list"));
+  EXPECT_EQ(bench_.launcher.running(), 1U);
+  EXPECT_EQ(bench_.observer.remembered, 0);
+}
+
+TEST_F(SharedMemoryTest, GivesAListOfPagesAsOne) {
+  bench_.send(client_, request_text("1", "initialize"));
+  FakeChild& child = bench_.greet_shared();
+  bench_.send(client_, request_text("2", "tools/list"));
+  child.answer(child.take_ids().at(0), R"({"x":1,"tools":[{"name":"a"}],"nextCursor":"p"})");
+  const std::string text = client_.answers.back().text;
+  const size_t at = text.find(R"("nextCursor":)") + 13;
+  const std::string cursor = text.substr(at, text.find('"', at + 1) + 1 - at);
+  bench_.send(client_, R"({"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"cursor":)" +
+                           cursor + "}}");
+  child.answer(child.take_ids().at(0), R"({"tools":[{"name":"b"}]})");
+  bench_.idle();
+  client_.answers.clear();
+  bench_.send(client_, request_text("4", "tools/list"));
+  EXPECT_THAT(client_.texts(),
+              ElementsAre(result_text("4", R"({"x":1,"tools":[{"name":"a"},{"name":"b"}]})")));
+  EXPECT_EQ(bench_.launcher.running(), 0U);
+}
+
+TEST_F(SharedMemoryTest, TellsThoseWhoHaveGotAnotherList) {
+  teach();
+  FakeSession session(bench_.callers);
+  FakeSession other(bench_.callers);
+  ASSERT_FALSE(bench_.open(session));
+  ASSERT_FALSE(bench_.open(other));
+  bench_.send(session, greeting());
+  bench_.send(session, request_text("2", "tools/list"));
+  EXPECT_THAT(session.take(), ElementsAre(result_text("1", kTerms), result_text("2", kOneTool)));
+  EXPECT_EQ(bench_.launcher.running(), 0U);
+  bench_.send(session, request_text("3", "m"));
+  FakeChild& child = bench_.last();
+  child.start();
+  child.answer(child.take_ids().at(0), kTerms);
+  auto ids = child.take_ids();
+  ASSERT_THAT(ids, SizeIs(1)) << "the call that has woken it goes first";
+  child.answer(ids.at(0));
+  bench_.settle();
+  ids = child.take_ids();
+  ASSERT_THAT(ids, SizeIs(1));
+  child.answer(ids.at(0), kTwoTools);
+  bench_.settle();
+  EXPECT_THAT(session.take(), ElementsAre(result_text("3"), kToolsChanged));
+  EXPECT_THAT(other.take(), IsEmpty()) << "it has been told no list";
+  EXPECT_EQ(bench_.memory->list({}, ListKind::tools)->payload, kTwoTools);
+}
+
+TEST_F(SharedMemoryTest, SaysNothingWhereNothingHasChanged) {
+  teach();
+  FakeSession session(bench_.callers);
+  ASSERT_FALSE(bench_.open(session));
+  bench_.send(session, request_text("2", "tools/list"));
+  session.take();
+  bench_.send(session, request_text("3", "m"));
+  bench_.serve(kOneTool);
+  EXPECT_THAT(session.take(), ElementsAre(result_text("3")));
+}
+
+TEST_F(SharedMemoryTest, ForgetsAListThatTheChildSaysHasChanged) {
+  bench_.send(client_, request_text("1", "initialize"));
+  FakeChild& child = bench_.greet_shared();
+  bench_.send(client_, request_text("2", "tools/list"));
+  child.answer(child.take_ids().at(0), kOneTool);
+  child.say(kToolsChanged);
+  bench_.idle();
+  bench_.send(client_, request_text("9", "tools/list"));
+  EXPECT_EQ(bench_.launcher.running(), 1U);
+}
+
+TEST_F(SharedMemoryTest, IsNotUsedWhileTheServerKeepsFailing) {
+  teach();
+  for (int i = 0; i < 6; ++i) {
+    bench_.send(client_, request_text("1", "m"));
+    if (bench_.launcher.running() == 0) break;
+    bench_.last().exit(1);
+    bench_.advance(minutes(1));
+  }
+  client_.answers.clear();
+  bench_.send(client_, request_text("2", "tools/list"));
+  EXPECT_THAT(client_.texts(), Not(testing::Contains(result_text("2", kOneTool))));
+}
+
+// --- Children of sessions -------------------------------------------------------------------
+
+class SessionMemoryTest : public testing::Test {
+ protected:
+  // A session has asked its child, and has ended.
+  void teach(const std::string& list = kOneTool) {
+    FakeSession first(bench_.callers);
+    FakeChild& child = bench_.greet_own(first);
+    bench_.send(first, request_text("2", "tools/list"));
+    child.answer(child.take_ids().at(0), list);
+    bench_.close(first);
+    child.exit(0);
+    bench_.settle();
+    ASSERT_EQ(bench_.launcher.running(), 0U);
+  }
+  // Opens one while the server sleeps.
+  void begin(FakeSession& session, const std::string& text = greeting()) {
+    ASSERT_FALSE(bench_.open(session));
+    bench_.send(session, text);
+    bench_.send(session, note_text("notifications/initialized"));
+    bench_.send(session, request_text("2", "tools/list"));
+  }
+  // Its first real call is served, by a child with this list, after the gateway has greeted it.
+  FakeChild& wake(FakeSession& session, const std::string& list,
+                  const std::string& terms = kTerms) {
+    bench_.send(session, request_text("3", "m"));
+    FakeChild& child = bench_.last();
+    child.start();
+    const auto greeted = child.take_lines();
+    EXPECT_THAT(greeted, ElementsAre(HasSubstr("initialize")));
+    child.answer(id_in(greeted.at(0)), terms);
+    const auto lines = child.take_lines();
+    EXPECT_THAT(lines, ElementsAre(HasSubstr("notifications/initialized"), HasSubstr(R"("m")")));
+    child.answer(id_in(lines.back()));
+    for (int i = 0; i < 4; ++i) {
+      bench_.settle();
+      for (const std::string& line : child.take_lines()) {
+        EXPECT_THAT(line, HasSubstr("tools/list"));
+        child.answer(id_in(line), list);
+      }
+    }
+    return child;
+  }
+
+  MemoryBench bench_{Isolation::session};
+};
+
+TEST_F(SessionMemoryTest, OpensSessionsParked) {
+  teach();
+  FakeSession session(bench_.callers);
+  session.held = session::ClientHold::nothing;
+  begin(session);
+  EXPECT_THAT(session.take(), ElementsAre(result_text("1", kTerms), result_text("2", kOneTool)));
+  EXPECT_EQ(bench_.launcher.running(), 0U);
+  EXPECT_EQ(bench_.status().parked_sessions, 1U);
+  wake(session, kOneTool);
+  EXPECT_THAT(session.take(), ElementsAre(result_text("3")));
+  EXPECT_EQ(bench_.status().parked_sessions, 0U);
+}
+
+TEST_F(SessionMemoryTest, TellsASessionThatHasGotAnotherList) {
+  teach();
+  FakeSession session(bench_.callers);
+  begin(session);
+  session.take();
+  wake(session, kTwoTools);
+  EXPECT_THAT(session.take(), ElementsAre(result_text("3"), kToolsChanged));
+}
+
+TEST_F(SessionMemoryTest, TellsAlsoThoseThatSleepOn) {
+  teach();
+  FakeSession session(bench_.callers);
+  FakeSession other(bench_.callers);
+  begin(session);
+  begin(other);
+  session.take();
+  other.take();
+  wake(session, kTwoTools);
+  EXPECT_THAT(other.take(), ElementsAre(kToolsChanged));
+}
+
+TEST_F(SessionMemoryTest, TellsASessionOfAnotherServer) {
+  teach();
+  FakeSession session(bench_.callers);
+  begin(session);
+  session.take();
+  const std::string terms =
+      R"({"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"z"}})";
+  wake(session, kOneTool, terms);
+  EXPECT_THAT(session.take(), ElementsAre(kToolsChanged, result_text("3")));
+  bench_.close(session);
+  bench_.last().exit(0);
+  bench_.settle();
+  FakeSession next(bench_.callers);
+  begin(next);
+  EXPECT_THAT(next.take(), testing::Contains(result_text("1", terms)));
+}
+
+TEST_F(SessionMemoryTest, LeavesToTheChildWhatIsToBeAgreedOn) {
+  teach();
+  for (const std::string& other :
+       {greeting("2024-11-05"), greeting("2025-11-25", R"({"roots":{}})")}) {
+    FakeSession session(bench_.callers);
+    ASSERT_FALSE(bench_.open(session));
+    bench_.send(session, other);
+    EXPECT_THAT(session.take(), IsEmpty());
+    EXPECT_EQ(bench_.launcher.running(), 1U);
+    bench_.close(session);
+    bench_.last().exit(0);
+    bench_.settle();
+  }
+}
+
+// A server that has agreed on less than was asked for is asked again: the client may know both.
+TEST_F(SessionMemoryTest, DoesNotAnswerWithARevisionThatWasNotAskedFor) {
+  FakeSession first(bench_.callers);
+  FakeChild& child = bench_.greet_own(
+      first, greeting(), R"({"protocolVersion":"2025-06-18","capabilities":{"tools":{}}})");
+  bench_.close(first);
+  child.exit(0);
+  bench_.settle();
+  FakeSession session(bench_.callers);
+  ASSERT_FALSE(bench_.open(session));
+  bench_.send(session, greeting());
+  EXPECT_THAT(session.take(), IsEmpty());
+  EXPECT_EQ(bench_.launcher.running(), 1U);
+}
+
+TEST_F(SessionMemoryTest, ListsThatDifferBetweenSessionsAreFoundOut) {
+  FakeSession first(bench_.callers);
+  FakeSession second(bench_.callers);
+  FakeChild& one = bench_.greet_own(first);
+  FakeChild& other = bench_.greet_own(second);
+  bench_.send(first, request_text("2", "tools/list"));
+  one.answer(one.take_ids().at(0), kOneTool);
+  bench_.send(second, request_text("2", "tools/list"));
+  other.answer(other.take_ids().at(0), kTwoTools);
+  EXPECT_TRUE(bench_.memory->lists_differ());
+  EXPECT_EQ(bench_.status().not_remembered, "its lists differ between clients");
+  bench_.close(first);
+  bench_.close(second);
+  one.exit(0);
+  other.exit(0);
+  bench_.settle();
+  FakeSession session(bench_.callers);
+  ASSERT_FALSE(bench_.open(session));
+  bench_.send(session, greeting());
+  EXPECT_THAT(session.take(), ElementsAre(result_text("1", kTerms))) << "that is alike";
+  bench_.send(session, request_text("2", "tools/list"));
+  EXPECT_EQ(bench_.launcher.running(), 1U);
+}
+
+TEST_F(SessionMemoryTest, AListThatAChildSaysHasChangedDiffersFromNone) {
+  FakeSession first(bench_.callers);
+  FakeSession second(bench_.callers);
+  FakeChild& one = bench_.greet_own(first);
+  FakeChild& other = bench_.greet_own(second);
+  bench_.send(first, request_text("2", "tools/list"));
+  one.answer(one.take_ids().at(0), kOneTool);
+  one.say(kToolsChanged);
+  bench_.send(second, request_text("2", "tools/list"));
+  other.answer(other.take_ids().at(0), kTwoTools);
+  EXPECT_FALSE(bench_.memory->lists_differ());
+}
+
+TEST_F(SessionMemoryTest, ASessionThatLeavesDuringACheckEndsIt) {
+  teach();
+  FakeSession session(bench_.callers);
+  begin(session);
+  bench_.send(session, request_text("3", "m"));
+  FakeChild& child = bench_.last();
+  child.start();
+  child.answer(id_in(child.take_line()), kTerms);
+  child.answer(id_in(child.take_lines().back()));
+  bench_.settle();
+  ASSERT_THAT(child.take_lines(), ElementsAre(HasSubstr("tools/list")));
+  bench_.close(session);
+  child.exit(0);
+  bench_.settle();
+  FakeSession next(bench_.callers);
+  begin(next);
+  EXPECT_THAT(next.take(), SizeIs(2));
+}
+
+// --- Principals -----------------------------------------------------------------------------
+
+TEST(PrincipalMemory, ListsThatDifferBetweenPrincipalsAreFoundOut) {
+  const auto memory = MemoryBench::fresh();
+  MemoryBench ada(Isolation::shared, memory, "ada");
+  MemoryBench bob(Isolation::shared, memory, "bob");
+  MemoryBench eve(Isolation::shared, memory, "eve");
+  const auto list = [](MemoryBench& bench, const std::string& tools) {
+    FakeClient client(bench.callers);
+    bench.send(client, request_text("1", "initialize"));
+    FakeChild& child = bench.greet_shared();
+    bench.send(client, request_text("2", "tools/list"));
+    child.answer(child.take_ids().at(0), tools);
+    bench.idle();
+  };
+  list(ada, kOneTool);
+  // Who sleeps is told what is known, and the truth with the first call.
+  FakeSession session(bob.callers);
+  ASSERT_FALSE(bob.open(session));
+  bob.send(session, request_text("1", "tools/list"));
+  EXPECT_THAT(session.take(), ElementsAre(result_text("1", kOneTool)));
+  bob.send(session, request_text("2", "m"));
+  bob.serve(kTwoTools);
+  EXPECT_TRUE(memory->lists_differ());
+  EXPECT_THAT(session.take(), testing::Contains(kToolsChanged));
+  FakeClient client(eve.callers);
+  eve.send(client, request_text("1", "tools/list"));
+  EXPECT_THAT(client.answers, IsEmpty());
+  EXPECT_EQ(eve.launcher.running(), 1U);
+}
+
+// --- Rules --------------------------------------------------------------------------------------
+
+TEST(Memory, StandsBelowTheRules) {
+  backend::BackendOptions options = remembered(Isolation::shared, MemoryBench::fresh());
+  options.config.rules = {{.allow = {"all"}}, {.allow = {"*"}, .tools = {"b"}}};
+  BackendBench bench(options, std::make_unique<mcp::McpDialect>("1"));
+  // What the protocol adds below it concerns children alone.
+  EXPECT_THAT(bench.backend.filters(),
+              ElementsAre("names", "capacity", "eras", "rules", "memory", "modern", "claims",
+                          "params", "sessions", "greetings", "trace", "pool"));
+  FakeClient client(bench.callers);
+  const auto list = [&](std::vector<std::string> roles) {
+    policy::Principal who;
+    who.roles = std::move(roles);
+    std::string text = request_text("1", "tools/list");
+    rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
+    call::CallContext context;
+    context.caller = client.caller();
+    context.arrived = bench.clock.now();
+    context.principal = &who;
+    bench.backend.accept(parser.parse(text).value().messages[0], context);
+  };
+  list({});
+  FakeChild& child = bench.start_child();
+  child.answer(child.take_ids().at(0), kTerms);
+  child.answer(id_in(child.take_lines().back()), kTwoTools);
+  bench.advance(seconds(2));
+  child.exit(0);
+  list({"all"});
+  list({});
+  const std::string cut = R"({"tools":[{"name":"b"}]})";
+  EXPECT_THAT(client.texts(), ElementsAre(result_text("1", cut), result_text("1", kTwoTools),
+                                          result_text("1", cut)));
+  EXPECT_EQ(bench.observer.remembered, 2);
+}
+
+// --- A process that follows another one -----------------------------------------------------
+
+TEST(Memory, OutlivesAProcessAsAText) {
+  std::string text;
+  {
+    MemoryBench bench(Isolation::session);
+    FakeSession session(bench.callers);
+    FakeChild& child = bench.greet_own(session);
+    bench.send(session, request_text("2", "tools/list"));
+    child.answer(child.take_ids().at(0), kOneTool);
+    text = bench.memory->text();
+  }
+  const auto memory = MemoryBench::fresh();
+  ASSERT_TRUE(memory->read(text));
+  EXPECT_EQ(memory->text(), text);
+  MemoryBench bench(Isolation::session, memory);
+  FakeSession session(bench.callers);
+  ASSERT_FALSE(bench.open(session));
+  bench.send(session, greeting());
+  bench.send(session, request_text("2", "tools/list"));
+  EXPECT_THAT(session.take(), ElementsAre(result_text("1", kTerms), result_text("2", kOneTool)));
+  EXPECT_EQ(bench.launcher.launched(), 0U);
+}
+
+}  // namespace
+}  // namespace stdgate::test

@@ -1,0 +1,123 @@
+// MemoryBench: an MCP backend over fake children whose server is remembered while it sleeps.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "gateway/mcp/mcp_dialect.h"
+#include "gateway/mcp/memory_filter.h"
+#include "gateway/mcp/modern_params.h"
+#include "tests/support/backend_fixture.h"
+
+namespace stdgate::test {
+
+inline const std::string kTerms =
+    R"({"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},)"
+    R"("serverInfo":{"name":"s","version":"1"}})";
+inline const std::string kOneTool = R"({"tools":[{"name":"a"}]})";
+inline const std::string kTwoTools = R"({"tools":[{"name":"a"},{"name":"b"}]})";
+inline const std::string kToolsChanged =
+    R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})";
+
+// As a client of this revision greets.
+inline std::string greeting(const std::string& revision = "2025-11-25",
+                            const std::string& capabilities = "{}") {
+  return R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":")" +
+         revision + R"(","capabilities":)" + capabilities +
+         R"(,"clientInfo":{"name":"c","version":"2"}}})";
+}
+
+inline backend::BackendOptions remembered(config::Isolation isolation,
+                                          std::shared_ptr<mcp::ServerMemory> memory,
+                                          const std::string& principal = {}) {
+  backend::BackendOptions options = plain_options();
+  options.config.protocol = config::Protocol::mcp;
+  options.config.isolation = isolation;
+  options.config.revive = true;
+  options.config.pool.remember = true;
+  options.config.pool.max = 4;
+  options.config.pool.idle_timeout = seconds(1);
+  options.make_recall = [memory = std::move(memory),
+                         principal](const pool::RecallServices& services) {
+    return std::make_unique<mcp::MemoryFilter>(memory, principal, services);
+  };
+  return options;
+}
+
+class MemoryBench : public BackendBench {
+ public:
+  explicit MemoryBench(config::Isolation isolation, std::shared_ptr<mcp::ServerMemory> memory = {},
+                       const std::string& principal = {})
+      : MemoryBench(isolation, memory == nullptr ? fresh() : std::move(memory), principal, 0) {}
+
+  static std::shared_ptr<mcp::ServerMemory> fresh() {
+    return std::make_shared<mcp::ServerMemory>([] {});
+  }
+
+  // The child that was launched last.
+  FakeChild& last() { return child(launcher.launched() - 1); }
+  // Runs it, and has it answer the gateway's handshake.
+  FakeChild& greet_shared(const std::string& terms = kTerms) {
+    FakeChild& process = last();
+    process.start();
+    process.answer(process.take_ids().at(0), terms);
+    process.take_lines();
+    return process;
+  }
+  // Runs it, and has it answer all, its handshake first, until it is asked nothing more.
+  void serve(const std::string& list, const std::string& terms = kTerms) {
+    FakeChild& process = last();
+    process.start();
+    process.answer(id_in(process.take_line()), terms);
+    for (int turn = 0; turn < 6; ++turn) {
+      for (const std::string& line : process.take_lines()) {
+        if (line.find(R"("id":)") == std::string::npos) continue;
+        const bool is_list = line.find("tools/list") != std::string::npos;
+        process.answer(id_in(line), is_list ? list : "true");
+      }
+      settle();
+    }
+  }
+  // A session of its own child, that has been greeted by it.
+  FakeChild& greet_own(FakeSession& session, const std::string& text = greeting(),
+                       const std::string& terms = kTerms) {
+    EXPECT_FALSE(open(session));
+    send(session, text);
+    FakeChild& process = last();
+    process.start();
+    process.answer(process.take_ids().at(0), terms);
+    send(session, note_text("notifications/initialized"));
+    process.take_lines();
+    session.take();
+    return process;
+  }
+  // Its child has ended as one does that idles, and nothing runs.
+  void fall_asleep() {
+    for (size_t i = 0; i < launcher.launched(); ++i) {
+      if (!child(i).ends().empty() && ended_.insert(i).second) child(i).exit(0);
+    }
+    settle();
+  }
+  void idle() {
+    advance(seconds(2));
+    fall_asleep();
+  }
+
+  std::shared_ptr<mcp::ServerMemory> memory;
+
+ private:
+  MemoryBench(config::Isolation isolation, const std::shared_ptr<mcp::ServerMemory>& kept,
+              const std::string& principal, int /*unused*/)
+      : BackendBench(remembered(isolation, kept, principal),
+                     std::make_unique<mcp::McpDialect>("1")),
+        memory(kept) {}
+
+  std::set<size_t> ended_;
+};
+
+}  // namespace stdgate::test

@@ -1,0 +1,175 @@
+// What is remembered of a server: limits, what is found out, and its text.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "gateway/mcp/server_memories.h"
+
+namespace stdgate::test {
+namespace {
+
+using mcp::Learned;
+using mcp::ListKind;
+using mcp::MemorySource;
+using mcp::ServerMemory;
+
+bool runs(const MemorySource& /*source*/) { return true; }
+bool has_ended(const MemorySource& /*source*/) { return false; }
+
+MemorySource source(uint64_t session, std::string principal = {}) {
+  return {std::move(principal), 1, session, session};
+}
+
+class ServerMemoryTest : public testing::Test {
+ protected:
+  Learned learn(const std::string& list, const MemorySource& from,
+                bool (*still_runs)(const MemorySource&) = has_ended) {
+    return memory_.learn_list("v", Era::legacy, ListKind::tools, list, from, false, still_runs);
+  }
+
+  int changes_ = 0;
+  ServerMemory memory_{[this] { ++changes_; }};
+};
+
+TEST_F(ServerMemoryTest, KnowsWhatIsNew) {
+  EXPECT_EQ(learn("{}", source(1)), Learned::first);
+  EXPECT_EQ(learn("{}", source(1)), Learned::same);
+  EXPECT_EQ(learn(R"({"tools":[]})", source(1)), Learned::changed);
+  EXPECT_EQ(memory_.learn_greeting("v", Era::legacy, "{}"), Learned::first);
+  EXPECT_EQ(memory_.learn_greeting("v", Era::legacy, "{}"), Learned::same);
+  EXPECT_EQ(memory_.learn_greeting("v", Era::legacy, "[]"), Learned::changed);
+  EXPECT_EQ(changes_, 4);
+  EXPECT_EQ(memory_.learn_greeting("v", Era::modern, "{}"), Learned::first);
+  EXPECT_EQ(memory_.list("v", ListKind::tools), nullptr) << "it is another server";
+}
+
+TEST_F(ServerMemoryTest, FindsOutListsThatDiffer) {
+  learn("{}", source(1, "ada"));
+  EXPECT_EQ(learn("[]", source(2, "bob")), Learned::differs);
+  EXPECT_TRUE(memory_.lists_differ());
+  EXPECT_EQ(memory_.list("v", ListKind::tools), nullptr);
+  EXPECT_EQ(learn("{}", source(3, "ada")), Learned::ignored);
+}
+
+TEST_F(ServerMemoryTest, TellsAListOfASessionFromOneThatChanges) {
+  learn("{}", source(1));
+  EXPECT_EQ(learn("[]", source(2), has_ended), Learned::changed);
+  EXPECT_EQ(learn("[]", source(3), has_ended), Learned::same) << "seen by two";
+  EXPECT_EQ(learn("{}", source(4), has_ended), Learned::changed);
+  EXPECT_EQ(learn("[]", source(5), has_ended), Learned::differs) << "twice, with nobody agreeing";
+}
+
+TEST_F(ServerMemoryTest, TellsItAtOnceWhereBothRun) {
+  learn("{}", source(1));
+  EXPECT_EQ(learn("[]", source(1), runs), Learned::changed) << "the same child says so";
+  EXPECT_EQ(learn("{}", source(2), runs), Learned::differs);
+}
+
+TEST_F(ServerMemoryTest, TakesWhatIsNotTooLarge) {
+  const std::string most(ServerMemory::kMaxEntry, ' ');
+  EXPECT_EQ(learn(most, source(1)), Learned::first);
+  EXPECT_EQ(learn(most + " ", source(1)), Learned::ignored);
+  EXPECT_EQ(memory_.learn_greeting("v", Era::legacy, most + " "), Learned::ignored);
+  const std::string name(ServerMemory::kMaxName + 1, 'n');
+  EXPECT_EQ(memory_.learn_greeting(name, Era::legacy, "{}"), Learned::ignored);
+  for (size_t i = 0; i < 2 * ServerMemory::kMaxVariants; ++i) {
+    memory_.learn_greeting("v" + std::to_string(i), Era::legacy, most);
+    EXPECT_LE(memory_.bytes(), ServerMemory::kMaxBytes);
+    EXPECT_NE(memory_.greeting("v" + std::to_string(i)), nullptr) << "the last one stays";
+  }
+}
+
+TEST_F(ServerMemoryTest, KeepsSoManyVariants) {
+  for (size_t i = 0; i <= ServerMemory::kMaxVariants; ++i) {
+    memory_.learn_greeting(std::to_string(i), Era::legacy, "{}");
+  }
+  EXPECT_EQ(memory_.greeting("0"), nullptr);
+  EXPECT_NE(memory_.greeting("1"), nullptr);
+  EXPECT_NE(memory_.greeting(std::to_string(ServerMemory::kMaxVariants)), nullptr);
+}
+
+TEST_F(ServerMemoryTest, ReadsWhatItHasWritten) {
+  memory_.learn_greeting("", Era::modern, R"({"a":"é\u0000\\"})");
+  memory_.learn_greeting("2025\n{\"roots\":{}}", Era::legacy, R"({"b":[1,{}]})");
+  memory_.learn_list("", Era::modern, ListKind::templates, R"({"resourceTemplates":[]})", {}, true,
+                     has_ended);
+  ServerMemory other([] {});
+  ASSERT_TRUE(other.read(memory_.text()));
+  EXPECT_EQ(other.text(), memory_.text());
+  EXPECT_EQ(other.bytes(), memory_.bytes());
+  EXPECT_EQ(*other.greeting("2025\n{\"roots\":{}}"), R"({"b":[1,{}]})");
+  EXPECT_EQ(other.era({}), Era::modern);
+}
+
+TEST_F(ServerMemoryTest, TakesNoOtherText) {
+  memory_.learn_greeting("v", Era::legacy, "{}");
+  learn("{}", source(1));
+  const std::string good = memory_.text();
+  const auto with = [&](const std::string& old, const std::string& replacement) {
+    std::string text = good;
+    const size_t at = text.find(old);
+    EXPECT_NE(at, std::string::npos) << old;
+    return text.replace(at, old.size(), replacement);
+  };
+  const std::string bad[] = {
+      "",
+      "{}",
+      "[" + good + "]",
+      with("memory", "other"),
+      with(R"("variants":[)", R"("variants":[1,)"),
+      with(R"("variants":[)", R"("variants":[{"name":"v","era":"legacy"},)"),
+      with(R"("name":"v")", R"("name":1)"),
+      with(R"("name":"v")", R"("other":"v")"),
+      with(R"("era":"legacy")", R"("era":"future")"),
+      with(R"("greeting":{})", R"("greeting":[])"),
+      with(R"("tools":{})", R"("tools":"{}")"),
+      with(R"("tools":{})", R"("tools":{},"tools":{})"),
+  };
+  for (const std::string& text : bad) {
+    ServerMemory other([] {});
+    EXPECT_FALSE(other.read(text)) << text;
+    EXPECT_EQ(other.bytes(), 0U) << text;
+  }
+  for (size_t end = 0; end < good.size(); ++end) {
+    ServerMemory other([] {});
+    EXPECT_FALSE(other.read(good.substr(0, end))) << end;
+  }
+}
+
+class MemoryTexts final : public mcp::MemoryStore {
+ public:
+  std::optional<std::string> load(std::string_view key) override {
+    const auto found = texts.find(std::string(key));
+    return found == texts.end() ? std::nullopt : std::optional(found->second);
+  }
+  void save(std::string_view key, std::string text) override {
+    texts[std::string(key)] = std::move(text);
+  }
+  std::map<std::string, std::string> texts;
+};
+
+TEST(ServerMemories, AreFoundAgain) {
+  MemoryTexts store;
+  {
+    mcp::ServerMemories memories(&store);
+    memories.of("k")->learn_greeting("v", Era::legacy, "{}");
+    EXPECT_NE(memories.of("k")->greeting("v"), nullptr);
+    EXPECT_EQ(memories.of("other")->greeting("v"), nullptr);
+  }
+  mcp::ServerMemories later(&store);
+  EXPECT_NE(later.of("k")->greeting("v"), nullptr);
+}
+
+TEST(ServerMemories, ForgetThoseThatNobodyUses) {
+  mcp::ServerMemories memories(nullptr);
+  const auto used = memories.of("used");
+  for (size_t i = 0; i < 2 * mcp::ServerMemories::kMaxServers; ++i) {
+    memories.of(std::to_string(i));
+    EXPECT_LE(memories.size(), mcp::ServerMemories::kMaxServers);
+  }
+  EXPECT_EQ(memories.of("used"), used);
+}
+
+}  // namespace
+}  // namespace stdgate::test

@@ -1,0 +1,89 @@
+// How a conversation with a command ends, with a link that the test ends itself.
+#include "gateway/tools/conversation.h"
+
+#include <gtest/gtest.h>
+
+#include "gateway/app/dialects.h"
+#include "tests/support/loop_runner.h"
+
+namespace stdgate::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Started at once. It has ended when it is asked to, which the loop is told `told_after` later.
+class EndingLauncher final : public pool::ChildLauncher {
+ public:
+  explicit EndingLauncher(net::Loop& loop) : loop_(loop) {}
+
+  std::unique_ptr<pool::ChildLink> launch(const pool::LaunchSpec& /*spec*/,
+                                          pool::ChildEvents& events) override {
+    events_ = &events;
+    start_.arm(loop_.now());
+    return std::make_unique<Link>(*this);
+  }
+
+  void exit() {
+    const TimePoint begin = real_now();
+    while (real_now() - begin < told_after) {
+    }
+    events_->on_exit(status);
+  }
+
+  pool::ExitStatus status;
+  Duration told_after{0};
+  bool exits_when_asked = true;
+
+ private:
+  struct Link final : pool::ChildLink {
+    explicit Link(EndingLauncher& launcher) : owner(launcher) {}
+    void write(std::span<const std::string_view> /*parts*/) override {}
+    [[nodiscard]] size_t unsent_bytes() const override { return 0; }
+    void set_reading(bool /*reading*/) override {}
+    // In the same turn of the loop, whose time stands still.
+    void end(Duration /*grace*/) override {
+      if (owner.exits_when_asked) owner.exit();
+    }
+    EndingLauncher& owner;
+  };
+
+  static TimePoint real_now() { return TimePoint(Duration(uv_hrtime())); }
+
+  net::Loop& loop_;
+  pool::ChildEvents* events_ = nullptr;
+  Timer start_{loop_.timers(), [this] { events_->on_started(1); }};
+};
+
+class Conversations : public testing::Test {
+ protected:
+  Conversations() { EXPECT_TRUE(conversation_.start(std::chrono::seconds(60))); }
+
+  net::Loop loop_;
+  EndingLauncher launcher_{loop_};
+  const pool::LaunchSpec launch_;
+  const std::unique_ptr<pool::Dialect> dialect_ = app::make_dialect({}, {});
+  const config::LimitsConfig limits_;
+  tools::Conversation conversation_{
+      {loop_, launcher_, launch_, *dialect_, limits_, [] { return uint64_t{0}; }},
+      rpc::Framing::newline};
+};
+
+TEST_F(Conversations, ACommandThatEndsWhenItIsAskedHasNotEndedByItself) {
+  // What it had started went on for 2.1 ms; in whole milliseconds from before that to after it, 3.
+  launcher_.told_after = std::chrono::microseconds(2100);
+  launcher_.status.lingered = milliseconds(3);
+  conversation_.end(std::chrono::seconds(60));
+  ASSERT_TRUE(conversation_.seen().exit);
+  EXPECT_FALSE(conversation_.seen().exited_by_itself);
+  EXPECT_TRUE(conversation_.seen().ended_after);
+}
+
+TEST_F(Conversations, ACommandWhoseHelpersOutliveTheRequestHasEndedByItself) {
+  launcher_.status.lingered = std::chrono::minutes(1);
+  conversation_.end(std::chrono::seconds(60));
+  EXPECT_TRUE(conversation_.seen().exited_by_itself);
+  EXPECT_FALSE(conversation_.seen().ended_after);
+}
+
+}  // namespace
+}  // namespace stdgate::test

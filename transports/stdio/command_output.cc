@@ -1,0 +1,97 @@
+#include "transports/stdio/command_output.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+namespace stdgate::stdio {
+
+CommandOutput::CommandOutput(net::Loop& loop, const std::string& command, Duration time,
+                             std::function<void(Result)> done)
+    : loop_(loop),
+      due_(loop.now() + time),
+      done_(std::move(done)),
+      timer_(loop.timers(), [this] { look(); }) {
+  start(command);
+  timer_.arm(pid_ < 0 ? loop.now() : due_);
+}
+
+CommandOutput::~CommandOutput() { kill_all(); }
+
+void CommandOutput::start(const std::string& command) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return;
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  // Those that this process ignores.
+  sigset_t ignored;
+  sigemptyset(&ignored);
+  sigaddset(&ignored, SIGPIPE);
+  sigaddset(&ignored, SIGXFSZ);
+  posix_spawnattr_setsigdefault(&attributes, &ignored);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+  const std::string shell = "sh";
+  const std::string option = "-c";
+  const std::array<char*, 4> arguments{const_cast<char*>(shell.c_str()),
+                                       const_cast<char*>(option.c_str()),
+                                       const_cast<char*>(command.c_str()), nullptr};
+  if (::posix_spawn(&pid_, "/bin/sh", &files, &attributes, arguments.data(), environ) != 0) {
+    pid_ = -1;
+  }
+  posix_spawn_file_actions_destroy(&files);
+  posix_spawnattr_destroy(&attributes);
+  ::close(ends[1]);
+  int error = 0;
+  stream_ = net::ByteStream::adopt(loop_, ends[0], net::ByteStream::Kind::pipe, *this, &error);
+  if (stream_ != nullptr) stream_->resume_read(net::Stream::kNotStarted);
+}
+
+void CommandOutput::on_bytes(std::span<char> bytes) {
+  output_.append(bytes.data(), bytes.size());
+  if (output_.size() > kMaxOutput) finish(tl::unexpected<std::string>("it prints too much"));
+}
+
+// It has closed its output, or a moment has passed since.
+void CommandOutput::look() {
+  if (done_ == nullptr) return;
+  if (pid_ < 0) return finish(tl::unexpected<std::string>("it cannot be started"));
+  int status = 0;
+  if (::waitpid(pid_, &status, WNOHANG) != pid_) {
+    if (loop_.now() >= due_) return finish(tl::unexpected<std::string>("it takes too long"));
+    timer_.arm(std::min(due_, loop_.now() + kPoll));
+    return;
+  }
+  pid_ = -1;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return finish(std::move(output_));
+  finish(tl::unexpected(WIFEXITED(status)
+                            ? "it failed with exit code " + std::to_string(WEXITSTATUS(status))
+                            : "it was ended by signal " + std::to_string(WTERMSIG(status))));
+}
+
+void CommandOutput::finish(Result result) {
+  timer_.disarm();
+  if (stream_ != nullptr) stream_->close();
+  kill_all();
+  if (const auto done = std::exchange(done_, nullptr)) done(std::move(result));
+}
+
+void CommandOutput::kill_all() {
+  if (pid_ < 0) return;
+  ::kill(-pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
+}  // namespace stdgate::stdio
