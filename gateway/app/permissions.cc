@@ -186,7 +186,8 @@ tl::expected<std::string, std::string> permissions_text(const config::Config& co
   if (!principal) return tl::unexpected(principal.error());
   const Asker asker = asker_of(*principal ? &**principal : nullptr, config, now);
   std::vector<Permissions> all;
-  for (const config::BackendConfig& backend : config::all_that_is_served(config)) {
+  const std::vector<config::BackendConfig> served = config::all_that_is_served(config);
+  for (const config::BackendConfig& backend : served) {
     if (question.only.empty() || question.only == backend.name) {
       all.push_back(permissions_at(backend, config, asker.principal));
     }

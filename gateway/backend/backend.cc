@@ -89,7 +89,7 @@ void Backend::assemble() {
   // than it may.
   chain_.add("rules", rules_);
   // Above the filters that keep lists: whoever asks again when it is told gets a new one.
-  chain_.add("lists", lists_);
+  if (has_eras_) chain_.add("lists", lists_);
   // Before what concerns a child alone: while none runs, it answers in its place.
   if (sleeping_) sleeping_->recall().add_to(chain_);
   // Before what the protocol adds: whom no child can serve is told so, and asks no child for it.

@@ -48,7 +48,7 @@ for line in sys.stdin:
         continue
     id, method, params = message["id"], message["method"], message.get("params") or {}
     if mode == "slow":
-        time.sleep(0.6)
+        time.sleep(3)
         mode = "slept"
     if method == "initialize":
         say({"id": id, "result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {"listChanged": True}},

@@ -105,6 +105,31 @@ TEST_F(SleepingServers, CostNothingUntilOneIsUsed) {
   EXPECT_EQ(gateway.metrics().sum("stdgate_child_starts_total"), 1);
 }
 
+TEST_F(SleepingServers, AreMembersOfAVirtualServer) {
+  const std::vector<std::string> backends{backend("a", server(), options()),
+                                          backend("b", server(), options())};
+  const std::string team = state_dir() + "servers: { team: { default: true, members: [a, b] } }\n";
+  {
+    GatewayProcess first(serve(backends, team));
+    teach(first);
+  }
+  GatewayProcess gateway(serve(backends, team));
+  HttpClient client = gateway.connect();
+  const std::string session = open_mcp_session(client);
+  const std::string names = list(client, session);
+  EXPECT_THAT(names, testing::AllOf(HasSubstr("a_first"), HasSubstr("b_first")));
+  EXPECT_EQ(gateway.metrics().sum("stdgate_child_starts_total"), 0);
+  // A call wakes its member alone; what this says of its lists by now, clients hear of.
+  folder_.write("tool", "second");
+  const std::string call = request("tools/call", R"({"name":"a_first"})", "3");
+  EXPECT_EQ(client.post("/mcp", call, in_mcp_session(session)).status, 200);
+  EXPECT_EQ(gateway.metrics().sum("stdgate_child_starts_total"), 1);
+  EXPECT_TRUE(eventually("the list is another one", [&] {
+    return list(client, session).find("a_second") != std::string::npos;
+  }));
+  EXPECT_THAT(list(client, session), HasSubstr("b_first")) << "which still sleeps";
+}
+
 TEST_F(SleepingServers, AnswerEveryTransport) {
   GatewayProcess gateway(serve_one(server(), options()));
   teach(gateway);

@@ -90,8 +90,8 @@ TEST_F(ChainOfABackend, HasWhatItsProtocolNeeds) {
   options.config.cache = true;
   start(std::make_unique<mcp::McpDialect>("1"));
   EXPECT_THAT(backend->filters(),
-              ElementsAre("names", "capacity", "audit", "quota", "eras", "rules", "modern", "cache",
-                          "params", "sessions", "greetings", "trace", "pool"));
+              ElementsAre("names", "capacity", "audit", "quota", "eras", "rules", "lists", "modern",
+                          "cache", "params", "sessions", "greetings", "trace", "pool"));
 }
 
 TEST_F(ChainOfABackend, HasNothingThatIsNotConfigured) {

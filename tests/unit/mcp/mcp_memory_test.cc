@@ -377,8 +377,8 @@ TEST(Memory, StandsBelowTheRules) {
   BackendBench bench(options, std::make_unique<mcp::McpDialect>("1"));
   // What the protocol adds below it concerns children alone.
   EXPECT_THAT(bench.backend.filters(),
-              ElementsAre("names", "capacity", "eras", "rules", "memory", "modern", "claims",
-                          "params", "sessions", "greetings", "trace", "pool"));
+              ElementsAre("names", "capacity", "eras", "rules", "lists", "memory", "modern",
+                          "claims", "params", "sessions", "greetings", "trace", "pool"));
   FakeClient client(bench.callers);
   const auto list = [&](std::vector<std::string> roles) {
     policy::Principal who;
