@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "gateway/pool/told_change.h"
 #include "gateway/policy/principal.h"
+#include "gateway/pool/told_change.h"
 
 namespace stdgate::mcp {
 

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "gateway/call/call_clock.h"
-#include "gateway/pool/told_change.h"
 #include "gateway/mcp/mcp_revision.h"
+#include "gateway/pool/told_change.h"
 
 namespace stdgate::mcp {
 
