@@ -11,15 +11,15 @@ namespace {
 
 constexpr size_t kLimit = 64;
 
-struct Outcome {
+struct Reading {
   http::Http1Body::State state = http::Http1Body::State::reading;
   std::string body;
   size_t taken = 0;
 };
 
 // Feeds copies of the pieces of `text` that end at `cuts` and at its own end.
-Outcome feed(http::Http1Body& reader, const std::string& text, std::vector<size_t> cuts) {
-  Outcome outcome;
+Reading feed(http::Http1Body& reader, const std::string& text, std::vector<size_t> cuts) {
+  Reading outcome;
   cuts.push_back(text.size());
   size_t begin = 0;
   for (const size_t end : cuts) {
@@ -36,7 +36,7 @@ Outcome feed(http::Http1Body& reader, const std::string& text, std::vector<size_
   return outcome;
 }
 
-Outcome chunked(const std::string& text, const std::vector<size_t>& cuts, size_t limit = kLimit) {
+Reading chunked(const std::string& text, const std::vector<size_t>& cuts, size_t limit = kLimit) {
   StoragePool storages;
   http::Http1Body reader(storages);
   reader.start_chunked(limit);
@@ -55,7 +55,7 @@ TEST(Http1Body, LengthHoweverItIsCut) {
   http::Http1Body reader(storages);
   for (size_t cut = 1; cut < text.size(); ++cut) {
     reader.start_length(10);
-    const Outcome outcome = feed(reader, text, {cut});
+    const Reading outcome = feed(reader, text, {cut});
     EXPECT_EQ(outcome.state, http::Http1Body::State::complete);
     EXPECT_EQ(outcome.body, "0123456789");
     EXPECT_EQ(outcome.taken, 10u);
@@ -80,7 +80,7 @@ TEST(Http1Body, LargeBodyInPieces) {
   StoragePool storages;
   http::Http1Body reader(storages);
   reader.start_length(text.size());
-  const Outcome outcome = feed(reader, text, {1, 65536, 65537, 299999});
+  const Reading outcome = feed(reader, text, {1, 65536, 65537, 299999});
   EXPECT_EQ(outcome.body, text);
   EXPECT_EQ(reader.held(), 0u);
 }
@@ -98,19 +98,19 @@ TEST(Http1Body, ChunksHoweverTheyAreCut) {
   for (const std::string& body : texts) {
     const std::string text = body + "GET / HTTP/1.1\r\n";
     for (size_t cut = 1; cut < text.size(); ++cut) {
-      const Outcome outcome = chunked(text, {cut});
+      const Reading outcome = chunked(text, {cut});
       EXPECT_EQ(outcome.state, http::Http1Body::State::complete) << body << cut;
       EXPECT_EQ(outcome.body, "hello world") << body << cut;
       EXPECT_EQ(outcome.taken, body.size()) << body << cut;
     }
-    const Outcome outcome = chunked(text, every_byte(text));
+    const Reading outcome = chunked(text, every_byte(text));
     EXPECT_EQ(outcome.body, "hello world") << body;
     EXPECT_EQ(outcome.taken, body.size()) << body;
   }
 }
 
 TEST(Http1Body, EmptyChunkedBody) {
-  const Outcome outcome = chunked("0\r\n\r\n", {});
+  const Reading outcome = chunked("0\r\n\r\n", {});
   EXPECT_EQ(outcome.state, http::Http1Body::State::complete);
   EXPECT_EQ(outcome.body, "");
 }
@@ -191,7 +191,7 @@ TEST(Http1Body, ManySmallChunksAreNotTooMuchFraming) {
   std::string text;
   for (int i = 0; i < 2000; ++i) text += "1\r\nx\r\n";
   text += "0\r\n\r\n";
-  const Outcome outcome = chunked(text, {7, 4000}, 2000);
+  const Reading outcome = chunked(text, {7, 4000}, 2000);
   EXPECT_EQ(outcome.state, http::Http1Body::State::complete);
   EXPECT_EQ(outcome.body, std::string(2000, 'x'));
 }
