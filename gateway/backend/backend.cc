@@ -43,10 +43,10 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       has_eras_(!dialect_->probe_method().empty()),
       rules_(chain_, options_.roles, calls_, chain_services_),
       modern_(services_, pool_, chain_, callers_),
-      sessions_(services_, pool_, callers_, names_of_calls_.methods(), modern_, rounds_,
-                options_.input_timeout),
+      sessions_(services_, pool_, callers_, rounds_, options_.input_timeout),
+      delivery_(services_, callers_, names_of_calls_.methods(), sessions_, modern_, rounds_),
       notices_(services_, pool_, sessions_, modern_),
-      children_say_(chain_, sessions_, notices_),
+      children_say_(chain_, delivery_, notices_),
       pool_(services_, *this, sessions_, children_say_),
       listening_(services_, *this, sessions_, pool_, callers_),
       memos_(sessions_, pool_, listening_, *dialect_, chain_),
@@ -82,7 +82,7 @@ void Backend::assemble() {
   // Before the rules, which cost more: who asks for too much has no claim to be judged.
   if (quotas_.any()) chain_.add("quota", quotas_);
   // Rules judge and cut in the words of the child; what comes up is translated behind them.
-  const pool::FilterServices of_protocol{services_, pool_, chain_, sessions_,
+  const pool::FilterServices of_protocol{services_, pool_, chain_, delivery_,
                                          options_.input_timeout};
   outer_filters_ = dialect_->add_filters(of_protocol, pool::FilterLayer::outer);
   // Before all that could answer in the place of a child: whoever answers, the client sees no more
@@ -281,7 +281,7 @@ void Backend::close_session(session::SessionId id, std::string_view why) {
   // Those that are elsewhere: at shared children, or nowhere as their client is asked something.
   for (call::CallPtr& call : withdraw(ended.caller)) calls.push_back(std::move(call));
   if (ended.listener != nullptr) cancel(withdraw(ended.listener->slot.caller()));
-  sessions_.settle_all();
+  sessions_.wishes().settle();
   if (why.empty()) return cancel(calls);
   const auto report = rpc::faults::child_failed(std::string(why));
   for (const call::CallPtr& call : calls) {

@@ -20,6 +20,7 @@
 #include "gateway/backend/modern_calls.h"
 #include "gateway/backend/refused_greetings.h"
 #include "gateway/backend/round_trips.h"
+#include "gateway/backend/session_delivery.h"
 #include "gateway/backend/session_listening.h"
 #include "gateway/backend/session_memos.h"
 #include "gateway/backend/session_router.h"
@@ -335,6 +336,7 @@ class Backend final : public Upstream,
   Bottom bottom_{*this};
   ModernCalls modern_;
   SessionRouter sessions_;
+  SessionDelivery delivery_;
   ListNotices notices_;
   ChainListener children_say_;
   pool::Pool pool_;

@@ -66,7 +66,7 @@ void KeyWatches::close(const call::Call& call) {
 // Subscriptions that no other session needs end too. It has no calls.
 void KeyWatches::end(session::SessionId session) {
   static_cast<void>(sessions_.end(session));
-  sessions_.settle_all();
+  sessions_.wishes().settle();
 }
 
 void KeyWatches::check_invariants() const {

@@ -9,7 +9,7 @@ namespace stdgate::backend {
 void SessionMemos::on_request(call::CallPtr& call, const call::Request& request) {
   using Kind = call::ClientIntent::Kind;
   const call::ClientIntent& intent = request.intent;
-  sessions_.note_severity(*call);
+  sessions_.wishes().note_call(*call);
   if (intent.kind == Kind::set_severity) return accept_severity(call, intent);
   if (!call->session.is_none()) {
     const auto kept = keep(intent, *call);

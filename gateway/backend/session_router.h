@@ -1,21 +1,13 @@
-// SessionRouter: the open sessions of one backend, and which of them receives a child's messages.
+// SessionRouter: the open sessions of one backend.
 //
-//   child of one session     everything goes to that session
-//   shared child             progress: the call's session (the backend knows the call)
-//                            other notifications: the receivers that the dialect's Audience names
-//                            requests: the session that all calls there belong to, those in
-//                            flight and those given up but not answered yet; if there is none,
-//                            the child gets an error (-32601)
 // A client sees requests of children under ids of the gateway's own, so that answers find their
-// child although children may use the same ids. Sessions that share children subscribe through the
-// gateway: it ends subscriptions that no session needs, and subscribes again when a child has gone.
-// A /rpc stream whose call is the only one of its shared child gets the child's notifications too.
-// What belongs to a session (its child, what waits for that, what it has been asked, subscriptions,
-// listener) is a part of it, or ends with it in end(), the one end that sessions have.
-// Owner: the backend. The pool and its children call it directly, as SessionEvents and
-// ChildListener. Limits: config.pool.sessions, and as many again that have no child; beside these
-// as many watches as config.pool.sessions, and trips for all children and all calls that may wait;
-// Session::kMaxAsks, those of Subscriptions.
+// child although children may use the same ids. What belongs to a session (its child, what waits
+// for that, what it has been asked, subscriptions, listener) is a part of it, or ends with it in
+// end(), the one end that sessions have. Which of them receives a child's messages:
+// SessionDelivery. Owner: the backend. The pool calls it directly, as SessionEvents. Limits:
+// config.pool.sessions, and as many again that have no child; beside these as many watches as
+// config.pool.sessions, and trips for all children and all calls that may wait; Session::kMaxAsks,
+// those of SharedWishes.
 #pragma once
 
 #include <functional>
@@ -24,17 +16,14 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/backend/modern_calls.h"
 #include "gateway/backend/session_census.h"
 #include "gateway/backend/session_journal.h"
 #include "gateway/backend/session_questions.h"
+#include "gateway/backend/shared_wishes.h"
 #include "gateway/base/check.h"
-#include "gateway/call/name_table.h"
 #include "gateway/pool/call_trace.h"
 #include "gateway/pool/pool.h"
-#include "gateway/session/log_verbosity.h"
 #include "gateway/session/session_table.h"
-#include "gateway/session/subscriptions.h"
 
 namespace stdgate::backend {
 
@@ -45,21 +34,19 @@ struct EndedSession {
   std::vector<call::CallPtr> calls;  // of its own child, and those that waited for it
 };
 
-class SessionRouter final : public pool::SessionEvents, public pool::ChildListener {
+class SessionRouter final : public pool::SessionEvents {
  public:
-  // `methods`: learns the names of notifications. `pool` and `rounds` may not be constructed yet.
+  // `pool` and `rounds` may not be constructed yet.
   SessionRouter(const pool::PoolServices& services, pool::Pool& pool, session::Callers& callers,
-                call::NameTable& methods, const ModernCalls& modern, RoundListener& rounds,
-                const Duration& input_timeout)
+                RoundListener& rounds, const Duration& input_timeout)
       : services_(services),
         pool_(pool),
         callers_(callers),
-        methods_(methods),
-        modern_(modern),
         rounds_(rounds),
         questions_(services, pool, sessions_, rounds, input_timeout),
         sessions_(limits_of(services.config.pool)),
-        journal_(services) {}
+        journal_(services),
+        wishes_(services, pool) {}
 
   // `may_sleep`: its greeting may be answered without a child, so that it gets one when it needs
   // it.
@@ -85,6 +72,8 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
     return id;
   }
   void hold_turn(bool held) { is_turn_taken_ = held; }
+  [[nodiscard]] session::SessionId turns() const { return turns_; }
+  [[nodiscard]] bool is_turn_taken() const { return is_turn_taken_; }
   // Opens one that stands for a call that listens for updates of these keys. Those for which there
   // is no room are taken out.
   tl::expected<session::SessionId, rpc::FaultReport> open_watch(session::Caller caller,
@@ -179,9 +168,27 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   // Its calls at shared children, and those of its listener, are the caller's to withdraw; then
   // settle_all() ends the subscriptions of this session alone.
   [[nodiscard]] EndedSession end(session::SessionId session);
-  // Children are told what is wanted of them now.
-  void settle_all() {
-    if (!subscriptions_.settled() || !verbosity_.settled()) pool_.offer_spare_room();
+  // What its clients want of shared children.
+  [[nodiscard]] SharedWishes& wishes() { return wishes_; }
+  [[nodiscard]] const SharedWishes& wishes() const { return wishes_; }
+  // A child has gone: answers to its requests are dropped.
+  void lose_child(uint64_t child) {
+    questions_.of_children().lose_child(child);
+    wishes_.lose_child(child);
+  }
+  // The session, if its client may be told anything; null: it has ended, or is not open.
+  [[nodiscard]] session::Session* listener(session::SessionId id) {
+    session::Session* const session = sessions_.find(id);
+    return session == nullptr || session->has_ended ? nullptr : session;
+  }
+  void tell(const session::Session& session, std::span<const std::string_view> parts) {
+    if (session.has_ended) return drop(DropReason::no_listener);
+    services_.core.observer.on_message(services_.backend, Direction::to_client, parts);
+    session.sink->on_message(std::nullopt, parts);
+  }
+  void drop(DropReason reason) {
+    services_.core.observer.on_dropped(services_.backend, reason);
+    if (services_.traces) pool::trace_dropped(services_, reason);
   }
   template <class Visitor>
   void for_each(Visitor&& visit) const {
@@ -237,20 +244,20 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
     });
   }
 
-  // A session that shares children wants to subscribe. Whether a child is to be asked, and
-  // finish_subscribe() to follow; else the session has subscribed already.
-  tl::expected<bool, rpc::FaultReport> subscribe(session::SessionId session, std::string_view key);
+  // See SharedWishes; sessions pay for what they want.
+  tl::expected<bool, rpc::FaultReport> subscribe(session::SessionId session, std::string_view key) {
+    auto is_to_ask = wishes_.subscribe(session, key);
+    charge(session);
+    return is_to_ask;
+  }
   void finish_subscribe(const call::Call& call, Outcome outcome);
+  std::optional<uint64_t> unsubscribe(session::SessionId session, std::string_view key) {
+    const auto child = wishes_.unsubscribe(session, key);
+    charge(session);
+    return child;
+  }
   // A session that shares children wants log messages from this severity on.
   void set_severity(session::SessionId session, session::Severity severity);
-  // A call without a session wants them: legacy children are told before it comes to them.
-  void note_severity(const call::Call& call) {
-    const bool shares = !call.alone || services_.config.serves_one;
-    if (call.severity && shares && verbosity_.note_call(*call.severity)) settle_all();
-  }
-  // A client, with or without a session, unsubscribes. The number of the child that is to be asked,
-  // 0 for any; nothing: no child is, as nothing is left to do or others still want it.
-  std::optional<uint64_t> unsubscribe(session::SessionId session, std::string_view key);
 
   // Ends the process if an invariant is broken. Not from inside of a call of the core.
   void check_invariants();
@@ -295,48 +302,7 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
     session::Session* const session = sessions_.find(id);
     if (session != nullptr) session->end(end, message);
   }
-  // ChildListener
-  void on_event(const call::Call& call, const rpc::Envelope& notification,
-                TextPlace progress_token) override;
-  void on_notification(pool::Child& child, const rpc::Envelope& notification,
-                       std::string_view method) override;
-  void on_request(pool::Child& child, const rpc::Envelope& request,
-                  std::string_view method) override;
-  void on_spare_room(pool::Child& child) override {
-    if (!verbosity_.settled() || !subscriptions_.settled()) tell_what_is_wanted(child);
-  }
-  // Its subscriptions move to other children; answers to its requests are dropped.
-  void on_child_gone(const pool::Child& child) override;
-  [[nodiscard]] TimePoint works_until(uint64_t child) const override {
-    return rounds_.needed_until(child);
-  }
-  [[nodiscard]] TimePoint needed_until(uint64_t child) const override {
-    return subscriptions_.has_any(child) ? TimePoint::max() : rounds_.needed_until(child);
-  }
 
-  // False: no session receives it.
-  bool pass_notification(pool::Child& child, const rpc::Envelope& notification,
-                         std::string_view method, const pool::Audience& audience);
-  // False: there is no such stream, or it must not have it.
-  bool pass_to_only_stream(pool::Child& child, const rpc::Envelope& notification,
-                           const pool::Audience& audience);
-  // Whether a log message of the child is for the session, or for a call without one; what is no
-  // log message is.
-  [[nodiscard]] bool wants(const pool::Child& child, const session::Session* session,
-                           const pool::Audience& audience) const {
-    return !audience.severity ||
-           verbosity_.passes(child.number(), session == nullptr ? std::nullopt : session->severity,
-                             *audience.severity);
-  }
-  // A call of the modern era is sent log messages only from the level on that it names, and changes
-  // of lists never.
-  [[nodiscard]] bool wants_of_call(const pool::Child& child, const call::Call& call,
-                                   const pool::Audience& audience) const {
-    if (call.client_era != Era::modern) return wants(child, nullptr, audience);
-    if (audience.severity) return call.severity && *audience.severity >= *call.severity;
-    return audience.kind == pool::Audience::Kind::caller;
-  }
-  void tell_what_is_wanted(pool::Child& child);
   [[nodiscard]] rpc::FaultReport too_many(
       session::SessionKind kind = session::SessionKind::client) const {
     if (kind != session::SessionKind::client) {
@@ -349,14 +315,6 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
     return rpc::faults::because(rpc::Fault::invalid_request, "initialize is not answered yet");
   }
   bool park_longest_idle();
-  void note_passed(std::string_view method) {
-    const MethodId learnt = methods_.learn(method, services_.core.clock.now());
-    services_.core.observer.on_notification(services_.backend, learnt, Direction::to_client);
-  }
-  void drop(DropReason reason) {
-    services_.core.observer.on_dropped(services_.backend, reason);
-    if (services_.traces) pool::trace_dropped(services_, reason);
-  }
   // An open session.
   [[nodiscard]] session::Session& known(session::SessionId id) {
     session::Session* const session = sessions_.find(id);
@@ -383,16 +341,6 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   static size_t asks_of(const session::Session& session) {
     return session.asks == nullptr ? 0 : session.asks->size();
   }
-  // A child of which no client knows that it has it alone: the gateway is its client.
-  [[nodiscard]] bool is_of_trip(const pool::Child& child) const {
-    const session::Session* const session = sessions_.find(child.lease());
-    return session != nullptr && !session->is_of_client();
-  }
-  [[nodiscard]] session::Session* only_session(pool::Child& child);
-  // Whom the child asks this; null: nobody.
-  [[nodiscard]] session::Session* asked(pool::Child& child, const rpc::Envelope& request,
-                                        std::string_view method);
-  bool pass_to_subscribers(uint64_t child, const rpc::Envelope& notification, std::string_view key);
   static session::SessionTable::Limits limits_of(const config::PoolConfig& pool) {
     return {2 * size_t{pool.sessions}, size_t{pool.max} + pool.queue, pool.sessions};
   }
@@ -422,33 +370,17 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
     return at_work >= services_.config.pool.sessions;
   }
   void tell_what_is_gone(session::Session& session);
-  bool pass_cancel(pool::Child& child, const rpc::Envelope& notification, std::string_view id);
-  // The session, if its client may be told anything; null: it has ended, or is not open.
-  [[nodiscard]] session::Session* listener(session::SessionId id) {
-    session::Session* const session = sessions_.find(id);
-    return session == nullptr || session->has_ended ? nullptr : session;
-  }
-  void tell(const session::Session& session, std::span<const std::string_view> parts) {
-    if (session.has_ended) return drop(DropReason::no_listener);
-    services_.core.observer.on_message(services_.backend, Direction::to_client, parts);
-    session.sink->on_message(std::nullopt, parts);
-  }
 
   const pool::PoolServices& services_;
   pool::Pool& pool_;
   session::Callers& callers_;
-  call::NameTable& methods_;
-  const ModernCalls& modern_;
   RoundListener& rounds_;
   SessionQuestions questions_;  // before the sessions, whose requests are in its index
   session::SessionTable sessions_;
   SessionJournal journal_;
   session::SessionId turns_;  // see open_turns(); none: there are no turns
   bool is_turn_taken_ = false;
-  session::Subscriptions subscriptions_;
-  session::LogVerbosity verbosity_;
-  std::string key_;            // scratch
-  std::string method_;         // scratch
+  SharedWishes wishes_;
   bool reading_ = true;        // what waits for shared children leaves room for more
   uint32_t first_reader_ = 0;  // the place of the session that was told so first
   uint32_t next_look_ = 0;     // see longest_idle()

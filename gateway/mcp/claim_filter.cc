@@ -472,7 +472,7 @@ std::optional<std::string> ClaimFilter::sealed_notification(const call::Call& ca
 bool ClaimFilter::on_child_message(call::ChildMessage& message) {
   const call::Call* const call = message.call();
   if (call == nullptr) {
-    // What belongs to no call goes to the client of the only one that there is: see SessionRouter.
+    // What belongs to no call goes to the client of the only one that there is: see SessionDelivery.
     // A task may be another client's, so what names one goes to nobody.
     const call::ChildRef& child = message.child();
     const bool is_shared_modern = child.is_shared && child.era == Era::modern;

@@ -1,7 +1,7 @@
 // ChildListener: receives what children say on their own account, and decides which clients get it.
 //
 // Called by children and the pool. A child is valid during the call and consistent before it, since
-// the implementation may call back. Implemented by SessionRouter; owner: the backend.
+// the implementation may call back. Implemented by SessionDelivery; owner: the backend.
 #pragma once
 
 #include <cstdint>

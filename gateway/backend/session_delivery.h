@@ -1,0 +1,101 @@
+// SessionDelivery: which sessions receive what children say.
+//
+//   child of one session     everything goes to that session
+//   shared child             progress: the call's session (the backend knows the call)
+//                            other notifications: the receivers that the dialect's Audience names
+//                            requests: the session that all calls there belong to, those in
+//                            flight and those given up but not answered yet; if there is none,
+//                            the child gets an error (-32601)
+// A /rpc stream whose call is the only one of its shared child gets the child's notifications too.
+// Owner: the backend. Children reach it through the chain's filters (ChainListener).
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "gateway/backend/modern_calls.h"
+#include "gateway/backend/session_router.h"
+#include "gateway/call/name_table.h"
+#include "gateway/pool/call_trace.h"
+#include "gateway/pool/child_listener.h"
+
+namespace stdgate::backend {
+
+class SessionDelivery final : public pool::ChildListener {
+ public:
+  // `methods`: learns the names of notifications. `rounds` may not be constructed yet.
+  SessionDelivery(const pool::PoolServices& services, session::Callers& callers,
+                  call::NameTable& methods, SessionRouter& sessions, const ModernCalls& modern,
+                  const RoundListener& rounds)
+      : services_(services),
+        callers_(callers),
+        methods_(methods),
+        sessions_(sessions),
+        modern_(modern),
+        rounds_(rounds) {}
+
+  void on_event(const call::Call& call, const rpc::Envelope& notification,
+                TextPlace progress_token) override;
+  void on_notification(pool::Child& child, const rpc::Envelope& notification,
+                       std::string_view method) override;
+  void on_request(pool::Child& child, const rpc::Envelope& request,
+                  std::string_view method) override;
+  void on_spare_room(pool::Child& child) override {
+    if (!sessions_.wishes().is_settled()) sessions_.wishes().tell(child);
+  }
+  void on_child_gone(const pool::Child& child) override { sessions_.lose_child(child.number()); }
+  [[nodiscard]] TimePoint works_until(uint64_t child) const override {
+    return rounds_.needed_until(child);
+  }
+  [[nodiscard]] TimePoint needed_until(uint64_t child) const override {
+    return std::max(sessions_.wishes().needed_until(child), rounds_.needed_until(child));
+  }
+
+ private:
+  // False: no session receives it.
+  bool pass_notification(pool::Child& child, const rpc::Envelope& notification,
+                         std::string_view method, const pool::Audience& audience);
+  bool pass_to_everybody(const rpc::Envelope& notification);
+  bool pass_to_subscribers(uint64_t child, const rpc::Envelope& notification, std::string_view key);
+  bool pass_cancel(pool::Child& child, const rpc::Envelope& notification, std::string_view id);
+  // False: there is no such stream, or it must not have it.
+  bool pass_to_only_stream(pool::Child& child, const rpc::Envelope& notification,
+                           const pool::Audience& audience);
+  // Whether a log message of the child is for the session, or for a call without one; what is no
+  // log message is.
+  [[nodiscard]] bool wants(const pool::Child& child, const session::Session* session,
+                           const pool::Audience& audience) const {
+    const auto wanted = session == nullptr ? std::nullopt : session->severity;
+    return !audience.severity ||
+           sessions_.wishes().passes(child.number(), wanted, *audience.severity);
+  }
+  // A call of the modern era is sent log messages only from the level on that it names, and changes
+  // of lists never.
+  [[nodiscard]] bool wants_of_call(const pool::Child& child, const call::Call& call,
+                                   const pool::Audience& audience) const;
+  // A child of which no client knows that it has it alone: the gateway is its client.
+  [[nodiscard]] bool is_of_trip(const pool::Child& child) const {
+    const session::Session* const session = sessions_.find(child.lease());
+    return session != nullptr && !session->is_of_client();
+  }
+  [[nodiscard]] session::Session* only_session(pool::Child& child);
+  // Whom the child asks this; null: nobody.
+  [[nodiscard]] session::Session* asked(pool::Child& child, const rpc::Envelope& request,
+                                        std::string_view method);
+  void note_passed(std::string_view method) {
+    const MethodId learnt = methods_.learn(method, services_.core.clock.now());
+    services_.core.observer.on_notification(services_.backend, learnt, Direction::to_client);
+  }
+
+  const pool::PoolServices& services_;
+  session::Callers& callers_;
+  call::NameTable& methods_;
+  SessionRouter& sessions_;
+  const ModernCalls& modern_;
+  const RoundListener& rounds_;
+  std::string key_;     // scratch
+  std::string method_;  // scratch
+};
+
+}  // namespace stdgate::backend

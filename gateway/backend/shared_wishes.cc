@@ -1,0 +1,70 @@
+#include "gateway/backend/shared_wishes.h"
+
+#include "gateway/base/check.h"
+
+namespace stdgate::backend {
+
+tl::expected<bool, rpc::FaultReport> SharedWishes::subscribe(session::SessionId session,
+                                                             std::string_view key) {
+  switch (subscriptions_.request(session, key)) {
+    case session::Subscriptions::Request::ask:
+      return true;
+    case session::Subscriptions::Request::held:
+      return false;
+    case session::Subscriptions::Request::too_long:
+      return tl::unexpected(
+          rpc::faults::too_large("the name of what is subscribed to is too long"));
+    case session::Subscriptions::Request::too_many:
+      break;
+  }
+  return tl::unexpected(rpc::faults::overloaded("this session has too many subscriptions"));
+}
+
+void SharedWishes::finish(const call::Call& call, Outcome outcome) {
+  using Answer = session::Subscriptions::Answer;
+  const Answer answer = outcome == Outcome::ok()      ? Answer::granted
+                        : outcome == Outcome::error() ? Answer::refused
+                                                      : Answer::unknown;
+  const uint64_t child = pool_.find_child(call.child) == nullptr ? 0 : call.child;
+  subscriptions_.finish(call.session, call.subscription, child, answer);
+}
+
+std::optional<uint64_t> SharedWishes::unsubscribe(session::SessionId session,
+                                                  std::string_view key) {
+  const session::Subscriptions::Withdrawal withdrawal = subscriptions_.withdraw(session, key);
+  if (!withdrawal.known && !subscriptions_.is_wanted(key)) return 0;
+  const pool::Child* child = withdrawal.known ? pool_.find_child(withdrawal.child) : nullptr;
+  const bool can_tell = child != nullptr && pool_.can_ask(*child) &&
+                        subscriptions_.take_unwanted(withdrawal.child, key);
+  return can_tell ? std::optional(withdrawal.child) : std::nullopt;
+}
+
+// A modern child is told with each request.
+void SharedWishes::tell(pool::Child& child) {
+  if (child.era() == Era::modern) return;
+  if (!verbosity_.settled() && pool_.can_set_severity(child)) {
+    const bool serves_calls = child.era() == Era::legacy && services_.dialect.logs(child.facts());
+    const auto severity = verbosity_.take(child.number(), serves_calls);
+    if (severity) pool_.set_severity(child, *severity);
+  }
+  while (pool_.can_ask(child)) {
+    const auto key = subscriptions_.take_unwanted(child.number());
+    if (!key) break;
+    pool_.ask(child, [&](rpc::WireId id) { return services_.dialect.unsubscribe(id, *key); });
+  }
+  while (pool_.can_ask(child)) {
+    const auto key = subscriptions_.adopt(child.number());
+    if (!key) break;
+    pool_.ask(child, [&](rpc::WireId id) { return services_.dialect.subscribe(id, *key); });
+  }
+}
+
+void SharedWishes::check_invariants(size_t sessions, size_t wishes,
+                                    const std::function<bool(session::SessionId)>& is_open) const {
+  STDGATE_CHECK(verbosity_.sessions() == sessions);
+  STDGATE_CHECK(verbosity_.sessions_with_wish() == wishes);
+  subscriptions_.check_invariants(
+      is_open, [this](uint64_t child) { return pool_.find_child(child) != nullptr; });
+}
+
+}  // namespace stdgate::backend
