@@ -17,6 +17,7 @@
 #include "gateway/call/filter.h"
 #include "gateway/pool/backend_status.h"
 #include "gateway/pool/pool_services.h"
+#include "gateway/session/told_lists.h"
 
 namespace stdgate::pool {
 

@@ -1,10 +1,9 @@
 #include "tests/sim/sim_options.h"
 
 #include <algorithm>
-#include <memory>
 #include <string>
 
-#include "gateway/mcp/memory_filter.h"
+#include "tests/sim/sim_protocols.h"
 
 namespace stdgate::sim {
 
@@ -24,11 +23,7 @@ void draw_eras_of_clients(SimWorld& world, backend::BackendOptions& options) {
   config.pool.parked = static_cast<uint32_t>(world.pick(1, 4));
   options.has_principals = !config.serves_one;
   config.pool.remember = config.pool.queue % 3 != 0;
-  if (!config.pool.remember) return;
-  options.make_recall =
-      [memory = std::make_shared<mcp::ServerMemory>([] {})](const pool::RecallServices& services) {
-        return std::make_unique<mcp::MemoryFilter>(memory, std::string(), services);
-      };
+  if (config.pool.remember) options.make_recall = make_recall();
 }
 
 }  // namespace
@@ -42,7 +37,7 @@ backend::BackendOptions draw_options(SimWorld& world) {
   config.timeout = std::chrono::seconds(world.pick(1, 20));
   config.max_time = config.timeout * world.pick(1, 4);
   options.input_timeout = std::chrono::seconds(world.pick(1, 10));
-  config.protocol = static_cast<config::Protocol>(world.pick(0, 2));
+  config.protocol = draw_protocol(world);
   const bool is_lsp = config.protocol == config::Protocol::lsp;
   config.isolation =
       is_lsp || world.chance(0.5) ? config::Isolation::session : config::Isolation::shared;

@@ -1,0 +1,24 @@
+// What the simulated backends speak. Two programs are made of the simulation: with all protocols
+// (all_protocols.cc), and with the core alone (core_alone.cc), into which gateway/mcp is not
+// linked: so nothing of a call of plain JSON-RPC, or of LSP, passes code of MCP.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "gateway/pool/dialect.h"
+#include "gateway/pool/server_recall.h"
+#include "tests/sim/sim_world.h"
+
+namespace stdgate::sim {
+
+config::Protocol draw_protocol(SimWorld& world);
+std::unique_ptr<pool::Dialect> make_dialect(const config::BackendConfig& config);
+// What MCP servers are remembered by.
+pool::MakeRecall make_recall();
+// MCP is one of them: some of what a history can have happens to its sessions alone.
+extern const bool kHasMcp;
+// How many seeds are run unless the environment says so.
+extern const uint64_t kSeeds;
+
+}  // namespace stdgate::sim
