@@ -157,18 +157,24 @@ void Backend::take(call::CallPtr& call, const call::Request& request) {
   const bool is_shared = isolation_of(context) == config::Isolation::shared;
   if (call->listens) {
     call->request = message.text;
-  } else {
+  } else if (!intent.progress_token.empty()) {
     call->progress_token = intent.progress_token;
   }
   call->greets = intent.greets;
   call->introduces = intent.introduces;
+  if (has_eras_ && take_of_era(call, request, is_shared)) return;
+  send(std::move(call), request, is_shared);
+}
+
+bool Backend::take_of_era(call::CallPtr& call, const call::Request& request, bool is_shared) {
+  const auto& [message, method, intent, context] = request;
   if (context.era == Era::modern && !call->needs_modern) round_trips_.note_request(message);
   if (is_shared) rounds_.note(message, method, *call);
-  if (const auto own = modern_.own_answer(method, *call); !own.empty()) {
-    const call::CallPtr answered = std::move(call);
-    return chain_.answer_result(*answered, own);
-  }
-  send(std::move(call), request, is_shared);
+  const auto own = modern_.own_answer(method, *call);
+  if (own.empty()) return false;
+  const call::CallPtr answered = std::move(call);
+  chain_.answer_result(*answered, own);
+  return true;
 }
 
 void Backend::send(call::CallPtr call, const call::Request& request, bool is_shared) {
@@ -293,11 +299,13 @@ void Backend::close_session(session::SessionId id, std::string_view why) {
 // --- Ends -----------------------------------------------------------------------------------
 
 void Backend::on_answer(call::CallPtr call, const rpc::Envelope& answer) {
-  if (call->alone && round_trips_.take_answer(call, answer)) return;
-  if (rounds_.take_answer(call, answer)) return;
-  // The result of a call that listens names it by its id once more.
-  if (call->listens && dialect_->outcome(answer, call->method_name) == Outcome::ok()) {
-    return end_listening(*call);
+  if (has_eras_) {
+    if (call->alone && round_trips_.take_answer(call, answer)) return;
+    if (rounds_.take_answer(call, answer)) return;
+    // The result of a call that listens names it by its id once more.
+    if (call->listens && dialect_->outcome(answer, call->method_name) == Outcome::ok()) {
+      return end_listening(*call);
+    }
   }
   chain_.on_answer(std::move(call), answer);
 }
@@ -347,6 +355,7 @@ bool Backend::holds_work() const {
 }
 
 void Backend::note_end(const call::Call& call, Outcome outcome) {
+  if (!has_eras_) return;
   if (call.alone) round_trips_.note_end(call, outcome);
   if (call.listens) watches_.close(call);
   if (!call.listens && !call.request.empty()) rounds_.note_end(call);

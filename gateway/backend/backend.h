@@ -207,6 +207,8 @@ class Backend final : public Upstream,
   };
 
   void take(call::CallPtr& call, const call::Request& request);
+  // Of a protocol of two eras. Whether the gateway has answered it.
+  bool take_of_era(call::CallPtr& call, const call::Request& request, bool is_shared);
   void note_end(const call::Call& call, Outcome outcome);
   void on_answer(call::CallPtr call, const rpc::Envelope& answer) override;
   void on_fault(call::CallPtr call, const rpc::FaultReport& report) override;
