@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "gateway/base/check.h"
-#include "gateway/mcp/mcp_revision.h"
 #include "gateway/mcp/modern_members.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
@@ -17,15 +16,12 @@ namespace stdgate::servers {
 
 namespace {
 
-constexpr std::string_view kEmptyResult = "{}";
-constexpr std::array kListed = {ListKind::tools, ListKind::prompts, ListKind::resources,
-                                ListKind::templates};
-
-std::optional<ListKind> list_of(std::string_view method) {
-  for (const ListKind kind : kListed) {
-    if (facts_of(kind).method == method) return kind;
-  }
-  return std::nullopt;
+// Errors by which a server says that it has no such resource.
+bool is_not_found(const rpc::Envelope& answer) {
+  const auto code = rpc::error_code(answer);
+  return code == rpc::rpc_error_code(rpc::RpcError::resource_not_found) ||
+         code == rpc::rpc_error_code(rpc::RpcError::invalid_params) ||
+         code == rpc::rpc_error_code(rpc::RpcError::method_not_found);
 }
 
 }  // namespace
@@ -39,13 +35,16 @@ Aggregate::Aggregate(const AggregateServices& services)
                [this](size_t member, const call::CallContext& context) {
                  return sessions_.own_view(context.session, member);
                }),
-      routes_(members_, answers_),
+      routes_(members_, answers_, services.payer),
       under_way_(services.calls),
       listening_(services.chain, services.callers),
       sessions_(members_, *this, services.callers, services.core.clock, services.core.timers,
                 services.max_sessions, services.payer.held),
       changes_(members_, sessions_, listening_, services.core.clock, services.core.timers),
-      review_timer_(services.core.timers, [this] { review(); }) {
+      own_({services.config, services.chain, services.dialect, members_, answers_, sessions_,
+            changes_}),
+      review_timer_(services.core.timers, [this] { review(); }),
+      listen_timer_(services.core.timers, [this] { listen_again(); }) {
   MemberOwner& owner = *this;
   for (const config::MemberConfig& member : services_.config.members) {
     members_.push_back(std::make_unique<Member>(member_services_, owner, member));
@@ -80,7 +79,15 @@ tl::expected<call::ClientIntent, const char*> Aggregate::intent_of(
 void Aggregate::take(call::CallPtr call, const call::Request& request, Kept kept) {
   if (call->link == nullptr) services_.calls.index().add(*call);
   call->place = call::CallPlace::waiting;
-  if (answer_here(call, request, kept)) return;
+  if (request.intent.listens) return listen(std::move(call), request, std::move(kept));
+  switch (own_.take(call, request)) {
+    case OwnRequests::Taking::answered:
+      return;
+    case OwnRequests::Taking::open:
+      return hold(std::move(call), request, std::move(kept));
+    case OwnRequests::Taking::of_member:
+      break;
+  }
   const Route route = routes_.route_of(request.message, request.method, request.context);
   switch (route.kind) {
     case Route::Kind::member:
@@ -97,115 +104,15 @@ void Aggregate::take(call::CallPtr call, const call::Request& request, Kept kept
       *call, services_.dialect.absence(request.method, route.element, route.name, era));
 }
 
-// False: it is for a member.
-bool Aggregate::answer_here(call::CallPtr& call, const call::Request& request, Kept& kept) {
-  const std::string_view method = request.method;
-  const bool is_searched = services_.config.expose.is_search && method == "tools/call" &&
-                           rpc::json_string_equals(request.intent.tool, kFindTool);
-  if (const auto kind = list_of(method)) {
-    list(std::move(call), request, *kind, std::move(kept));
-  } else if (method == "server/discover" && request.context.era == Era::modern) {
-    discover(std::move(call), request, std::move(kept));
-  } else if (request.intent.listens) {
-    listen(std::move(call), request);
-  } else if (method == "initialize") {
-    greet(call, request);
-  } else if (method == "ping") {
-    services_.chain.answer_result(*call, kEmptyResult);
-  } else if (method == "logging/setLevel") {
-    set_level(*call, request);
-  } else if (is_searched) {
-    find_tool(std::move(call), request, std::move(kept));
-  } else {
-    return false;
-  }
-  return true;
-}
-
-void Aggregate::list(call::CallPtr call, const call::Request& request, ListKind kind, Kept kept) {
-  const call::CallContext& context = request.context;
-  // What members can do, is asked while they are awake; nobody waits for that.
-  answers_.prepare(ListKind::greeting, context);
-  if (!answers_.prepare(kind, context)) return hold(std::move(call), request, std::move(kept));
-  if (const Member* const missing = answers_.missing_required(kind, context)) {
-    changes_.arm_retry();
-    return services_.chain.on_fault(std::move(call),
-                                    rpc::faults::child_failed("the server '" + missing->name() +
-                                                              "' is required here, and is down"));
-  }
-  if (context.era == Era::modern && answers_.is_refused(context)) return refuse_era(*call);
-  const auto result = answers_.list(kind, request.message.params, context);
-  changes_.arm_retry();
-  if (!result) {
-    return services_.chain.answer_error(*call, {rpc::RpcError::invalid_params, result.error()});
-  }
-  services_.chain.on_result(std::move(call), *result);
-}
-
-// As a server that has sessions alone.
-void Aggregate::refuse_era(const call::Call& call) {
-  const bool is_probe = call.method_name == services_.dialect.probe_method();
-  services_.chain.answer(call, is_probe ? Outcome::other_era() : Outcome::error(),
-                         R"("error":)" + services_.dialect.wrong_era_error(),
-                         rpc::rpc_error_code(rpc::RpcError::unsupported_version));
-}
-
-void Aggregate::discover(call::CallPtr call, const call::Request& request, Kept kept) {
-  const bool may_refuse =
-      std::ranges::all_of(members_, [](const auto& member) { return member->may_refuse_modern(); });
-  if (may_refuse && !answers_.prepare(ListKind::tools, request.context)) {
-    return hold(std::move(call), request, std::move(kept));
-  }
-  if (may_refuse && answers_.is_refused(request.context)) return refuse_era(*call);
-  services_.chain.on_result(std::move(call), answers_.discovery(request.context));
-}
-
-void Aggregate::find_tool(call::CallPtr call, const call::Request& request, Kept kept) {
-  if (!answers_.prepare(ListKind::tools, request.context)) {
-    return hold(std::move(call), request, std::move(kept));
-  }
-  const auto result = answers_.search(request.message.params, request.context);
-  if (!result) {
-    return services_.chain.answer_error(*call,
-                                        {rpc::RpcError::invalid_params, "say what to find: query"});
-  }
-  services_.chain.on_result(std::move(call), *result);
-}
-
-void Aggregate::greet(const call::CallPtr& call, const call::Request& request) {
-  const std::string_view params = request.message.params;
-  VirtualSession* const session = sessions_.find(request.context.session);
-  if (session != nullptr) {
-    if (params.size() > VirtualSession::kMaxGreeting) {
-      return services_.chain.answer_error(
-          *call, {rpc::RpcError::invalid_params, "initialize has more than 64 KiB of params"});
-    }
-    session->greeting = params.empty() ? "{}" : params;
-    session->revision = mcp::agreed_mcp_revision(params);
-    session->transport = request.context.transport;
-    session->held.set(sizeof(VirtualSession) + session->greeting.size());
-  }
-  services_.chain.answer_result(*call, answers_.greeting(params, request.context));
-}
-
-void Aggregate::set_level(const call::Call& call, const call::Request& request) {
-  const auto refuse = [&](const char* why) {
-    services_.chain.answer_error(call, {rpc::RpcError::invalid_params, why});
-  };
-  VirtualSession* const session = sessions_.find(request.context.session);
-  if (session == nullptr) {
-    return refuse("a log level belongs to a session, and this call has none");
-  }
-  if (!request.intent.severity) return refuse("no such log level");
-  sessions_.set_level(*session, session::severity_name(*request.intent.severity));
-  services_.chain.answer_result(call, kEmptyResult);
-}
-
-void Aggregate::listen(call::CallPtr call, const call::Request& request) {
+void Aggregate::listen(call::CallPtr call, const call::Request& request, Kept kept) {
+  std::vector<std::string> wished = Listening::wished_uris(request.message.params);
+  const bool is_open = std::ranges::any_of(
+      wished, [&](const std::string& uri) { return routes_.is_open(uri, request.context); });
+  if (is_open) return hold(std::move(call), request, std::move(kept));
   const uint64_t key = ++last_listener_;
   std::map<size_t, std::vector<std::string>> uris;
   std::vector<std::string> heard;
-  for (std::string& uri : Listening::wished_uris(request.message.params)) {
+  for (std::string& uri : wished) {
     const std::vector<size_t> members = routes_.members_of(uri, request.context);
     if (members.empty()) continue;
     heard.push_back(uri);
@@ -216,18 +123,40 @@ void Aggregate::listen(call::CallPtr call, const call::Request& request) {
   listening_.begin(key, std::move(call), request.intent.lists, heard);
   changes_.note_clients();
   changes_.arm_retry();
-  const std::string_view meta = rpc::member_or_empty(request.message.params, "_meta");
-  for (const auto& [member, wanted] : uris) {
-    const session::Tag tag = under_way_.next_tag();
-    MemberCall own;
-    own.member = member;
-    own.upstream = members_[member]->upstream();
-    own.listener = key;
-    call::CallContext context = request.context;
-    context.session = {};
-    context.wants_events = true;
-    context.mirrored.reset();
-    send(std::move(own), tag, Listening::request_for(tag, meta, wanted), context);
+  if (!uris.empty() && kept == nullptr) {
+    kept = std::make_shared<KeptRequest>(request.message.text, request.method, request.context);
+  }
+  for (auto& [member, wanted] : uris) listen_at(member, key, std::move(wanted), kept);
+}
+
+// In the name of the client, for its call `key`.
+void Aggregate::listen_at(size_t member, uint64_t key, std::vector<std::string> uris,
+                          const Kept& kept) {
+  if (members_[member]->upstream() == nullptr) return;
+  const session::Tag tag = under_way_.next_tag();
+  std::string of_client = kept->text;
+  const rpc::KnownMessage known(of_client);
+  const std::string_view meta = rpc::member_or_empty(known.envelope().params, "_meta");
+  std::string text = Listening::request_for(tag, meta, uris);
+  MemberCall own;
+  own.member = member;
+  own.upstream = members_[member]->upstream();
+  own.kept = kept;
+  own.listener = key;
+  own.uris = std::move(uris);
+  call::CallContext context = kept->context();
+  context.session = {};
+  context.arrived = now();
+  context.wants_events = true;
+  context.mirrored.reset();
+  send(std::move(own), tag, std::move(text), context);
+}
+
+// The members' ends of these calls have ended, and their clients still listen.
+void Aggregate::listen_again() {
+  for (MemberCall& lost : std::exchange(lost_, {})) {
+    if (!listening_.has(lost.listener)) continue;
+    listen_at(lost.member, lost.listener, std::move(lost.uris), lost.kept);
   }
 }
 
@@ -240,7 +169,7 @@ void Aggregate::hold(call::CallPtr call, const call::Request& request, Kept kept
     due = std::min(due, answers_.waited_until(kind, request.context));
   }
   if (kept == nullptr) {
-    kept = std::make_unique<KeptRequest>(request.message.text, request.method, request.context);
+    kept = std::make_shared<KeptRequest>(request.message.text, request.method, request.context);
     call->held.move_to({request.context.account, services_.payer.held});
     call->held.set(sizeof(call::Call) + kept->text.size());
   }
@@ -264,7 +193,7 @@ void Aggregate::review() {
 }
 
 void Aggregate::hand_over(call::CallPtr call, const call::Request& request, const Route& route,
-                          Kept kept) {
+                          Kept kept, std::optional<rpc::FaultReport> fault) {
   MemberCall out;
   out.member = route.members.front();
   out.upstream = members_[out.member]->upstream();
@@ -274,7 +203,7 @@ void Aggregate::hand_over(call::CallPtr call, const call::Request& request, cons
   }
   out.others.assign(route.members.begin() + 1, route.members.end());
   if (kept == nullptr && (!out.others.empty() || is_subscription(request.method))) {
-    kept = std::make_unique<KeptRequest>(request.message.text, request.method, request.context);
+    kept = std::make_shared<KeptRequest>(request.message.text, request.method, request.context);
   }
   const session::Tag tag = under_way_.next_tag();
   call::Outgoing message;
@@ -285,6 +214,7 @@ void Aggregate::hand_over(call::CallPtr call, const call::Request& request, cons
   call->written = now();
   out.call = std::move(call);
   out.kept = std::move(kept);
+  out.fault = std::move(fault);
   call::CallContext context = out.kept == nullptr ? request.context : out.kept->context();
   // What its client repeats in the head is not what the member gets.
   if (route.tools != nullptr) context.mirrored.reset();
@@ -300,7 +230,7 @@ void Aggregate::send(MemberCall out, session::Tag tag, std::string text,
   if (session != nullptr && !session->greeting.empty()) {
     rpc::FaultReport why;
     Part* const part = sessions_.part_for(*session, out.member, why);
-    if (part == nullptr) return services_.chain.on_fault(std::move(out.call), why);
+    if (part == nullptr) return fail(std::move(out), why);
     out.part = part;
     under_way_.add(tag, std::move(out));
     return part->hand_over(tag, std::move(text), own);
@@ -308,9 +238,8 @@ void Aggregate::send(MemberCall out, session::Tag tag, std::string text,
   backend::Upstream& upstream = *out.upstream;
   own.caller = caller_.caller();
   own.session = {};
-  // The answer may come, and end what was kept, while the member takes it.
-  const Kept kept = std::exchange(out.kept, nullptr);
-  if (kept != nullptr) out.kept = std::make_unique<KeptRequest>(kept->text, kept->method, context);
+  // The answer may come while the member takes it, and the context may be of what is kept.
+  const Kept kept = out.kept;
   under_way_.add(tag, std::move(out));
   const rpc::KnownMessage known(text);
   upstream.accept({known.envelope()}, own);
@@ -320,43 +249,59 @@ void Aggregate::send(MemberCall out, session::Tag tag, std::string text,
 
 void Aggregate::on_member_reply(session::Tag tag, const session::Reply& reply) {
   std::optional<MemberCall> ended = under_way_.take(tag);
-  if (!ended || ended->call == nullptr) return;
+  if (!ended) return;
   std::string text(reply.head);
   text.append(reply.id).append(reply.tail);
   const rpc::KnownMessage known(text);
   const rpc::Envelope& answer = known.envelope();
-  if (reply.fault) {
-    return services_.chain.on_fault(std::move(ended->call), report_of(reply, answer.payload));
+  if (reply.fault) return fail(std::move(*ended), report_of(reply, answer.payload));
+  if (ended->call == nullptr) {
+    if (answer.kind == rpc::MessageKind::result) lose(std::move(*ended));
+    return;
   }
-  if (try_next(*ended, answer)) return;
+  if (is_not_found(answer)) {
+    if (try_next(*ended)) return;
+    // The one that could not be asked may know it.
+    if (ended->fault) return services_.chain.on_fault(std::move(ended->call), *ended->fault);
+  }
   note_answer(*ended, answer);
-  services_.chain.on_answer(std::move(ended->call), answer);
+  std::string asking = with_asking_member(answer, members_[ended->member]->name());
+  if (asking.empty()) return services_.chain.on_answer(std::move(ended->call), answer);
+  const rpc::KnownMessage shown(asking);
+  services_.chain.on_answer(std::move(ended->call), shown.envelope());
 }
 
-// A resource that this member does not know may be another one's.
-bool Aggregate::try_next(MemberCall& call, const rpc::Envelope& answer) {
-  const auto code = rpc::error_code(answer);
-  const bool is_unknown = code == rpc::rpc_error_code(rpc::RpcError::resource_not_found) ||
-                          code == rpc::rpc_error_code(rpc::RpcError::invalid_params) ||
-                          code == rpc::rpc_error_code(rpc::RpcError::method_not_found);
-  if (call.others.empty() || !is_unknown || call.kept == nullptr) return false;
+void Aggregate::lose(MemberCall listener) {
+  lost_.push_back(std::move(listener));
+  if (!listen_timer_.armed()) listen_timer_.arm(now() + ListChanges::kRetry);
+}
+
+void Aggregate::fail(MemberCall call, const rpc::FaultReport& report) {
+  if (call.call == nullptr) return lose(std::move(call));
+  if (!call.fault) call.fault = report;
+  if (try_next(call)) return;
+  services_.chain.on_fault(std::move(call.call), *call.fault);
+}
+
+// A resource that this member does not know, or cannot give, may be another one's.
+bool Aggregate::try_next(MemberCall& call) {
+  if (call.others.empty() || call.kept == nullptr || is_draining_) return false;
   Route route;
   route.kind = Route::Kind::member;
   route.members = std::move(call.others);
-  const KeptRequest& kept = *call.kept;
-  std::string text = kept.text;
-  const std::string method = kept.method;
+  const Kept kept = std::move(call.kept);
+  std::string text = kept->text;
   const rpc::KnownMessage known(text);
-  const auto intent = intent_of(known.envelope(), method, kept.context());
+  const auto intent = intent_of(known.envelope(), kept->method, kept->context());
   STDGATE_CHECK(intent.has_value());
-  const call::Request request{known.envelope(), method, *intent, kept.context()};
-  hand_over(std::move(call.call), request, route, std::move(call.kept));
+  const call::Request request{known.envelope(), kept->method, *intent, kept->context()};
+  hand_over(std::move(call.call), request, route, kept, std::move(call.fault));
   return true;
 }
 
 void Aggregate::note_answer(const MemberCall& call, const rpc::Envelope& answer) {
   if (answer.kind != rpc::MessageKind::result) return;
-  routes_.note_result(call.member, call.call->method_name, answer.payload);
+  routes_.note_result(call.member, *call.call, answer.payload);
   if (call.kept == nullptr || !is_subscription(call.kept->method)) return;
   VirtualSession* const session = sessions_.find(call.call->session);
   if (session == nullptr) return;
@@ -374,7 +319,7 @@ void Aggregate::note_answer(const MemberCall& call, const rpc::Envelope& answer)
 
 void Aggregate::on_member_fault(session::Tag tag, const rpc::FaultReport& report) {
   std::optional<MemberCall> ended = under_way_.take(tag);
-  if (ended && ended->call != nullptr) services_.chain.on_fault(std::move(ended->call), report);
+  if (ended) fail(std::move(*ended), report);
 }
 
 // Nobody but the member has cancelled it.
@@ -416,7 +361,14 @@ bool Aggregate::cancel(session::Caller caller, std::string_view id) {
   if (call == nullptr) return false;
   const session::Tag tag = call->tag;
   session::ReplySink* const sink = services_.callers.find(caller);
-  end_calls([call](const call::Call& some) { return &some == call; }, "client_cancelled", nullptr);
+  if (const session::Tag at_member = under_way_.tag_of(*call); at_member != 0) {
+    const std::optional<MemberCall> ended = under_way_.take(at_member);
+    cancel_at_member(*ended, at_member);
+    services_.chain.end(*ended->call, Outcome::cancelled(), "client_cancelled");
+  } else {
+    end_calls([call](const call::Call& some) { return &some == call; }, "client_cancelled",
+              nullptr);
+  }
   if (sink != nullptr) sink->on_cancelled(tag);
   return true;
 }
@@ -466,6 +418,7 @@ void Aggregate::cancel_at_member(const MemberCall& call, session::Tag tag) {
 
 void Aggregate::end_listening() {
   listening_.end_all();
+  lost_.clear();
   for (const session::Tag tag :
        under_way_.tags([](const MemberCall& call) { return call.listener != 0; })) {
     cancel_at_member(*under_way_.take(tag), tag);

@@ -22,6 +22,7 @@
 #include "gateway/servers/list_changes.h"
 #include "gateway/servers/listening.h"
 #include "gateway/servers/member_calls.h"
+#include "gateway/servers/own_requests.h"
 #include "gateway/servers/routes.h"
 #include "gateway/servers/server_answers.h"
 #include "gateway/servers/virtual_sessions.h"
@@ -99,7 +100,7 @@ class Aggregate final : public call::Filter, private MemberOwner, private PartCa
    private:
     Aggregate& aggregate_;
   };
-  using Kept = std::unique_ptr<KeptRequest>;
+  using Kept = std::shared_ptr<KeptRequest>;
   // A call that waits for lists.
   struct Waiting {
     call::CallPtr call;
@@ -108,20 +109,21 @@ class Aggregate final : public call::Filter, private MemberOwner, private PartCa
 
   // `kept`: it has waited; null: it comes.
   void take(call::CallPtr call, const call::Request& request, Kept kept);
-  bool answer_here(call::CallPtr& call, const call::Request& request, Kept& kept);
-  void list(call::CallPtr call, const call::Request& request, ListKind kind, Kept kept);
-  void discover(call::CallPtr call, const call::Request& request, Kept kept);
-  void find_tool(call::CallPtr call, const call::Request& request, Kept kept);
-  void greet(const call::CallPtr& call, const call::Request& request);
-  void set_level(const call::Call& call, const call::Request& request);
-  void listen(call::CallPtr call, const call::Request& request);
-  void refuse_era(const call::Call& call);
+  void listen(call::CallPtr call, const call::Request& request, Kept kept);
+  void listen_at(size_t member, uint64_t key, std::vector<std::string> uris, const Kept& kept);
+  void listen_again();
   void hold(call::CallPtr call, const call::Request& request, Kept kept);
   void review();
 
-  void hand_over(call::CallPtr call, const call::Request& request, const Route& route, Kept kept);
+  // `fault`: of a member that has been asked before.
+  void hand_over(call::CallPtr call, const call::Request& request, const Route& route, Kept kept,
+                 std::optional<rpc::FaultReport> fault = {});
   void send(MemberCall out, session::Tag tag, std::string text, const call::CallContext& context);
-  bool try_next(MemberCall& call, const rpc::Envelope& answer);
+  // A member has not answered.
+  void fail(MemberCall call, const rpc::FaultReport& report);
+  bool try_next(MemberCall& call);
+  // One that listens has ended at its member; it is made again.
+  void lose(MemberCall listener);
   void note_answer(const MemberCall& call, const rpc::Envelope& answer);
   void cancel_at_member(const MemberCall& call, session::Tag tag);
   void tell_caller(session::Tag tag, std::string_view notification);
@@ -153,9 +155,12 @@ class Aggregate final : public call::Filter, private MemberOwner, private PartCa
   Returns returns_{*this};
   session::CallerSlot caller_;
   uint64_t last_listener_ = 0;
+  std::vector<MemberCall> lost_;  // calls that listened, and are made again
   bool is_draining_ = false;
   ListChanges changes_;
+  OwnRequests own_;
   Timer review_timer_;
+  Timer listen_timer_;
 };
 
 }  // namespace stdgate::servers

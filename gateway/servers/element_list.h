@@ -21,6 +21,8 @@ namespace stdgate::servers {
 
 // What members are asked for. The greeting tells what a member can do.
 enum class ListKind : uint8_t { tools, prompts, resources, templates, greeting };
+inline constexpr std::array kListed = {ListKind::tools, ListKind::prompts, ListKind::resources,
+                                       ListKind::templates};
 inline constexpr size_t kListKinds = static_cast<size_t>(ListKind::greeting) + 1;
 
 struct ListFacts {

@@ -38,6 +38,7 @@ class Listening {
   std::vector<uint64_t> withdraw(const std::function<bool(const call::Call&)>& fits,
                                  Outcome outcome, std::string_view detail);
   [[nodiscard]] size_t size() const { return listeners_.size(); }
+  [[nodiscard]] bool has(uint64_t key) const { return listeners_.contains(key); }
 
  private:
   void tell(const call::Call& call, std::string_view notification);

@@ -172,7 +172,7 @@ bool Member::Sight::shows(ListKind kind, std::string_view own) const {
 bool Member::is_settled(MemberView& view, ListKind kind) const {
   const MemberList& list = view.list(kind);
   if (upstream_ == nullptr || caller_.is_none()) return true;
-  if (list.is_asked) return now() >= list.asked + config_.wait;
+  if (list.is_asked) return list.is_late || now() >= list.asked + config_.wait;
   return list.state != MemberList::State::unknown || view.is_refused;
 }
 
@@ -185,8 +185,9 @@ bool Member::is_missing(MemberView& view, ListKind kind) const {
 void Member::note_missed(MemberView& view, ListKind kind) {
   MemberList& list = view.list(kind);
   list.is_missed = true;
-  if (list.is_asked)
-    set_up(false, "it has not answered " + std::string(facts_of(kind).method) + " in time");
+  if (!list.is_asked) return;
+  list.is_late = true;
+  set_up(false, "it has not answered " + std::string(facts_of(kind).method) + " in time");
 }
 
 void Member::want(MemberView& view, ListKind kind, TimePoint since) {
@@ -369,7 +370,7 @@ void Member::finish(MemberView& view, ListKind kind, std::string_view result) {
   list.elements = std::exchange(list.incoming, ElementList());
   if (kind == ListKind::greeting) list.greeting = result;
   list.state = MemberList::State::known;
-  list.is_missed = list.is_told = false;
+  list.is_missed = list.is_told = list.is_late = false;
   list.failure.clear();
   list.until = now() + lasting_of(result).value_or(kUntold);
   set_up(true, {});

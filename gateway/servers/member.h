@@ -60,6 +60,7 @@ struct MemberList {
   bool is_told = false;    // of that, clients have been
   bool is_asked = false;   // and has not answered
   bool is_missed = false;  // clients have got a list without it
+  bool is_late = false;    // nobody waits for it any more, until it has come
   TimePoint asked{};
   TimePoint answered{};
   TimePoint until{};  // then it is asked again
@@ -105,9 +106,10 @@ class Member final : public session::ReplySink {
   void want(MemberView& view, ListKind kind, TimePoint since);
   // Whether nothing is to be waited for: it is known, has failed, or is late.
   [[nodiscard]] bool is_settled(MemberView& view, ListKind kind) const;
-  // Until when it is waited for.
+  // Until when it is waited for; max(): it is not asked for.
   [[nodiscard]] TimePoint waited_until(MemberView& view, ListKind kind) const {
-    return view.list(kind).asked + config_.wait;
+    const MemberList& list = view.list(kind);
+    return list.is_asked ? list.asked + config_.wait : TimePoint::max();
   }
   // Whether clients may not see all of it now.
   [[nodiscard]] bool is_missing(MemberView& view, ListKind kind) const;

@@ -13,6 +13,12 @@ namespace {
 
 constexpr std::string_view kMemberKey = "stdgate/member";
 
+// An object as a member of `object`: as it is there, or a new one.
+std::string object_within(std::string_view object, std::string_view key) {
+  const std::string_view value = rpc::member_or_empty(object, key);
+  return value.starts_with('{') ? std::string(value) : "{}";
+}
+
 }  // namespace
 
 std::string greeting_of_gateway(const std::string& version) {
@@ -76,6 +82,24 @@ std::string question_for_client(const rpc::Envelope& question, uint64_t id,
   if (const auto insertion = call::insertion_at(call::InsertionPlace::meta, question, own)) {
     edits.insert(*insertion);
   }
+  return edits.apply();
+}
+
+std::string with_asking_member(const rpc::Envelope& answer, std::string_view member) {
+  if (answer.kind != rpc::MessageKind::result ||
+      rpc::member_or_empty(answer.payload, "resultType") != R"("input_required")") {
+    return {};
+  }
+  TextEdits edits(answer.text);
+  for_each_member(rpc::member_or_empty(answer.payload, "inputRequests"),
+                  [&](std::string_view, std::string_view question) {
+                    if (!question.starts_with('{')) return;
+                    const std::string params = object_within(question, "params");
+                    const std::string meta =
+                        with_member(object_within(params, "_meta"), kMemberKey, json_text(member));
+                    const std::string own = with_member(params, "_meta", meta);
+                    edits.replace(question, with_member(question, "params", own));
+                  });
   return edits.apply();
 }
 

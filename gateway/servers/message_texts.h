@@ -25,6 +25,9 @@ std::string with_logger(const rpc::Envelope& notification, std::string_view memb
 // A question of a member under another id, with the member's name in _meta.
 std::string question_for_client(const rpc::Envelope& question, uint64_t id,
                                 std::string_view member);
+// A result by which a member of the modern era asks the client, with the member's name in _meta of
+// each question; empty: it asks nothing.
+std::string with_asking_member(const rpc::Envelope& answer, std::string_view member);
 // A message with another id.
 std::string with_id(const rpc::Envelope& message, std::string_view id);
 // The call that a call of call_tool is; nothing: it is none. What is wrong with it, shows in the

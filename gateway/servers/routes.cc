@@ -37,6 +37,23 @@ Route malformed(const char* problem) {
   return route;
 }
 
+std::string key_of_link(std::string_view uri) { return std::string("u").append(uri); }
+
+// Ids of tasks are unique to who has got them: two members may give the same one.
+std::string key_of_task(session::SessionId session, std::string_view id) {
+  const std::string owner =
+      session.is_none() ? std::string()
+                        : std::to_string(session.index) + "." + std::to_string(session.generation);
+  return std::string("t").append(owner).append(" ").append(id);
+}
+
+// Whether it has said that it has no resources at all.
+bool has_none(MemberView& view) {
+  const std::string& greeting = view.list(ListKind::greeting).greeting;
+  const std::string_view capabilities = rpc::member_or_empty(greeting, "capabilities");
+  return !capabilities.empty() && rpc::member_or_empty(capabilities, "resources").empty();
+}
+
 bool is_selected(const config::SelectionConfig& selection, std::string_view uri) {
   return (selection.include.empty() || policy::matches_any(selection.include, uri)) &&
          !policy::matches_any(selection.exclude, uri);
@@ -54,18 +71,21 @@ Route Routes::route_of(const rpc::Envelope& request, std::string_view method,
     return uri ? route_of_resource(request, *uri, context) : malformed(uri.error());
   }
   if (method == "completion/complete") return route_of_completion(request, context);
-  if (method.starts_with("tasks/")) return route_of_task(request, context);
+  if (method.starts_with("tasks/") && method != "tasks/list") {
+    return route_of_task(request, context);
+  }
   return {};
 }
 
 // What is not found may come with a list that is not there yet.
 Route Routes::found_or_open(Route route, ListKind kind, std::string_view name,
                             const call::CallContext& context) {
-  const Found found = answers_.find(kind, name, context);
+  Found found = answers_.find(kind, name, context);
   if (found.element == nullptr) {
     const bool is_settled = answers_.prepare(kind, context);
+    found = answers_.find(kind, name, context);  // it may have come at once
     route.kind = is_settled ? Route::Kind::unknown : Route::Kind::open;
-    return route;
+    if (found.element == nullptr) return route;
   }
   route.kind = Route::Kind::member;
   route.members = {found.place};
@@ -103,25 +123,39 @@ std::vector<size_t> Routes::members_of(std::string_view uri, const call::CallCon
            member.sight_of(context.principal).shows(ListKind::resources, uri) &&
            !policy::matches_any(member.config().resources.exclude, uri);
   };
-  if (const auto noted_at = noted("u", uri); noted_at && sees(*noted_at)) return {*noted_at};
   for (size_t i = 0; i < members_.size(); ++i) {
     if (sees(i) && answers_.view_at(i, context).list(ListKind::tools).elements.names_uri(uri)) {
       return {i};
     }
   }
-  std::vector<size_t> members;
+  const std::optional<size_t> linked = noted(key_of_link(uri));
+  std::vector<size_t> fitting;
+  std::vector<size_t> all;
   for (size_t i = 0; i < members_.size(); ++i) {
     if (!sees(i) || !is_selected(members_[i]->config().resources, uri)) continue;
-    const auto& templates = answers_.view_at(i, context).list(ListKind::templates).elements.all();
-    const bool fits = std::ranges::any_of(
-        templates, [uri](const Element& one) { return matches_template(one.own, uri); });
-    if (fits) members.push_back(i);
+    MemberView& view = answers_.view_at(i, context);
+    const bool fits =
+        std::ranges::any_of(view.list(ListKind::templates).elements.all(),
+                            [uri](const Element& one) { return matches_template(one.own, uri); });
+    if (fits) fitting.push_back(i);
+    if (!has_none(view)) all.push_back(i);
   }
-  if (!members.empty()) return members;
-  for (size_t i = 0; i < members_.size(); ++i) {
-    if (sees(i) && is_selected(members_[i]->config().resources, uri)) members.push_back(i);
+  // A link says who has given it, and nothing against those whose templates fit.
+  if (fitting.empty() && linked && sees(*linked)) return {*linked};
+  std::vector<size_t> members = fitting.empty() ? std::move(all) : std::move(fitting);
+  std::ranges::stable_partition(members, [&](size_t i) { return i == linked; });
+  if (fitting.empty()) {
+    std::ranges::stable_partition(members, [&](size_t i) { return !members_[i]->has_failed(); });
   }
   return members;
+}
+
+bool Routes::is_open(std::string_view uri, const call::CallContext& context) {
+  bool is_settled = true;
+  for (const ListKind kind : {ListKind::resources, ListKind::templates, ListKind::tools}) {
+    is_settled = answers_.prepare(kind, context) && is_settled;
+  }
+  return !is_settled && answers_.find(ListKind::resources, uri, context).element == nullptr;
 }
 
 Route Routes::route_of_resource(const rpc::Envelope& /*request*/, std::string_view quoted,
@@ -129,11 +163,7 @@ Route Routes::route_of_resource(const rpc::Envelope& /*request*/, std::string_vi
   Route route;
   route.element = policy::ElementKind::resource;
   route.name = decoded(quoted);
-  bool is_settled = answers_.prepare(ListKind::resources, context);
-  is_settled = answers_.prepare(ListKind::templates, context) && is_settled;
-  is_settled = answers_.prepare(ListKind::tools, context) && is_settled;
-  const Found listed = answers_.find(ListKind::resources, route.name, context);
-  if (listed.element == nullptr && !is_settled) {
+  if (is_open(route.name, context)) {
     route.kind = Route::Kind::open;
     return route;
   }
@@ -163,17 +193,18 @@ Route Routes::route_of_completion(const rpc::Envelope& request, const call::Call
   return route_of_resource(request, *name, context);
 }
 
-// Who has given it away: this process knows, or the member itself does.
+// Who has given it away: a member that seals ids knows its own; of others this process knows.
 Route Routes::route_of_task(const rpc::Envelope& request, const call::CallContext& context) {
   const auto id = clear_text(request.params, "taskId");
   if (!id) return malformed(id.error());
   Route route;
-  if (const auto member = noted("t", decoded(*id))) {
-    route.members = {*member};
-  } else {
-    for (size_t i = 0; i < members_.size() && route.members.empty(); ++i) {
-      const backend::Upstream* const upstream = members_[i]->upstream();
-      if (upstream != nullptr && upstream->gave(request, context)) route.members = {i};
+  for (size_t i = 0; i < members_.size() && route.members.empty(); ++i) {
+    const backend::Upstream* const upstream = members_[i]->upstream();
+    if (upstream != nullptr && upstream->gave(request, context)) route.members = {i};
+  }
+  if (route.members.empty()) {
+    if (const auto member = noted(key_of_task(context.session, decoded(*id)))) {
+      route.members = {*member};
     }
   }
   if (!route.members.empty()) {
@@ -188,23 +219,19 @@ Route Routes::route_of_task(const rpc::Envelope& request, const call::CallContex
 
 // --- What results name ---------------------------------------------------------------------------
 
-void Routes::note_result(size_t member, std::string_view method, std::string_view result) {
+void Routes::note_result(size_t member, const call::Call& call, std::string_view result) {
   if (result.find("taskId\"") != std::string_view::npos) {
     for (const std::string_view object : {result, rpc::member_or_empty(result, "task")}) {
       const std::string_view id = rpc::member_or_empty(object, "taskId");
-      if (id.starts_with('"')) note("t", decoded(id), member);
+      if (id.starts_with('"')) note(key_of_task(call.session, decoded(id)), member);
     }
-    for_each_element(rpc::member_or_empty(result, "tasks"), [&](std::string_view task) {
-      const std::string_view id = rpc::member_or_empty(task, "taskId");
-      if (id.starts_with('"')) note("t", decoded(id), member);
-    });
   }
-  const bool may_link = method == "tools/call" || method == "prompts/get";
+  const bool may_link = call.method_name == "tools/call" || call.method_name == "prompts/get";
   if (!may_link || result.find("\"resource") == std::string_view::npos) return;
   const auto note_block = [&](std::string_view block) {
     for (const std::string_view object : {block, rpc::member_or_empty(block, "resource")}) {
       const std::string_view uri = rpc::member_or_empty(object, "uri");
-      if (uri.starts_with('"')) note_link(member, decoded(uri));
+      if (uri.starts_with('"')) note(key_of_link(decoded(uri)), member);
     }
   };
   for_each_element(rpc::member_or_empty(result, "content"), note_block);
@@ -213,23 +240,23 @@ void Routes::note_result(size_t member, std::string_view method, std::string_vie
   });
 }
 
-void Routes::note(std::string_view kind, std::string_view name, size_t member) {
-  std::string key(kind);
-  key.append(name);
+void Routes::note(std::string key, size_t member) {
+  if (key.size() > kMaxNotedName) return;
   const auto [place, is_new] = noted_.emplace(key, member);
   if (!is_new) {
     place->second = member;
     return;
   }
+  held_.add(2 * key.size());
   order_.push_back(std::move(key));
   if (order_.size() <= kMaxNoted) return;
   noted_.erase(order_.front());
+  held_.set(held_.bytes() - 2 * order_.front().size());
   order_.pop_front();
 }
 
-std::optional<size_t> Routes::noted(std::string_view kind, std::string_view name) const {
-  std::string key(kind);
-  const auto found = noted_.find(key.append(name));
+std::optional<size_t> Routes::noted(const std::string& key) const {
+  const auto found = noted_.find(key);
   return found == noted_.end() ? std::nullopt : std::optional(found->second);
 }
 

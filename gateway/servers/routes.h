@@ -13,6 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "gateway/base/account.h"
+#include "gateway/call/call.h"
 #include "gateway/call/call_context.h"
 #include "gateway/call/elements.h"
 #include "gateway/config/config.h"
@@ -41,17 +43,20 @@ struct Route {
 class Routes {
  public:
   static constexpr size_t kMaxNoted = 4096;
+  static constexpr size_t kMaxNotedName = 4096;  // bytes
 
-  Routes(Members& members, ServerAnswers& answers) : members_(members), answers_(answers) {}
+  Routes(Members& members, ServerAnswers& answers, const Payer& payer)
+      : members_(members), answers_(answers), held_(payer, Holding::caches) {}
 
   Route route_of(const rpc::Envelope& request, std::string_view method,
                  const call::CallContext& context);
-  // Of one resource; `is_settled`: nothing is waited for.
+  // Of one resource.
   std::vector<size_t> members_of(std::string_view uri, const call::CallContext& context);
+  // Whether lists that are not there yet may say more of it; they are asked for.
+  bool is_open(std::string_view uri, const call::CallContext& context);
 
-  // What a member has answered may name what clients come back for.
-  void note_result(size_t member, std::string_view method, std::string_view result);
-  void note_link(size_t member, std::string_view uri) { note("u", uri, member); }
+  // What a member has answered to a call may name what its client comes back for.
+  void note_result(size_t member, const call::Call& call, std::string_view result);
 
  private:
   Route route_of_named(const rpc::Envelope& request, ListKind kind,
@@ -62,13 +67,14 @@ class Routes {
   Route route_of_task(const rpc::Envelope& request, const call::CallContext& context);
   Route found_or_open(Route route, ListKind kind, std::string_view name,
                       const call::CallContext& context);
-  void note(std::string_view kind, std::string_view name, size_t member);
-  [[nodiscard]] std::optional<size_t> noted(std::string_view kind, std::string_view name) const;
+  void note(std::string key, size_t member);
+  [[nodiscard]] std::optional<size_t> noted(const std::string& key) const;
 
   Members& members_;
   ServerAnswers& answers_;
   std::unordered_map<std::string, size_t> noted_;
   std::deque<std::string> order_;
+  Share held_;
 };
 
 // The request as the member gets it, under this number.

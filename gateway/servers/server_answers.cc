@@ -164,7 +164,10 @@ std::string ServerAnswers::capabilities(const call::CallContext& context) {
                       }
                     });
   }
-  if (!tasks.empty() && !is_modern(context)) add("tasks", tasks);
+  if (!tasks.empty() && !is_modern(context)) {
+    // There is no list of those of all members.
+    add("tasks", without_members(tasks, [](std::string_view key) { return key == "list"; }));
+  }
   if (extensions.size() > 2) add("extensions", extensions);
   return out + "}";
 }

@@ -4,6 +4,7 @@
 
 #include "gateway/base/text_place.h"
 #include "gateway/rpc/json_cursor.h"
+#include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 
 namespace stdgate::servers {
@@ -90,6 +91,11 @@ std::string without_texts(std::string_view array,
 }
 
 std::string with_member(std::string_view object, std::string_view key, std::string_view value) {
+  if (const auto former = rpc::find_member(object, key)) {
+    TextEdits edits(object);
+    edits.replace(*former, std::string(value));
+    return edits.apply();
+  }
   std::string out(object.substr(0, object.find_last_of('}')));
   const bool is_empty = object.find_first_not_of(" \t\r\n", 1) == object.find_last_of('}');
   if (!is_empty) out += ',';

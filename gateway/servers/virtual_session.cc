@@ -49,6 +49,7 @@ tl::expected<void, rpc::FaultReport> Part::open() {
   id_ = *id;
   if (session_.is_adopted) {
     is_greeted_ = true;
+    owner_.on_part_greeted(*this);
     return {};
   }
   call::CallContext context = own_context();
@@ -84,7 +85,14 @@ void Part::hand_over(session::Tag tag, std::string text, const call::CallContext
   if (is_over_ || queued_.size() == kMaxQueued) {
     return owner_.on_part_fault(tag, rpc::faults::overloaded("the server is not there yet"));
   }
-  queued_.push_back({tag, std::move(text), own});
+  Queued& queued = queued_.emplace_back(
+      Queued{tag,
+             std::move(text),
+             own,
+             {},
+             Share({session_.client.account.get(), services_.held}, Holding::calls)});
+  if (context.trace != nullptr) queued.trace = *context.trace;
+  queued.held.set(sizeof(Queued) + queued.text.size());
 }
 
 void Part::tell(std::string text) {
@@ -139,6 +147,7 @@ void Part::take_greeting(const session::Reply& reply) {
     if (is_over_) {
       owner_.on_part_fault(queued.tag, rpc::faults::child_failed("the server has gone"));
     } else {
+      queued.context.trace = queued.trace ? &*queued.trace : nullptr;
       submit(std::move(queued.text), queued.context);
     }
   }

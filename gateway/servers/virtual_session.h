@@ -18,6 +18,8 @@
 #include <vector>
 
 #include "gateway/backend/upstream.h"
+#include "gateway/base/account.h"
+#include "gateway/base/trace_context.h"
 #include "gateway/call/call_context.h"
 #include "gateway/policy/client.h"
 #include "gateway/servers/member.h"
@@ -46,6 +48,7 @@ class PartOwner {
 struct PartServices {
   session::Callers& callers;
   const Clock& clock;
+  HeldBytes* held;
 };
 
 class Part final : private session::SessionSink {
@@ -91,6 +94,8 @@ class Part final : private session::SessionSink {
     session::Tag tag;
     std::string text;
     call::CallContext context;
+    std::optional<TraceContext> trace;
+    Share held;
   };
 
   // SessionSink

@@ -39,7 +39,7 @@ class VirtualSessions final : private PartOwner {
                   TimerQueue& timers, size_t most, HeldBytes* held)
       : members_(members),
         calls_(calls),
-        services_{callers, clock},
+        services_{callers, clock, held},
         sessions_(most),
         held_(held),
         close_timer_(timers, [this] { close_parts(); }) {}

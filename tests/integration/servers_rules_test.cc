@@ -47,10 +47,62 @@ std::string by_modern(const GatewayProcess& gateway, const std::string& method,
       .body;
 }
 
-std::string by_socket(const GatewayProcess& gateway, const std::string& method,
-                      const std::string& params) {
+std::string by_batch(const GatewayProcess& gateway, const std::string& method,
+                     const std::string& params) {
+  HttpClient client = gateway.connect();
+  const std::string good = R"({"name":"good_none","arguments":{}})";
+  return client
+      .post("/rpc", "[" + request("tools/call", good, "7") + "," + request(method, params) + "," +
+                        request(method, params, "2") + "]")
+      .body;
+}
+
+std::string percent_encoded(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    out += '%';
+    out += "0123456789abcdef"[static_cast<unsigned char>(c) >> 4];
+    out += "0123456789abcdef"[c & 15];
+  }
+  return out;
+}
+
+std::string by_stream(const GatewayProcess& gateway, const std::string& path,
+                      const std::string& method, const std::string& params) {
+  HttpClient client = gateway.connect();
+  client.send_request(
+      "GET", path + "?method=" + percent_encoded(method) + "&params=" + percent_encoded(params), "",
+      {{"accept", "text/event-stream"}});
+  const HttpResponse head = client.read_head();
+  if (head.status != 200) return "status " + std::to_string(head.status);
+  std::string all;
+  while (const auto event = client.read_event()) all += event->data;
+  return all;
+}
+
+// The transport of 2024: answers come on a stream of their own.
+std::string by_sse(const GatewayProcess& gateway, const std::string& path,
+                   const std::string& method, const std::string& params) {
+  HttpClient stream = gateway.connect();
+  stream.send_request("GET", path, "", {{"accept", "text/event-stream"}});
+  if (stream.read_head().status != 200) return "no stream";
+  const std::string place = stream.read_event()->data;
+  HttpClient client = gateway.connect();
+  client.post(place, request("initialize", initialize_params(), "0"));
+  stream.read_event();
+  client.post(place, R"({"jsonrpc":"2.0","method":"notifications/initialized"})");
+  const HttpResponse taken = client.post(place, request(method, params));
+  if (taken.status != 202) return taken.body;
+  for (;;) {
+    const std::string data = stream.read_event()->data;
+    if (data.find("\"method\":\"notifications/") == std::string::npos) return data;
+  }
+}
+
+std::string by_socket(const GatewayProcess& gateway, const std::string& path,
+                      const std::string& method, const std::string& params) {
   WebSocketClient client(gateway.url(),
-                         {.path = "/ws", .headers = {{"sec-websocket-protocol", "mcp"}}});
+                         {.path = path, .headers = {{"sec-websocket-protocol", "mcp"}}});
   client.send(request("initialize", initialize_params(), "0"));
   client.message();
   client.send(R"({"jsonrpc":"2.0","method":"notifications/initialized"})");
@@ -76,8 +128,28 @@ std::vector<std::pair<std::string, Door>> doors(const GatewayProcess& gateway) {
        [&](const auto& method, const auto& params) {
          return by_modern(gateway, method, params, "good_secret");
        }},
-      {"/ws",
-       [&](const auto& method, const auto& params) { return by_socket(gateway, method, params); }},
+      {"a batch",
+       [&](const auto& method, const auto& params) { return by_batch(gateway, method, params); }},
+      {"/rpc/stream",
+       [&](const auto& method, const auto& params) {
+         return by_stream(gateway, "/rpc/stream", method, params);
+       }},
+      {"/team/rpc/stream",
+       [&](const auto& method, const auto& params) {
+         return by_stream(gateway, "/team/rpc/stream", method, params);
+       }},
+      {"/sse", [&](const auto& method,
+                   const auto& params) { return by_sse(gateway, "/sse", method, params); }},
+      {"/team/sse",
+       [&](const auto& method, const auto& params) {
+         return by_sse(gateway, "/team/sse", method, params);
+       }},
+      {"/ws", [&](const auto& method,
+                  const auto& params) { return by_socket(gateway, "/ws", method, params); }},
+      {"/rpc/ws",
+       [&](const auto& method, const auto& params) {
+         return by_socket(gateway, "/team/rpc/ws", method, params);
+       }},
   };
 }
 

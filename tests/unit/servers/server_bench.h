@@ -1,0 +1,134 @@
+// ServerBench: a virtual server over members in memory, with its clients and the time in the test's
+// hand.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gateway/mcp/mcp_dialect.h"
+#include "gateway/servers/virtual_server.h"
+#include "tests/support/fake_child.h"
+#include "tests/support/fake_client.h"
+#include "tests/support/fake_session.h"
+#include "tests/support/manual_clock.h"
+#include "tests/support/recording_log.h"
+#include "tests/support/recording_observer.h"
+
+namespace stdgate::test {
+
+// An upstream that answers as its test says.
+class ScriptedMember final : public backend::Upstream {
+ public:
+  struct Asked {
+    std::string method;
+    std::string params;
+    std::string id;
+    session::Caller caller;
+    session::Tag tag = 0;
+    session::SessionId session;
+  };
+  // `"result":…` or `"error":…`; empty: it is not answered yet.
+  using Script = std::function<std::string(const Asked& asked)>;
+
+  ScriptedMember(BackendId id, const std::string& name, bool owns_children,
+                 session::Callers& its_callers);
+
+  backend::Admission accept(const rpc::ParsedMessage& message,
+                            const call::CallContext& context) override;
+  bool take_cancel(const rpc::ParsedMessage& message, const call::CallContext& context) override;
+  void refuse(const rpc::FaultReport& report, std::string_view id,
+              const call::CallContext& context) override;
+  void count_refused(const rpc::FaultReport& /*report*/, std::string_view /*id*/,
+                     const call::CallContext& /*context*/) override {}
+  void cancel_calls_of(session::Caller /*caller*/) override {}
+  tl::expected<session::SessionId, rpc::FaultReport> open_session(
+      session::Caller caller, session::SessionSink& sink, const policy::Client& client) override;
+  void close_session(session::SessionId session, std::string_view /*why*/) override {
+    sessions.release(session);
+  }
+  tl::expected<session::SessionId, rpc::FaultReport> adopt_session(
+      session::Caller caller, session::SessionSink& sink, const policy::Client& client,
+      const session::Beginning& /*beginning*/) override {
+    return open_session(caller, sink, client);
+  }
+  session::Parking park_session(session::SessionId /*session*/) override {
+    return session::Parking::parked;
+  }
+  void give_up_asks(session::SessionId /*session*/) override {}
+  void hold_child(session::SessionId /*session*/, bool /*held*/) override {}
+  void end_sessions(session::SessionEnd /*end*/, std::string_view /*message*/) override {}
+  void set_rules(const config::BackendConfig& /*backend*/,
+                 const std::vector<config::RoleConfig>& /*roles*/) override {}
+  void set_limits(const config::LimitsConfig& /*limits*/,
+                  const config::TimeoutsConfig& /*timeouts*/) override {}
+  void end_listening() override {}
+  void start() override {}
+  void drain() override {}
+  void fail_calls(const rpc::FaultReport& /*report*/) override {}
+  void end_children(Duration /*grace*/) override {}
+  [[nodiscard]] size_t calls() const override { return 0; }
+  [[nodiscard]] bool has_children() const override { return false; }
+  [[nodiscard]] pool::BackendStatus status() const override;
+
+  // Answers what it was asked. `tail`: as of a Script.
+  void answer(const Asked& asked, const std::string& tail);
+  void fail(const Asked& asked, rpc::Fault fault = rpc::Fault::child_failed);
+  // Says this to all its sessions.
+  void say(const std::string& text);
+  void change_lists(uint8_t lists) { list_watches().tell_changed(lists); }
+  [[nodiscard]] std::vector<std::string> methods() const;
+
+  Script script;
+  std::vector<Asked> asked;
+  std::vector<std::string> notes;  // texts
+  session::Callers& callers;
+  SlotMap<std::pair<session::Caller, session::SessionSink*>> sessions{100};
+};
+
+class ServerBench {
+ public:
+  // Of backends with these names; `config` has the server's members. Their backends have children
+  // for each session where a name begins with "own".
+  explicit ServerBench(const std::vector<std::string>& names, config::ServerConfig config = {});
+
+  void send(FakeClient& client, std::string text, Era era = Era::legacy, session::Tag tag = 0);
+  void send(FakeSession& session, std::string text, session::Tag tag = 0);
+  // The answer to a request of a client of its own, if there is one.
+  std::string ask(const std::string& method, const std::string& params = "{}",
+                  Era era = Era::legacy);
+  // Opens a session, which greets.
+  void open(FakeSession& session, const session::Beginning& beginning = {});
+  void advance(Duration duration);
+
+  ScriptedMember& member(size_t place) { return *members[place]; }
+
+  ManualClock clock;
+  TimerQueue timers;
+  RecordingLog log{LogLevel::debug};
+  RecordingObserver observer;
+  FakeLauncher launcher;
+  Random random{7};
+  StoragePool storages;
+  policy::Accounts accounts{{.gateway = size_t{256} << 20, .client = size_t{64} << 20}};
+  AccountRef account = accounts.of({});  // of all clients
+  session::Callers callers{1000};
+  pool::CoreServices services{clock,   timers,   log,     observer, launcher,
+                              random,  storages, nullptr, nullptr,  nullptr,
+                              nullptr, nullptr,  nullptr, nullptr,  &accounts};
+  config::Config config;
+  call::BackendNames names{BackendId{0}, 100, observer};
+  backend::Upstreams upstreams;
+  std::vector<ScriptedMember*> members;
+  std::unique_ptr<servers::VirtualServer> server;
+};
+
+// A script of a server with one tool of this name, and further answers by method.
+ScriptedMember::Script with_tool(
+    const std::string& tool, const std::vector<std::pair<std::string, std::string>>& answers = {});
+
+}  // namespace stdgate::test

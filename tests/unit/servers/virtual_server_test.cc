@@ -1,0 +1,271 @@
+// A virtual server over members in memory: which member a request is for, and what becomes of it
+// when that fails.
+#include "gateway/servers/virtual_server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/servers/server_bench.h"
+
+namespace stdgate::test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::Contains;
+using testing::Each;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+constexpr const char* kNoSuch = R"("error":{"code":-32002,"message":"Resource not found"})";
+constexpr const char* kHere = R"("result":{"contents":[{"uri":"x:1","text":"HERE"}]})";
+
+std::string read_params(const std::string& uri) { return R"({"uri":")" + uri + "\"}"; }
+
+std::string use(ServerBench& bench, const std::string& tool) {
+  return bench.ask("tools/call", R"({"name":")" + tool + R"(","arguments":{}})");
+}
+
+// --- Resources -----------------------------------------------------------------------------------
+
+TEST(VirtualServerResources, AMemberThatFailsDoesNotHideThoseAfterIt) {
+  ServerBench bench({"bad", "good"});
+  bench.member(0).script = [&](const auto& asked) {
+    if (asked.method != "resources/read") return with_tool("t")(asked);
+    bench.member(0).fail(asked);
+    return std::string();
+  };
+  bench.member(1).script = with_tool("t", {{"resources/read", kHere}});
+  EXPECT_THAT(bench.ask("resources/read", read_params("x:1")), HasSubstr("HERE"));
+  // If nobody else knows it, it may be the failed one's.
+  bench.member(1).script = with_tool("t", {{"resources/read", kNoSuch}});
+  EXPECT_THAT(bench.ask("resources/read", read_params("x:1")), Not(HasSubstr("not found")));
+}
+
+TEST(VirtualServerResources, AMemberWithoutResourcesIsNotAsked) {
+  ServerBench bench({"none", "good"});
+  bench.member(0).script = with_tool(
+      "t",
+      {{"initialize", R"("result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},)"
+                      R"("serverInfo":{"name":"m","version":"1"}})"}});
+  bench.member(1).script = with_tool("t", {{"resources/read", kHere}});
+  bench.ask("tools/list");  // what they can do is asked beside it
+  EXPECT_THAT(bench.ask("resources/read", read_params("x:1")), HasSubstr("HERE"));
+  EXPECT_THAT(bench.member(0).methods(), Not(Contains("resources/read")));
+}
+
+// A member that links to what another one's template covers does not get its reads.
+TEST(VirtualServerResources, ALinkTakesNothingFromAnotherMembersTemplate) {
+  ServerBench bench({"liar", "owner"});
+  const auto link = [](const std::string& uri) {
+    return R"("result":{"content":[{"type":"resource_link","name":"x","uri":")" + uri + "\"}]}";
+  };
+  bench.member(0).script = with_tool("t", {{"tools/call", link("x:1")}, {"resources/read", kHere}});
+  bench.member(1).script =
+      with_tool("t", {{"resources/templates/list",
+                       R"("result":{"resourceTemplates":[{"name":"x","uriTemplate":"x:{id}"}]})"},
+                      {"resources/read", R"("result":{"contents":[{"uri":"x:1","text":"OWN"}]})"}});
+  use(bench, "liar_t");
+  EXPECT_THAT(bench.ask("resources/read", read_params("x:1")), HasSubstr("OWN"));
+  // What nobody else has is the linking one's.
+  bench.member(0).script = with_tool("t", {{"tools/call", link("y:1")}, {"resources/read", kHere}});
+  use(bench, "liar_t");
+  EXPECT_THAT(bench.ask("resources/read", read_params("y:1")), HasSubstr("HERE"));
+}
+
+TEST(VirtualServerResources, LinksAreKeptUpToALength) {
+  ServerBench bench({"a"});
+  bench.member(0).script = [&](const auto& asked) {
+    if (asked.method != "tools/call") return with_tool("t")(asked);
+    return R"("result":{"content":[{"type":"resource_link","name":"x","uri":"x:)" +
+           std::string(size_t{1} << 20, 'x') + std::to_string(bench.member(0).asked.size()) +
+           "\"}]}";
+  };
+  use(bench, "a_t");
+  const size_t before = bench.account->used();
+  for (int i = 0; i < 100; ++i) use(bench, "a_t");
+  EXPECT_EQ(bench.account->used(), before);
+  EXPECT_LT(bench.services.payer_of(BackendId{0}).held->total(), size_t{1} << 16);
+}
+
+// --- Tasks ---------------------------------------------------------------------------------------
+
+TEST(VirtualServerTasks, TheSameIdOfTwoMembersIsEachSessionsOwn) {
+  ServerBench bench({"a", "b"});
+  const std::string task = R"("result":{"task":{"taskId":"1","status":"working"}})";
+  for (const size_t i : {0, 1}) {
+    bench.member(i).script = with_tool(
+        "t", {{"tools/call", task},
+              {"tasks/get", R"("result":{"taskId":"1","of":")" + bench.member(i).name() + "\"}"}});
+  }
+  FakeSession ada(bench.callers);
+  FakeSession bob(bench.callers);
+  bench.open(ada);
+  bench.open(bob);
+  const auto say = [&](FakeSession& session, const std::string& method, const std::string& params) {
+    bench.send(session,
+               R"({"jsonrpc":"2.0","id":5,"method":")" + method + R"(","params":)" + params + "}");
+    bench.advance(milliseconds(1));
+    return session.take();
+  };
+  say(ada, "tools/call", R"({"name":"a_t","arguments":{}})");
+  say(bob, "tools/call", R"({"name":"b_t","arguments":{}})");
+  EXPECT_THAT(say(ada, "tasks/get", R"({"taskId":"1"})"), Contains(HasSubstr(R"("of":"a")")));
+  EXPECT_THAT(say(bob, "tasks/get", R"({"taskId":"1"})"), Contains(HasSubstr(R"("of":"b")")));
+  EXPECT_THAT(say(bob, "tasks/get", R"({"taskId":"2"})"), Contains(HasSubstr("Task not found")));
+  EXPECT_THAT(say(bob, "tasks/list", "{}"), Contains(HasSubstr("-32601")));
+}
+
+TEST(VirtualServerTasks, NoListOfTasksIsPromised) {
+  ServerBench bench({"a"});
+  bench.member(0).script = with_tool(
+      "t", {{"initialize",
+             R"("result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":)"
+             R"({"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}},)"
+             R"("serverInfo":{"name":"m","version":"1"}})"}});
+  bench.ask("tools/list");
+  const std::string greeting = bench.ask("initialize", R"({"protocolVersion":"2025-11-25"})");
+  EXPECT_THAT(greeting, HasSubstr(R"("tasks":{"cancel":{},"requests":{"tools":{"call":{}}}})"));
+}
+
+// --- Questions -----------------------------------------------------------------------------------
+
+TEST(VirtualServerQuestions, NameTheMemberInBothEras) {
+  ServerBench bench({"a"});
+  bench.member(0).script = with_tool(
+      "t",
+      {{"tools/call",
+        R"("result":{"resultType":"input_required","requestState":"s","inputRequests":{)"
+        R"("one":{"method":"roots/list"},)"
+        R"("two":{"method":"elicitation/create","params":{"_meta":{"x":1},"message":"?"}}}})"}});
+  const std::string answer =
+      bench.ask("tools/call",
+                R"({"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},)"
+                R"("name":"a_t","arguments":{}})",
+                Era::modern);
+  EXPECT_THAT(answer, HasSubstr(R"("one":{"method":"roots/list",)"
+                                R"("params":{"_meta":{"stdgate/member":"a"}}})"));
+  EXPECT_THAT(answer,
+              HasSubstr(R"("params":{"_meta":{"x":1,"stdgate/member":"a"},"message":"?"})"));
+
+  FakeSession session(bench.callers);
+  bench.open(session);
+  bench.member(0).script = with_tool("t");
+  bench.send(session, R"({"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"a_t"}})");
+  bench.advance(milliseconds(1));
+  session.take();
+  bench.member(0).say(R"({"jsonrpc":"2.0","id":77,"method":"roots/list"})");
+  EXPECT_THAT(session.take(), Contains(HasSubstr(R"("_meta":{"stdgate/member":"a"})")));
+  bench.send(session, R"({"jsonrpc":"2.0","id":1,"result":{"roots":[]}})");
+  EXPECT_THAT(bench.member(0).notes,
+              Contains(R"({"jsonrpc":"2.0","id":77,"result":{"roots":[]}})"));
+}
+
+// --- Sessions ------------------------------------------------------------------------------------
+
+// A session that has begun in another process tells its parts what its client has said here.
+TEST(VirtualServerSessions, AnAdoptedSessionTellsItsPartsTheLevel) {
+  ServerBench bench({"a"});
+  bench.member(0).script = with_tool("t");
+  FakeSession session(bench.callers);
+  bench.open(session, {R"({"protocolVersion":"2025-11-25","capabilities":{}})", "2025-11-25", {}});
+  bench.send(session,
+             R"({"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"debug"}})");
+  bench.send(session, R"({"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a_t"}})");
+  bench.advance(milliseconds(1));
+  EXPECT_THAT(bench.member(0).methods(), Contains("logging/setLevel"));
+}
+
+TEST(VirtualServerSessions, CallsThatWaitForAPartAreCharged) {
+  ServerBench bench({"own"});
+  bench.member(0).script = with_tool("t", {{"initialize", ""}});
+  bench.ask("tools/list");
+  FakeSession session(bench.callers);
+  bench.open(session);
+  const size_t before = bench.account->used();
+  bench.send(session, R"({"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"own_t",)"
+                      R"("arguments":{"x":")" +
+                          std::string(100'000, 'x') + R"("}}})");
+  bench.advance(milliseconds(1));
+  EXPECT_GT(bench.account->used(), before + 100'000);
+  bench.server->close_session(session.id, {});
+  EXPECT_LE(bench.account->used(), before);
+}
+
+// --- Listening -----------------------------------------------------------------------------------
+
+std::string listen_params(const std::string& uri) {
+  return R"({"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"notifications":{)"
+         R"("resourceSubscriptions":[")" +
+         uri + R"("]}})";
+}
+
+TEST(VirtualServerListening, AsksTheMemberThatHasTheResource) {
+  ServerBench bench({"a", "b"});
+  bench.member(0).script = with_tool("t", {{"subscriptions/listen", ""}});
+  bench.member(1).script =
+      with_tool("t", {{"subscriptions/listen", ""},
+                      {"resources/list", R"("result":{"resources":[{"name":"x","uri":"x:1"}]})"}});
+  FakeClient client(bench.callers);
+  bench.send(client,
+             R"({"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":)" +
+                 listen_params("x:1") + "}",
+             Era::modern);
+  bench.advance(milliseconds(1));
+  EXPECT_THAT(bench.member(0).methods(), Not(Contains("subscriptions/listen")));
+  EXPECT_THAT(bench.member(1).methods(), Contains("subscriptions/listen"));
+  bench.server->cancel_calls_of(client.caller());
+}
+
+TEST(VirtualServerListening, GoesOnWhenAMemberHasLostItsEnd) {
+  ServerBench bench({"a"});
+  bench.member(0).script =
+      with_tool("t", {{"subscriptions/listen", ""},
+                      {"resources/list", R"("result":{"resources":[{"name":"x","uri":"x:1"}]})"}});
+  FakeClient client(bench.callers);
+  bench.send(client,
+             R"({"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":)" +
+                 listen_params("x:1") + "}",
+             Era::modern);
+  bench.advance(milliseconds(1));
+  const auto listens = [&] {
+    return std::ranges::count(bench.member(0).methods(), "subscriptions/listen");
+  };
+  ASSERT_EQ(listens(), 1);
+  bench.member(0).fail(*std::ranges::find(bench.member(0).asked, "subscriptions/listen",
+                                          &ScriptedMember::Asked::method));
+  bench.advance(seconds(10));
+  EXPECT_EQ(listens(), 2);
+  bench.server->cancel_calls_of(client.caller());
+  bench.advance(seconds(60));
+  EXPECT_EQ(listens(), 2);
+}
+
+// --- Late members --------------------------------------------------------------------------------
+
+TEST(VirtualServerLists, AMemberThatHangsIsWaitedForOnce) {
+  ServerBench bench({"good", "hung"});
+  bench.member(0).script = with_tool("t");
+  bench.member(1).script = with_tool("t", {{"tools/list", ""}});
+  FakeClient client(bench.callers);
+  const std::string list = R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})";
+  bench.send(client, list);
+  bench.advance(seconds(14));
+  EXPECT_THAT(client.answers, IsEmpty());
+  bench.advance(seconds(2));
+  EXPECT_THAT(client.answers, SizeIs(1));
+  // It is given up at its time, and asked again; nobody waits for that.
+  for (const auto& asked : bench.member(1).asked) {
+    if (asked.method == "tools/list") bench.member(1).fail(asked, rpc::Fault::timeout);
+  }
+  bench.advance(seconds(60));
+  bench.send(client, list);
+  bench.advance(milliseconds(1));
+  EXPECT_THAT(client.answers, SizeIs(2));
+  EXPECT_THAT(client.answers.back().text, HasSubstr(R"("stdgate/missing":["hung"])"));
+}
+
+}  // namespace
+}  // namespace stdgate::test
