@@ -1,5 +1,6 @@
 #include "gateway/app/dialects.h"
 
+#include "gateway/acp/acp_dialect.h"
 #include "gateway/lsp/lsp_dialect.h"
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/pool/jsonrpc_dialect.h"
@@ -13,6 +14,8 @@ std::unique_ptr<pool::Dialect> make_dialect(const config::BackendConfig& backend
       return std::make_unique<mcp::McpDialect>(identity.version, identity.name);
     case config::Protocol::lsp:
       return std::make_unique<lsp::LspDialect>();
+    case config::Protocol::acp:
+      return std::make_unique<acp::AcpDialect>();
     case config::Protocol::jsonrpc:
       break;
   }

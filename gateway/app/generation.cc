@@ -14,6 +14,7 @@
 #include "gateway/mcp/memory_filter.h"
 #include "gateway/policy/principal.h"
 #include "gateway/pool/launch_spec.h"
+#include "transports/http/acp_endpoint.h"
 #include "transports/http/auth_endpoints.h"
 #include "transports/http/backend_paths.h"
 #include "transports/http/landing_page.h"
@@ -329,18 +330,24 @@ std::unique_ptr<backend::Upstream> Generation::make(const config::ServerConfig& 
 void Generation::retire(std::unique_ptr<backend::Upstream> upstream) {
   backend::Upstream& retired = *upstream;
   std::unique_ptr<mcp::McpSessions> sessions;
+  std::unique_ptr<acp::AcpConnections> connections;
+  if (const auto found = acp_connections_.find(&retired); found != acp_connections_.end()) {
+    connections = std::move(found->second);
+    acp_connections_.erase(found);
+  }
   if (const auto found = mcp_sessions_.find(&retired); found != mcp_sessions_.end()) {
     sessions = std::move(found->second);
     mcp_sessions_.erase(found);
   }
   backends_.retire(std::move(upstream));
-  retired_.add(retired, std::move(sessions));
+  retired_.add(retired, std::move(sessions), std::move(connections));
 }
 
 void Generation::add_routes(const GenerationServices& services) {
   http::add_rpc_routes(routes_, backends_, config_.limits);
   websocket::add_websocket_routes(routes_, backends_);
   add_mcp_routes(services);
+  add_acp_routes(services);
   http::add_landing_page(routes_, backends_, "stdgate " + services.upstreams.identity.version);
   if (!config_.auth.jwt.empty()) http::add_resource_metadata(routes_);
   if (config_.auth.is_used()) http::add_ticket_route(routes_, tickets_);
@@ -354,6 +361,31 @@ void Generation::add_mcp_routes(const GenerationServices& services) {
         if (backend.protocol() != config::Protocol::mcp) return;
         http::add_mcp_routes(routes_, prefix, sessions_of(backend, services), config_.limits);
       });
+}
+
+void Generation::add_acp_routes(const GenerationServices& services) {
+  http::for_each_backend_path(
+      backends_, [&](const std::string& prefix, backend::Upstream& backend) {
+        if (backend.protocol() != config::Protocol::acp) return;
+        acp::AcpConnections& connections = connections_of(backend, services);
+        http::add_acp_route(routes_, prefix, connections,
+                            std::make_shared<websocket::AcpSocketEndpoint>(connections));
+      });
+}
+
+acp::AcpConnections& Generation::connections_of(backend::Upstream& backend,
+                                                const GenerationServices& services) {
+  auto& connections = acp_connections_[&backend];
+  if (connections != nullptr) return *connections;
+  const auto is_meant = [&](const auto& one) { return one.name == backend.name(); };
+  const auto config = std::ranges::find_if(config_.backends, is_meant);
+  const pool::CoreServices& core = services.upstreams.core;
+  const acp::AcpServices acp_services{backend,        services.upstreams.callers,
+                                      core.timers,    core.clock,
+                                      config_.limits, core.storages,
+                                      config->linger};
+  connections = std::make_unique<acp::AcpConnections>(acp_services, services.session_ids);
+  return *connections;
 }
 
 // Retired backends stay at their paths for their MCP sessions, unless another backend is served
@@ -412,6 +444,7 @@ size_t Generation::forget_sessions(const Account* client, const std::function<bo
 void Generation::drain_sessions() {
   retired_.leave_to_shutdown();
   for (const auto& [upstream, sessions] : mcp_sessions_) sessions->drain();
+  for (const auto& [upstream, connections] : acp_connections_) connections->drain();
 }
 
 bool Generation::has_sessions() const {
@@ -423,6 +456,7 @@ void Generation::check_invariants() {
   backends_.check_invariants();
   retired_.check_invariants();
   for (const auto& [upstream, sessions] : mcp_sessions_) sessions->check_invariants();
+  for (const auto& [upstream, connections] : acp_connections_) connections->check_invariants();
 }
 
 }  // namespace stdgate::app

@@ -51,7 +51,7 @@ std::unique_ptr<servers::VirtualServer> make_server(const config::Config& config
 
 struct GenerationServices {
   UpstreamServices upstreams;
-  mcp::SessionIds& session_ids;
+  session::SessionIds& session_ids;
   fetch::Fetcher& fetcher;
   auth::Tickets::RandomBytes fill_random;
 };
@@ -140,6 +140,9 @@ class Generation {
     for (const auto& [upstream, sessions] : mcp_sessions_) visit(*sessions);
     retired_.for_each_sessions(visit);
   }
+  void add_acp_routes(const GenerationServices& services);
+  acp::AcpConnections& connections_of(backend::Upstream& backend,
+                                      const GenerationServices& services);
   mcp::McpSessions& sessions_of(backend::Upstream& backend, const GenerationServices& services);
 
   // Each member needs the ones before it, so they are destroyed in the reverse order.
@@ -148,6 +151,7 @@ class Generation {
   backend::Upstreams backends_;
   RetiredBackends retired_;
   std::map<const backend::Upstream*, std::unique_ptr<mcp::McpSessions>> mcp_sessions_;
+  std::map<const backend::Upstream*, std::unique_ptr<acp::AcpConnections>> acp_connections_;
   std::unique_ptr<auth::Authenticators> authenticators_;  // null: no credentials are asked for
   auth::Tickets tickets_;
   http::AdmissionPolicy policy_;

@@ -17,13 +17,15 @@ rpc::FaultReport replaced_fault() {
 RetiredBackends::RetiredBackends(Services services)
     : services_(std::move(services)), poll_(services_.timers, [this] { poll(); }) {}
 
-void RetiredBackends::add(backend::Upstream& upstream, std::unique_ptr<mcp::McpSessions> sessions) {
+void RetiredBackends::add(backend::Upstream& upstream, std::unique_ptr<mcp::McpSessions> sessions,
+                          std::unique_ptr<acp::AcpConnections> connections) {
   services_.log.write(LogLevel::info, "backend retired",
                       {{"backend", upstream.name()},
                        {"calls", static_cast<uint64_t>(upstream.calls())},
                        {"sessions", static_cast<uint64_t>(upstream.status().sessions)}});
-  retired_.push_back(
-      {&upstream, std::move(sessions), services_.clock.now() + services_.drain, false});
+  retired_.push_back({&upstream, std::move(sessions), std::move(connections),
+                      services_.clock.now() + services_.drain, false});
+  if (retired_.back().connections != nullptr) retired_.back().connections->drain();
   upstream.retire();
   upstream.end_listening();
   poll_.arm(services_.clock.now() + kPoll);
@@ -51,6 +53,7 @@ void RetiredBackends::poll() {
     services_.log.write(LogLevel::info, "retired backend has ended",
                         {{"backend", upstream.name()}});
     retired.sessions.reset();
+    retired.connections.reset();
     services_.backends.remove(upstream);
     return true;
   });

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "gateway/acp/acp_connections.h"
 #include "gateway/backend/upstreams.h"
 #include "gateway/base/log.h"
 #include "gateway/base/timers.h"
@@ -37,8 +38,10 @@ class RetiredBackends {
 
   explicit RetiredBackends(Services services);
 
-  // `upstream` is a retired one of the backends; `sessions`: its MCP sessions; null: it has none.
-  void add(backend::Upstream& upstream, std::unique_ptr<mcp::McpSessions> sessions);
+  // `upstream` is a retired one of the backends; `sessions`: its MCP sessions, `connections`: those
+  // of ACP; null: it has none.
+  void add(backend::Upstream& upstream, std::unique_ptr<mcp::McpSessions> sessions,
+           std::unique_ptr<acp::AcpConnections> connections);
   // The router has them no more. They lead there, or to backends that may be retired yet.
   void note(const std::vector<std::shared_ptr<http::Endpoint>>& endpoints);
 
@@ -72,6 +75,7 @@ class RetiredBackends {
   struct Retired {
     backend::Upstream* upstream;
     std::unique_ptr<mcp::McpSessions> sessions;
+    std::unique_ptr<acp::AcpConnections> connections;
     TimePoint deadline;
     bool is_ending = false;  // its children have been asked to go
   };

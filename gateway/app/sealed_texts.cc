@@ -131,7 +131,7 @@ milliseconds SealedSessionIds::now() const {
   return std::chrono::duration_cast<milliseconds>(time.time_since_epoch());
 }
 
-std::string SealedSessionIds::issue(const mcp::SessionFacts& facts) {
+std::string SealedSessionIds::issue(const session::SessionFacts& facts) {
   const std::string digest = digest_of(facts.principal);
   Carried carried;
   carried.backend = facts.backend;
@@ -146,9 +146,9 @@ std::string SealedSessionIds::issue(const mcp::SessionFacts& facts) {
 
 SessionName SealedSessionIds::name_of(std::string_view id) const { return auth::session_name(id); }
 
-std::optional<mcp::CarriedSession> SealedSessionIds::open(std::string_view id,
-                                                          std::string_view backend,
-                                                          const policy::Principal* principal) {
+std::optional<session::CarriedSession> SealedSessionIds::open(std::string_view id,
+                                                              std::string_view backend,
+                                                              const policy::Principal* principal) {
   const auto front = home_part(id);
   if (id.size() > kMaxId || !front) return std::nullopt;
   const auto plain = sealer_.open(id.substr(front->size()), context_of(*front));
@@ -162,7 +162,7 @@ std::optional<mcp::CarriedSession> SealedSessionIds::open(std::string_view id,
   const milliseconds left = std::min(end - now(), milliseconds(static_cast<int64_t>(carried->ttl)));
   if (left <= milliseconds(0)) return std::nullopt;
   const milliseconds age = milliseconds(static_cast<int64_t>(carried->ttl)) - left;
-  return mcp::CarriedSession{std::string(carried->initialize), left, age};
+  return session::CarriedSession{std::string(carried->initialize), left, age};
 }
 
 SealedStates::SealedStates(const std::vector<seal::Key>& keys, seal::RandomBytes random,

@@ -10,7 +10,7 @@
 #include "gateway/base/time.h"
 #include "gateway/base/wall_clock.h"
 #include "gateway/config/config.h"
-#include "gateway/mcp/session_ids.h"
+#include "gateway/session/session_ids.h"
 #include "gateway/session/state_seal.h"
 #include "transports/seal/sealer.h"
 
@@ -36,7 +36,7 @@ std::optional<std::string_view> home_part(std::string_view text);
 // `initialize`}, for which what stands before it is the context: all of an id is authenticated, and
 // a session has one id. Owner: the worker. Limits: kMaxId; params beyond kMaxInitialize are left
 // out.
-class SealedSessionIds final : public mcp::SessionIds {
+class SealedSessionIds final : public session::SessionIds {
  public:
   static constexpr size_t kMaxId = 2 << 10;
   static constexpr size_t kMaxInitialize = 1 << 10;
@@ -49,8 +49,8 @@ class SealedSessionIds final : public mcp::SessionIds {
   SealedSessionIds(const std::vector<seal::Key>& keys, seal::RandomBytes random,
                    const std::string& replica, unsigned worker, Duration ttl, const Clocks& clocks);
 
-  std::string issue(const mcp::SessionFacts& facts) override;
-  [[nodiscard]] std::optional<mcp::CarriedSession> open(
+  std::string issue(const session::SessionFacts& facts) override;
+  [[nodiscard]] std::optional<session::CarriedSession> open(
       std::string_view id, std::string_view backend, const policy::Principal* principal) override;
   [[nodiscard]] SessionName name_of(std::string_view id) const override;
   [[nodiscard]] std::optional<Duration> lifetime() const override { return ttl_; }

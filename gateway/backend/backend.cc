@@ -108,7 +108,7 @@ void Backend::set_limits(const config::LimitsConfig& limits,
                          const config::TimeoutsConfig& timeouts) {
   options_.limits = limits;
   options_.input_timeout = timeouts.input;
-  set_envelope_limits(client_envelope_limits(limits));
+  set_envelope_limits(limits);
   services_.traces = core_.log.enabled(LogLevel::debug);
 }
 

@@ -114,7 +114,7 @@ void PrincipalPools::drop_caches() {
 
 void PrincipalPools::set_limits(const config::LimitsConfig& limits,
                                 const config::TimeoutsConfig& timeouts) {
-  set_envelope_limits(client_envelope_limits(limits));
+  set_envelope_limits(limits);
   set_limits_ = [limits, timeouts](Upstream& upstream) { upstream.set_limits(limits, timeouts); };
   for_each(set_limits_);
 }

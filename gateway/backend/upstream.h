@@ -183,7 +183,10 @@ class Upstream {
  protected:
   [[nodiscard]] ListWatches& list_watches() { return list_watches_; }
   void set_owns_children(bool owns) { facts_.owns_children = owns; }
-  void set_envelope_limits(const rpc::EnvelopeLimits& limits) { facts_.envelope_limits = limits; }
+  void set_envelope_limits(const config::LimitsConfig& limits) {
+    facts_.envelope_limits.depth = limits.depth;
+    facts_.envelope_limits.batch = limits.batch;
+  }
   // What has become of a message that is not for this upstream; nothing: it is.
   std::optional<Admission> redirect(const rpc::ParsedMessage& message,
                                     const call::CallContext& context) {

@@ -1,13 +1,8 @@
 #include "gateway/backend/upstream_facts.h"
 
-namespace stdgate::backend {
+#include "gateway/pool/child_output.h"
 
-rpc::EnvelopeLimits client_envelope_limits(const config::LimitsConfig& limits) {
-  rpc::EnvelopeLimits envelope;
-  envelope.depth = limits.depth;
-  envelope.batch = limits.batch;
-  return envelope;
-}
+namespace stdgate::backend {
 
 UpstreamFacts upstream_facts(BackendId id, const config::BackendConfig& config,
                              const config::LimitsConfig& limits, const pool::Dialect& dialect,
@@ -18,7 +13,7 @@ UpstreamFacts upstream_facts(BackendId id, const config::BackendConfig& config,
           .is_required = config.is_required,
           .protocol = config.protocol,
           .codes = dialect.codes(),
-          .envelope_limits = client_envelope_limits(limits),
+          .envelope_limits = pool::ChildOutput::envelope_limits(limits, config.envelope),
           .owns_children = config.isolation == config::Isolation::session,
           .max_sessions = config.pool.sessions,
           .timeout = config.timeout,

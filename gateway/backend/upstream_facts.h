@@ -7,8 +7,6 @@
 
 namespace stdgate::backend {
 
-rpc::EnvelopeLimits client_envelope_limits(const config::LimitsConfig& limits);
-
 UpstreamFacts upstream_facts(BackendId id, const config::BackendConfig& config,
                              const config::LimitsConfig& limits, const pool::Dialect& dialect,
                              HeldBytes* held);

@@ -26,7 +26,15 @@
 
 namespace stdgate::config {
 
-enum class Protocol : uint8_t { jsonrpc, mcp, lsp };
+enum class Protocol : uint8_t { jsonrpc, mcp, lsp, acp };
+
+// A child of such a protocol serves one client, which greets it.
+constexpr bool serves_sessions_alone(Protocol protocol) {
+  return protocol == Protocol::lsp || protocol == Protocol::acp;
+}
+
+// Whether messages of a backend's children and clients may lack the member "jsonrpc".
+enum class EnvelopeForm : uint8_t { strict, lenient };
 
 // The clients that share a child: all, none (each session has a child of its own), or the sessions
 // and calls of one principal.
@@ -136,7 +144,9 @@ struct BackendConfig {
   std::vector<std::string> command;  // argv, not empty
   Protocol protocol = Protocol::mcp;
   rpc::Framing framing = rpc::Framing::newline;
-  Isolation isolation = Isolation::shared;  // never shared with lsp
+  EnvelopeForm envelope = EnvelopeForm::strict;
+  Isolation isolation = Isolation::shared;  // session with lsp and acp
+  Duration linger{0};                       // of an agent without its client; acp only
   bool is_default = false;                  // also served at the root
   bool is_required = false;                 // the gateway is not ready while this one is down
   bool revive = false;  // sessions outlive their children; with mcp only, and there the default
@@ -172,10 +182,15 @@ struct BackendConfig {
     return bridge == Bridge::on || (bridge == Bridge::automatic && isolation != Isolation::session);
   }
 
+  // A child serves one client, from its greeting on.
+  [[nodiscard]] bool serves_sessions_alone() const {
+    return config::serves_sessions_alone(protocol);
+  }
+
   // Children that sessions with one of their own leave to calls without a session. With one child
   // in all, the first one that comes has it; a language server takes calls in sessions only.
   [[nodiscard]] uint32_t kept_for_calls() const {
-    return protocol == Protocol::lsp || pool.max == 1 ? 0 : pool.min;
+    return serves_sessions_alone() || pool.max == 1 ? 0 : pool.min;
   }
 
   // Whether sessions that are idle leave their child to others.

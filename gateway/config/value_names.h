@@ -16,9 +16,11 @@ struct Named {
   T value;
 };
 
-inline constexpr std::array kProtocols{Named<Protocol>{"jsonrpc", Protocol::jsonrpc},
-                                       Named<Protocol>{"mcp", Protocol::mcp},
-                                       Named<Protocol>{"lsp", Protocol::lsp}};
+inline constexpr std::array kProtocols{
+    Named<Protocol>{"jsonrpc", Protocol::jsonrpc}, Named<Protocol>{"mcp", Protocol::mcp},
+    Named<Protocol>{"lsp", Protocol::lsp}, Named<Protocol>{"acp", Protocol::acp}};
+inline constexpr std::array kEnvelopeForms{Named<EnvelopeForm>{"strict", EnvelopeForm::strict},
+                                           Named<EnvelopeForm>{"lenient", EnvelopeForm::lenient}};
 inline constexpr std::array kIsolations{Named<Isolation>{"shared", Isolation::shared},
                                         Named<Isolation>{"session", Isolation::session},
                                         Named<Isolation>{"principal", Isolation::principal}};
@@ -55,6 +57,7 @@ inline std::span<const Named<Protocol>> names_of(Protocol) { return kProtocols; 
 inline std::span<const Named<Isolation>> names_of(Isolation) { return kIsolations; }
 inline std::span<const Named<Revision>> names_of(Revision) { return kRevisions; }
 inline std::span<const Named<Bridge>> names_of(Bridge) { return kBridges; }
+inline std::span<const Named<EnvelopeForm>> names_of(EnvelopeForm) { return kEnvelopeForms; }
 inline std::span<const Named<rpc::Framing>> names_of(rpc::Framing) { return kFramings; }
 inline std::span<const Named<LogLevel>> names_of(LogLevel) { return kLogLevels; }
 inline std::span<const Named<LogFormat>> names_of(LogFormat) { return kLogFormats; }

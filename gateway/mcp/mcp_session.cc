@@ -96,7 +96,7 @@ tl::expected<void, rpc::FaultReport> McpSession::open(const policy::Client& clie
 
 // Events have other ids than those that the other process gave out.
 tl::expected<void, rpc::FaultReport> McpSession::adopt(const policy::Client& client,
-                                                       const CarriedSession& carried,
+                                                       const session::CarriedSession& carried,
                                                        std::optional<McpRevision> revision) {
   if (!caller_.take(services_.callers, *this)) {
     return tl::unexpected(rpc::faults::too_many_clients());

@@ -19,7 +19,7 @@
 #include "gateway/backend/upstream.h"
 #include "gateway/base/timers.h"
 #include "gateway/mcp/mcp_stream.h"
-#include "gateway/mcp/session_ids.h"
+#include "gateway/session/session_ids.h"
 
 namespace stdgate::mcp {
 
@@ -64,7 +64,7 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   // id says; `revision`: that its client speaks, nothing if it does not say.
   tl::expected<void, rpc::FaultReport> open(const policy::Client& client);
   tl::expected<void, rpc::FaultReport> adopt(const policy::Client& client,
-                                             const CarriedSession& carried,
+                                             const session::CarriedSession& carried,
                                              std::optional<McpRevision> revision);
   // Does without a child until the client's next message.
   session::Parking park();

@@ -6,7 +6,8 @@
 
 namespace stdgate::mcp {
 
-McpSessions::McpSessions(const McpSessionServices& services, Duration idle_timeout, SessionIds& ids)
+McpSessions::McpSessions(const McpSessionServices& services, Duration idle_timeout,
+                         session::SessionIds& ids)
     : services_(services),
       idle_timeout_(idle_timeout),
       ids_(ids),

@@ -17,7 +17,7 @@
 
 #include "gateway/mcp/ended_ids.h"
 #include "gateway/mcp/mcp_session.h"
-#include "gateway/mcp/session_ids.h"
+#include "gateway/session/session_ids.h"
 
 namespace stdgate::mcp {
 
@@ -27,7 +27,7 @@ class McpSessions final : private McpSessionOwner {
   // From one look at all of them for those that have idled to the next.
   static constexpr Duration kRest = std::chrono::milliseconds(250);
 
-  McpSessions(const McpSessionServices& services, Duration idle_timeout, SessionIds& ids);
+  McpSessions(const McpSessionServices& services, Duration idle_timeout, session::SessionIds& ids);
   ~McpSessions() override;
   McpSessions(const McpSessions&) = delete;
   McpSessions& operator=(const McpSessions&) = delete;
@@ -107,7 +107,7 @@ class McpSessions final : private McpSessionOwner {
 
   const McpSessionServices services_;
   const Duration idle_timeout_;
-  SessionIds& ids_;
+  session::SessionIds& ids_;
   EndedIds ended_;
   std::unordered_map<std::string, std::unique_ptr<McpSession>, Hash, std::equal_to<>> sessions_;
   std::unordered_map<const Account*, size_t> counts_;  // of sessions, by whose they are

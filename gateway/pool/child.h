@@ -224,6 +224,7 @@ class Child final : private ChildEvents, private ChildMessages {
   void on_unreadable_answer(rpc::WireId id, const rpc::FaultReport& report) override;
   void on_notification(const rpc::Envelope& notification, std::string_view method) override;
   void on_request(const rpc::Envelope& request, std::string_view method) override;
+  void on_version_omitted(bool omitted) override { input_.omit_version(omitted); }
   void on_broken_framing(const char* reason) override;
 
   call::Call* call_with_token(std::string_view token);

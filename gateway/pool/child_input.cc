@@ -1,15 +1,25 @@
 #include "gateway/pool/child_input.h"
 
-#include "gateway/call/splice.h"
+#include <array>
+
 #include "gateway/pool/call_trace.h"
+#include "gateway/rpc/version_member.h"
 
 namespace stdgate::pool {
 
 void ChildInput::write(const call::Outgoing& message, std::optional<Era> era,
                        std::optional<rpc::WireId> id) {
   call::Splice splice(message, id, era);
+  if (omits_version_) return write_without_version(splice);
   const rpc::FrameEnds ends = rpc::frame_ends(services_.config.framing, splice.size(), frame_head_);
   link_->write(splice.framed(ends.head, ends.tail));
+}
+
+void ChildInput::write_without_version(call::Splice& splice) {
+  const std::string text = rpc::without_version(splice.framed({}, {}));
+  const rpc::FrameEnds ends = rpc::frame_ends(services_.config.framing, text.size(), frame_head_);
+  const std::array<std::string_view, 3> parts{ends.head, text, ends.tail};
+  link_->write(parts);
 }
 
 void ChildInput::write_note(const call::Outgoing& message, std::optional<Era> era) {

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "gateway/call/call.h"
+#include "gateway/call/splice.h"
 #include "gateway/pool/child_link.h"
 #include "gateway/pool/child_name.h"
 #include "gateway/pool/pool_services.h"
@@ -25,6 +26,9 @@ class ChildInput {
 
   // Once, before anything is written. The link outlives it.
   void open(ChildLink& link) { link_ = &link; }
+
+  // Whether the child is sent messages without "jsonrpc".
+  void omit_version(bool omitted) { omits_version_ = omitted; }
 
   // `era`: of the child. `id`: of a request.
   void write(const call::Outgoing& message, std::optional<Era> era,
@@ -41,12 +45,14 @@ class ChildInput {
   static constexpr size_t kMaxUnsentAnswers = 2 * ChildLink::kHighWatermark;
 
   [[nodiscard]] bool takes_answers() const;
+  void write_without_version(call::Splice& splice);
   void write_member(std::string_view id, std::string_view member, std::string_view value);
 
   const PoolServices& services_;
   const ChildName& name_;
   ChildLink* link_ = nullptr;
   std::string frame_head_;  // scratch
+  bool omits_version_ = false;
 };
 
 }  // namespace stdgate::pool

@@ -29,15 +29,17 @@ ChildOutput::ChildOutput(const PoolServices& services, const ChildName& child, C
       child_(child),
       log_(log),
       receiver_(receiver),
-      parser_(envelope_limits(services.limits)),
+      parser_(envelope_limits(services.limits, services.config.envelope)),
       framer_(rpc::make_framer(services.config.framing, services.limits.message,
                                services.core.storages)),
       held_(services.payer, Holding::receiving) {}
 
-rpc::EnvelopeLimits ChildOutput::envelope_limits(const config::LimitsConfig& limits) {
+rpc::EnvelopeLimits ChildOutput::envelope_limits(const config::LimitsConfig& limits,
+                                                 config::EnvelopeForm form) {
   rpc::EnvelopeLimits envelope;
   envelope.depth = limits.depth;
   envelope.batch = limits.batch;
+  envelope.version_optional = form == config::EnvelopeForm::lenient;
   return envelope;
 }
 
@@ -66,7 +68,11 @@ void ChildOutput::on_frame(std::span<char> message) {
                  {},
                  text.size()});
   }
+  if (document->omits_version != std::exchange(omits_version_, document->omits_version)) {
+    receiver_.on_version_omitted(omits_version_);
+  }
   for (const rpc::ParsedMessage& parsed : document->messages) handle(parsed);
+  if (omits_version_) parser_.release();
 }
 
 void ChildOutput::handle(const rpc::ParsedMessage& message) {

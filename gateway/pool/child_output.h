@@ -29,6 +29,8 @@ class ChildMessages {
   // `method` is decoded.
   virtual void on_notification(const rpc::Envelope& notification, std::string_view method) = 0;
   virtual void on_request(const rpc::Envelope& request, std::string_view method) = 0;
+  // From the next message on, the child's lack the member "jsonrpc", or have it.
+  virtual void on_version_omitted(bool omitted) = 0;
   // No more messages can be found.
   virtual void on_broken_framing(const char* reason) = 0;
 };
@@ -51,7 +53,8 @@ class ChildOutput final : private rpc::FrameSink {
   // Empty: it does not.
   [[nodiscard]] std::string_view misfit() const { return misfit_; }
 
-  static rpc::EnvelopeLimits envelope_limits(const config::LimitsConfig& limits);
+  static rpc::EnvelopeLimits envelope_limits(
+      const config::LimitsConfig& limits, config::EnvelopeForm form = config::EnvelopeForm::strict);
 
  private:
   void on_frame(std::span<char> message) override;
@@ -75,6 +78,7 @@ class ChildOutput final : private rpc::FrameSink {
   std::string method_;     // scratch
   std::string_view misfit_;
   bool has_spoken_ = false;
+  bool omits_version_ = false;  // as told
   bool stopped_ = false;
 };
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "gateway/base/check.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_scanner.h"
 
@@ -16,6 +17,7 @@ constexpr std::array<std::string_view, kMemberCount> kKeys{"jsonrpc", "id",     
                                                            "params",  "result", "error"};
 
 constexpr std::string_view kVersion = "\"2.0\"";
+constexpr std::string_view kVersionMember = R"("jsonrpc":"2.0",)";
 
 // By size first: most keys differ there already.
 EnvelopeMember member_of(std::string_view key) {
@@ -112,7 +114,9 @@ const char* judge_response(const Members& members) {
 const char* judge(const Members& members, const EnvelopeLimits& limits) {
   if (members.escaped != 0) return "escapes in the key of an envelope member";
   if (members.repeated != 0) return "envelope member occurs twice";
-  if (members.values[kJsonrpc] != kVersion) return "jsonrpc must be the string 2.0";
+  if (members.values[kJsonrpc] != kVersion && (members.has(kJsonrpc) || !limits.version_optional)) {
+    return "jsonrpc must be the string 2.0";
+  }
   if (const char* rejection = judge_id(members, limits)) return rejection;
   if (members.has(kMethod)) return judge_call(members, limits);
   if (members.has(kResult) || members.has(kError)) return judge_response(members);
@@ -288,6 +292,11 @@ class DocumentReader {
   bool too_many_ = false;
 };
 
+// It has another member, so that one may be added before it.
+bool omits_version(const ParsedMessage& message) {
+  return message.ok() && is_absent(find_member(message.envelope.text, kKeys[kJsonrpc]));
+}
+
 }  // namespace
 
 FaultReport report_of(const DocumentError& error) {
@@ -300,7 +309,29 @@ FaultReport report_of(const DocumentError& error) {
 
 tl::expected<Document, DocumentError> EnvelopeParser::parse(std::span<char> text) {
   messages_.clear();
-  return DocumentReader(text, nesting_, limits_, messages_).read();
+  const auto document = DocumentReader(text, nesting_, limits_, messages_).read();
+  const bool may_omit = document.has_value() && limits_.version_optional;
+  if (!may_omit || std::ranges::none_of(messages_, omits_version)) return document;
+  add_versions({text.data(), text.size()});
+  messages_.clear();
+  auto completed = DocumentReader(completed_, nesting_, limits_, messages_).read();
+  STDGATE_CHECK(completed.has_value());
+  completed->omits_version = true;
+  return completed;
+}
+
+void EnvelopeParser::add_versions(std::string_view text) {
+  std::string completed;  // `text` may stand in completed_
+  completed.reserve(text.size() + kVersionMember.size() * messages_.size());
+  const char* at = text.data();
+  for (const ParsedMessage& message : messages_) {
+    if (!omits_version(message)) continue;
+    const char* const behind_brace = message.envelope.text.data() + 1;
+    completed.append(at, behind_brace).append(kVersionMember);
+    at = behind_brace;
+  }
+  completed.append(at, text.data() + text.size());
+  completed_ = std::move(completed);
 }
 
 std::optional<int64_t> error_code(const Envelope& envelope) {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <tl/expected.hpp>
 #include <vector>
@@ -53,12 +54,15 @@ struct EnvelopeLimits {
   size_t batch = 1000;   // messages in one batch
   size_t id = 1024;      // bytes of a raw id
   size_t method = 1024;  // bytes of a method name as spelled
+  // A message without the member "jsonrpc" is taken as if it had it; see EnvelopeParser.
+  bool version_optional = false;
 };
 
 // A text that is one message or one batch.
 struct Document {
   bool batch = false;
   std::span<const ParsedMessage> messages;  // one, or the batch's (at least one)
+  bool omits_version = false;  // a message has come without "jsonrpc", which has been added
 };
 
 // Why a whole text is refused. The answer is one error response with id null.
@@ -79,13 +83,19 @@ class EnvelopeParser {
   // `text` is changed only where a CR or LF stands between tokens (it becomes a space). The views
   // in the answer are valid as long as `text` is, the list of messages until the next parse(). A
   // text that is neither object nor array, and an entry of a batch that is no object, are invalid
-  // requests, not parse errors (JSON-RPC 2.0 section 7).
+  // requests, not parse errors (JSON-RPC 2.0 section 7). Where the version is optional and has been
+  // added, the views point into a text of the parser's own, until the next parse() or release().
   tl::expected<Document, DocumentError> parse(std::span<char> text);
+  // Gives back the memory of that text.
+  void release() { std::string().swap(completed_); }
 
  private:
+  void add_versions(std::string_view text);
+
   const EnvelopeLimits limits_;
   std::vector<char> nesting_;  // the scanner's: one byte for each depth
   std::vector<ParsedMessage> messages_;
+  std::string completed_;  // the text, with what it omitted
 };
 
 // The code of an error response (JSON-RPC 2.0 section 5.1); nothing for other kinds, and for an

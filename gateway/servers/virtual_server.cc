@@ -60,7 +60,7 @@ void VirtualServer::assemble() {
 void VirtualServer::set_limits(const config::LimitsConfig& limits,
                                const config::TimeoutsConfig& /*timeouts*/) {
   options_.limits = limits;
-  set_envelope_limits(backend::client_envelope_limits(limits));
+  set_envelope_limits(limits);
   traces_messages_ = core_.log.enabled(LogLevel::debug);
 }
 

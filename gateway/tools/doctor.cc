@@ -30,6 +30,8 @@ constexpr Duration kEndPatience = std::chrono::seconds(5);
 // The params of initialize that every language server takes.
 constexpr std::string_view kLanguageClient =
     R"({"processId":null,"rootUri":null,"capabilities":{}})";
+// The same of an agent.
+constexpr std::string_view kAgentClient = R"({"protocolVersion":1,"clientCapabilities":{}})";
 
 // An MCP server names the revision that it speaks.
 bool is_of_language_server(const Answer& answer) {
@@ -64,7 +66,10 @@ Diagnosis Doctor::examine() {
       examine_plain();
       break;
     case config::Protocol::lsp:
-      examine_language_server();
+      examine_greeted(kLanguageClient);
+      break;
+    case config::Protocol::acp:
+      examine_greeted(kAgentClient);
       break;
   }
   look_whether_npm_asks();
@@ -345,24 +350,28 @@ void Doctor::examine_plain() {
   if (!visit.answered && child.seen().pid != 0) try_other_framing();
 }
 
-void Doctor::examine_language_server() {
+void Doctor::shut_down(Conversation& child) {
+  child.say(R"({"jsonrpc":"2.0","method":"initialized","params":{}})");
+  ask(
+      child, "shutdown", [this](rpc::WireId id) { return dialect().shutdown_request(id); },
+      timeout_);
+  child.say(dialect().exit_notification());
+}
+
+void Doctor::examine_greeted(std::string_view client) {
   Conversation child(services_.conversation, diagnosis_.backend.framing);
   Visit visit;
   const TimePoint began = now();
   if (start(child)) {
     const auto answer = ask(
         child, "initialize",
-        [](rpc::WireId id) { return request_text(id, "initialize", kLanguageClient); }, timeout_);
+        [client](rpc::WireId id) { return request_text(id, "initialize", client); }, timeout_);
     visit.answered = answer && !answer->is_error;
     visit.refused = answer && answer->is_error;
     visit.first_answer = now() - began;
     if (visit.answered) {
       note_facts(dialect().facts(answer->envelope()));
-      child.say(R"({"jsonrpc":"2.0","method":"initialized","params":{}})");
-      ask(
-          child, "shutdown", [this](rpc::WireId id) { return dialect().shutdown_request(id); },
-          timeout_);
-      child.say(dialect().exit_notification());
+      if (diagnosis_.backend.protocol == config::Protocol::lsp) shut_down(child);
     } else if (answer) {
       add_finding(
           {Weight::breaks, "refused", "it refuses initialize: " + shortened(answer->payload)});

@@ -53,7 +53,9 @@ class Doctor {
   std::optional<Answer> late_answer(Conversation& child);
   void note_slow_start(Duration took);
   void examine_plain();
-  void examine_language_server();
+  // A child that serves one client, which greets it with these params.
+  void examine_greeted(std::string_view client);
+  void shut_down(Conversation& child);
   void try_other_framing();
   void list_offers(Conversation& child, const std::string& capabilities, std::string_view stamp);
   bool list_one(Conversation& child, const ListKind& kind, std::string_view stamp);

@@ -6,6 +6,7 @@
 
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/json_member.h"
+#include "gateway/rpc/version_member.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/json_oracle.h"
 
@@ -80,7 +81,33 @@ void check_again(std::string once, std::string_view original) {
   }
 }
 
+// A peer may omit the version: what a lenient parser makes of a text is what a strict one takes.
+void check_lenient(std::string_view original) {
+  constexpr rpc::EnvelopeLimits kLenient{
+      .depth = 24, .batch = 6, .id = 32, .method = 32, .version_optional = true};
+  std::vector<char> bytes(original.begin(), original.end());
+  rpc::EnvelopeParser lenient(kLenient);
+  const auto document = lenient.parse(bytes);
+  if (!document) return;
+  for (const rpc::ParsedMessage& message : document->messages) {
+    if (!message.ok()) continue;
+    std::string text(message.envelope.text);
+    rpc::EnvelopeParser strict(kLimits);
+    const auto again = strict.parse(text);
+    require(again && again->messages[0].ok(), "the completed message is good", original);
+    const std::string_view whole = text;
+    std::string bare = rpc::without_version({&whole, 1});
+    require(oracle_accepts(bare), "it is JSON without the version", original);
+    require(rpc::is_absent(rpc::find_member(bare, "jsonrpc")), "the version is gone", original);
+    const auto completed = lenient.parse(bare);
+    require(completed && completed->omits_version && completed->messages[0].ok(),
+            "it is completed again", original);
+    return;  // the views of the document are gone
+  }
+}
+
 void check(std::string_view original) {
+  check_lenient(original);
   // Without a byte behind it: a read past the end shows under the address sanitizer.
   std::vector<char> bytes(original.begin(), original.end());
   rpc::EnvelopeParser parser(kLimits);

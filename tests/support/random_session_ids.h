@@ -4,19 +4,19 @@
 #include <functional>
 #include <utility>
 
-#include "gateway/mcp/session_ids.h"
+#include "gateway/session/session_ids.h"
 
 namespace stdgate::test {
 
-class RandomSessionIds final : public mcp::SessionIds {
+class RandomSessionIds final : public session::SessionIds {
  public:
   // Makes an id that cannot be guessed: 128 random bits as text.
   using NewId = std::function<std::string()>;
 
   explicit RandomSessionIds(NewId new_id) : new_id_(std::move(new_id)) {}
 
-  std::string issue(const mcp::SessionFacts& /*facts*/) override { return new_id_(); }
-  [[nodiscard]] std::optional<mcp::CarriedSession> open(
+  std::string issue(const session::SessionFacts& /*facts*/) override { return new_id_(); }
+  [[nodiscard]] std::optional<session::CarriedSession> open(
       std::string_view /*id*/, std::string_view /*backend*/,
       const policy::Principal* /*principal*/) override {
     return std::nullopt;

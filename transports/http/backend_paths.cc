@@ -15,6 +15,9 @@ constexpr ServedPath kWebSocket{"websocket", "GET", "/ws", "JSON-RPC 2.0 over We
 
 constexpr std::array kOfMcp{kMcp, kSse, kRpc, kStream, kWebSocket};
 constexpr std::array kOfJsonRpc{kRpc, kStream, kWebSocket};
+constexpr ServedPath kAcp{"acp", "GET", "/acp", "Agent Client Protocol", true};
+
+constexpr std::array kOfAcp{kAcp, kWebSocket};
 constexpr std::array kOfLsp{kWebSocket};  // its children serve one client each
 
 }  // namespace
@@ -25,6 +28,8 @@ std::span<const ServedPath> served_paths(config::Protocol protocol) {
       return kOfMcp;
     case config::Protocol::jsonrpc:
       return kOfJsonRpc;
+    case config::Protocol::acp:
+      return kOfAcp;
     case config::Protocol::lsp:
       break;
   }

@@ -75,6 +75,9 @@ void append_snippets(std::string& out, const backend::Upstream& backend, const S
                            http + "/rpc");
       append_line(out, "npx -y wscat -c " + websocket);
       break;
+    case config::Protocol::acp:
+      append_line(out, "npx -y wscat -c " + site.url(true) + prefix + "/acp");
+      break;
     case config::Protocol::lsp:
       append_line(out, "npx -y wscat -c " + websocket);
       break;

@@ -152,7 +152,8 @@ void append_cors_fields(std::string& out, std::string_view origin) {
   out += origin;
   out +=
       "\r\nVary: Origin\r\n"
-      "Access-Control-Expose-Headers: Mcp-Session-Id, MCP-Protocol-Version, Retry-After, "
+      "Access-Control-Expose-Headers: Acp-Connection-Id, Mcp-Session-Id, MCP-Protocol-Version, "
+      "Retry-After, "
       "WWW-Authenticate\r\n";
 }
 
@@ -161,7 +162,7 @@ void append_preflight_fields(std::string& out, std::string_view methods, const R
   out += methods;
   out +=
       "\r\nAccess-Control-Allow-Headers: Content-Type, Accept, Authorization, X-API-Key, "
-      "Mcp-Session-Id, "
+      "Acp-Connection-Id, Acp-Session-Id, Mcp-Session-Id, "
       "MCP-Protocol-Version, Last-Event-ID, Mcp-Method, Mcp-Name, traceparent, tracestate, "
       "baggage";
   for (const HeaderField& field : head.fields()) {

@@ -47,6 +47,10 @@ void RequestHead::note_field(const HeaderField& field) {
       break;
     case 14:
       note_once(field, "mcp-session-id");
+      note_once(field, "acp-session-id");
+      break;
+    case 17:
+      note_once(field, "acp-connection-id");
       break;
     case 19:
       has_credentials_ = has_credentials_ || is("proxy-authorization");
@@ -64,7 +68,7 @@ void RequestHead::note_field(const HeaderField& field) {
   }
 }
 
-// `name` is in lower case, and no two of them are of one length.
+// `name` is in lower case, and no two of them that one request has are of one length.
 void RequestHead::note_once(const HeaderField& field, std::string_view name) {
   if (!equals_ignoring_case(field.name, name)) return;
   const uint32_t bit = 1U << name.size();

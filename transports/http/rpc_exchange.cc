@@ -5,6 +5,7 @@
 
 #include "gateway/backend/dispatch.h"
 #include "gateway/mcp/modern_request.h"
+#include "gateway/rpc/version_member.h"
 #include "transports/http/response.h"
 #include "transports/http/server.h"
 
@@ -30,6 +31,7 @@ void RpcExchange::start(const Route& route, const rpc::Document& document, bool 
   backend_ = route.upstream.id();
   events_ = context->wants_events = wants_events;
   modern_ = route.is_modern;
+  omits_version_ = document.omits_version;
   if (modern_) {
     context->era = Era::modern;
     context->mirrored = route.mirrored;
@@ -118,13 +120,21 @@ void RpcExchange::begin_stream() {
 
 void RpcExchange::write_event(std::span<const std::string_view> parts) {
   begin_stream();
-  exchange_->write_event({.data = parts});
+  if (!omits_version_) return exchange_->write_event({.data = parts});
+  const std::string text = rpc::without_version(parts);
+  const std::string_view data = text;
+  exchange_->write_event({.data = {&data, 1}});
 }
 
 void RpcExchange::respond_single(const session::Reply& reply) {
   // The answer of a child stays as it is; our own words end like any text for a terminal.
   const std::string_view line_end = reply.fault ? "\n" : "";
-  const std::array body{reply.head, reply.id, reply.tail, line_end};
+  std::array body{reply.head, reply.id, reply.tail, line_end};
+  std::string text;
+  if (omits_version_) {
+    text = rpc::without_version(body);
+    body = {text, {}, {}, {}};
+  }
   Response response;
   std::string challenge;
   if (!reply.scope.empty()) {
@@ -153,7 +163,9 @@ void RpcExchange::finish() {
     if (refused_) response = fault_response(rpc::Fault::overloaded, Duration::zero());
     return exchange.respond(response);
   }
-  const std::string_view body = answers_.close();
+  std::string_view body = answers_.close();
+  std::string text;
+  if (omits_version_) body = text = rpc::without_version({&body, 1});
   response.content_type = kJsonType;
   response.body = {&body, 1};
   exchange.respond(response);
@@ -169,7 +181,7 @@ void RpcExchange::on_gone() {
 void RpcExchange::rest() {
   exchange_ = nullptr;
   answers_.clear();
-  batch_ = events_ = modern_ = refused_ = false;
+  batch_ = events_ = modern_ = refused_ = omits_version_ = false;
 }
 
 }  // namespace stdgate::http

@@ -79,7 +79,8 @@ class RpcExchange final : public ExchangeHandler, private session::ReplySink {
   bool batch_ = false;
   bool events_ = false;
   bool modern_ = false;
-  bool refused_ = false;  // nothing was taken, for lack of room
+  bool refused_ = false;        // nothing was taken, for lack of room
+  bool omits_version_ = false;  // the client does, and is answered so
 };
 
 }  // namespace stdgate::http

@@ -9,6 +9,7 @@
 #include "gateway/backend/dispatch.h"
 #include "gateway/base/check.h"
 #include "gateway/mcp/modern_request.h"
+#include "gateway/rpc/version_member.h"
 #include "transports/http/server.h"
 
 namespace stdgate::websocket {
@@ -63,10 +64,14 @@ ClientMessages::ClientMessages(http::Server& server, const Route& route, Label l
       parser_(route.parser),
       label_(std::move(label)),
       write_answer_(std::move(write_answer)),
+      keeper_(route.keeper),
+      kept_id_(route.kept_id),
       kept_(server.services().loop.storages()) {}
 
 tl::expected<void, rpc::FaultReport> ClientMessages::open_session(session::SessionSink& sink,
                                                                   const ClientAddress& client) {
+  client_ = client;
+  if (keeper_ != nullptr) return attach(sink);
   if (!caller_.take(server_.services().callers, sink)) {
     return tl::unexpected(rpc::faults::too_many_clients());
   }
@@ -76,15 +81,28 @@ tl::expected<void, rpc::FaultReport> ClientMessages::open_session(session::Sessi
     caller_.release();
     return tl::unexpected(session.error());
   }
-  client_ = client;
   session_ = *session;
   return {};
 }
 
+tl::expected<void, rpc::FaultReport> ClientMessages::attach(session::SessionSink& sink) {
+  const auto kept = keeper_->attach(kept_id_, sink);
+  if (!kept) return tl::unexpected(kept.error());
+  sink_ = &sink;
+  session_ = kept->session;
+  kept_caller_ = kept->caller;
+  return {};
+}
+
 void ClientMessages::close_session() {
-  if (caller_.is_none()) return;
-  backend_.close_session(session_, {});
-  caller_.release();
+  if (caller_.is_none() && kept_caller_.is_none()) return;
+  if (keeper_ != nullptr) {
+    keeper_->detach(kept_id_, *sink_);
+    kept_caller_ = {};
+  } else {
+    backend_.close_session(session_, {});
+    caller_.release();
+  }
   batches_.reset();
   kept_.clear();
   calls_ = 0;
@@ -94,7 +112,7 @@ void ClientMessages::close_session() {
 
 call::CallContext ClientMessages::context() const {
   call::CallContext context;
-  context.caller = caller_.caller();
+  context.caller = keeper_ == nullptr ? caller_.caller() : kept_caller_;
   context.session = session_;
   context.transport = Transport::websocket;
   context.connection = label_.connection;
@@ -109,8 +127,10 @@ call::CallContext ClientMessages::context() const {
 void ClientMessages::hand_over(std::span<char> text, const call::CallContext& context) {
   const auto document = parser_.parse(text);
   if (!document) {
-    refuse(rpc::report_of(document.error()), context);
-  } else if (backend_.protocol() == config::Protocol::mcp && mcp::has_modern(*document)) {
+    return refuse(rpc::report_of(document.error()), context);
+  }
+  omits_version_ = document->omits_version;
+  if (backend_.protocol() == config::Protocol::mcp && mcp::has_modern(*document)) {
     hand_over_modern(*document, context);
   } else if (document->batch) {
     accept_batch(*document, context);
@@ -122,6 +142,7 @@ void ClientMessages::hand_over(std::span<char> text, const call::CallContext& co
 void ClientMessages::dispatch_single(const rpc::Document& document,
                                      const call::CallContext& context) {
   const rpc::MessageKind kind = document.messages[0].envelope.kind;
+  note_answer(document.messages[0]);
   has_legacy_ = has_legacy_ || (kind == rpc::MessageKind::request && !context.era);
   backend::dispatch(
       backend_, document, context, backend::Tags::shared,
@@ -177,6 +198,7 @@ bool ClientMessages::hand_over_next() {
 void ClientMessages::keep(std::span<char> text) {
   const auto document = parser_.parse(text);
   if (!document) return refuse(rpc::report_of(document.error()), context());
+  omits_version_ = document->omits_version;
   if (!document->batch) {
     const rpc::ParsedMessage& message = document->messages[0];
     const bool is_taken = take_answer(message) || backend_.take_cancel(message, context());
@@ -189,13 +211,25 @@ void ClientMessages::keep(std::span<char> text) {
     rest += rest.empty() ? '[' : ',';
     rest += message.envelope.text;
   }
-  if (!rest.empty()) kept_.push(rest += ']', context().arrived);
+  if (rest.empty()) return;
+  rest += ']';
+  const std::string_view whole = rest;
+  kept_.push(omits_version_ ? rpc::without_version({&whole, 1}) : rest, context().arrived);
+}
+
+void ClientMessages::note_answer(const rpc::ParsedMessage& message) {
+  const rpc::MessageKind kind = message.envelope.kind;
+  const bool is_answer = kind == rpc::MessageKind::result || kind == rpc::MessageKind::error;
+  if (keeper_ != nullptr && message.ok() && is_answer) {
+    keeper_->note_answer(kept_id_, message.envelope.id);
+  }
 }
 
 bool ClientMessages::take_answer(const rpc::ParsedMessage& message) {
   const rpc::MessageKind kind = message.envelope.kind;
   if (!message.ok() || (kind != rpc::MessageKind::result && kind != rpc::MessageKind::error))
     return false;
+  note_answer(message);
   backend_.accept(message, context());
   return true;
 }
@@ -206,6 +240,10 @@ void ClientMessages::refuse(const rpc::FaultReport& report, const call::CallCont
 }
 
 void ClientMessages::accept_batch(const rpc::Document& batch, call::CallContext context) {
+  // Its answers would have to be collected beyond the connection's end.
+  if (keeper_ != nullptr) {
+    return refuse(rpc::faults::because(rpc::Fault::invalid_request, "no batches here"), context);
+  }
   if (batches_ == nullptr) batches_ = std::make_unique<Batches>(kMaxOpenBatches);
   const auto handle = batches_->acquire();
   if (!handle) return refuse(rpc::faults::overloaded("too many batches at once"), context);
@@ -251,7 +289,9 @@ void ClientMessages::finish_cancelled(session::Tag tag) {
   end_call();
 }
 
+// Calls of a session that was kept may be older than the connection, which has not counted them.
 void ClientMessages::end_call() {
+  if (calls_ == 0 && keeper_ != nullptr) return;
   STDGATE_CHECK(calls_ > 0);
   --calls_;
 }

@@ -16,6 +16,7 @@
 #include "gateway/base/trace_context.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/session/batch_answer.h"
+#include "gateway/session/session_keeper.h"
 #include "gateway/session/session_sink.h"
 
 namespace stdgate::http {
@@ -75,6 +76,9 @@ class ClientMessages {
   struct Route {
     backend::Upstream& backend;
     rpc::EnvelopeParser& parser;  // of all connections; used within a call only
+    // Not null: the session is one that it keeps, by this id.
+    session::SessionKeeper* keeper = nullptr;
+    std::string kept_id{};
   };
   struct Label {
     uint64_t connection = 0;
@@ -92,6 +96,10 @@ class ClientMessages {
   tl::expected<void, rpc::FaultReport> open_session(session::SessionSink& sink,
                                                     const ClientAddress& client);
   [[nodiscard]] session::SessionId session() const { return session_; }
+  // Once the client can be told something: what it has missed of a session that was kept.
+  void replay() {
+    if (keeper_ != nullptr) keeper_->replay(kept_id_, *sink_);
+  }
   // Its calls are cancelled, what is kept is dropped. Without effect the second time.
   void close_session();
 
@@ -124,6 +132,8 @@ class ClientMessages {
   // Whether what a child tells the session is for the client: not for one of MCP's modern era,
   // which has not asked for it.
   [[nodiscard]] bool hears_session() const { return !has_modern_ || has_legacy_; }
+  // Whether the client's last message lacked the member "jsonrpc": it is spoken to likewise.
+  [[nodiscard]] bool omits_version() const { return omits_version_; }
   // No message of the client is kept or waits for its answer.
   [[nodiscard]] bool is_idle() const { return calls_ == 0 && kept_.empty(); }
   [[nodiscard]] bool has_calls() const { return calls_ > 0; }
@@ -137,6 +147,8 @@ class ClientMessages {
  private:
   using Batches = SlotMap<session::BatchAnswer>;
 
+  tl::expected<void, rpc::FaultReport> attach(session::SessionSink& sink);
+  void note_answer(const rpc::ParsedMessage& message);
   [[nodiscard]] call::CallContext context() const;
   void hand_over(std::span<char> text, const call::CallContext& context);
   void dispatch_single(const rpc::Document& document, const call::CallContext& context);
@@ -157,7 +169,11 @@ class ClientMessages {
   const Label label_;
   ClientAddress client_;  // from open_session() on
   const AnswerWriter write_answer_;
-  session::CallerSlot caller_;  // none when the core is not connected
+  session::SessionKeeper* const keeper_;  // null: the session is the connection's own
+  const std::string kept_id_;
+  session::SessionSink* sink_ = nullptr;  // with keeper_
+  session::CallerSlot caller_;  // none when the core is not connected, or of a session that is kept
+  session::Caller kept_caller_;
   session::SessionId session_;
   KeptMessages kept_;
   std::unique_ptr<Batches> batches_;
@@ -165,6 +181,7 @@ class ClientMessages {
   bool core_reads_ = true;
   bool has_modern_ = false;  // a message of MCP's modern era has come
   bool has_legacy_ = false;  // another request has
+  bool omits_version_ = false;
 };
 
 }  // namespace stdgate::websocket

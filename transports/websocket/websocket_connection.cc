@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gateway/base/utf8.h"
+#include "gateway/rpc/version_member.h"
 #include "transports/http/server.h"
 
 namespace stdgate::websocket {
@@ -82,6 +83,8 @@ void WebSocketConnection::take_over(std::unique_ptr<net::Stream> stream, ByteQue
   stream_->resume_read(net::Stream::kBusy);
   stream_->resume_read(net::Stream::kTurn);
   pending_.adopt(std::move(already_read));
+  resume_asked_ = true;  // it comes below
+  messages_.replay();
   resume();
 }
 
@@ -235,7 +238,10 @@ void WebSocketConnection::write_message(std::span<const std::string_view> parts)
     hasty_ = true;
     return end_later(CloseCode::try_again_later, "the client reads too slowly");
   }
-  write_frame(Opcode::text, parts);
+  if (!messages_.omits_version()) return write_frame(Opcode::text, parts);
+  const std::string text = rpc::without_version(parts);
+  const std::string_view whole = text;
+  write_frame(Opcode::text, {&whole, 1});
 }
 
 void WebSocketConnection::write_frame(Opcode opcode, std::span<const std::string_view> parts) {

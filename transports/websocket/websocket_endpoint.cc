@@ -8,9 +8,11 @@
 #include <utility>
 
 #include "transports/auth/digest.h"
+#include "transports/http/acp_endpoint.h"
 #include "transports/http/backend_paths.h"
 #include "transports/http/credentials.h"
 #include "transports/http/field_value.h"
+#include "transports/http/mcp_exchange.h"
 #include "transports/http/response.h"
 #include "transports/websocket/websocket_connection.h"
 
@@ -147,14 +149,35 @@ std::optional<http::HttpError> WebSocketEndpoint::admit(http::Exchange& exchange
 }
 
 void WebSocketEndpoint::serve(http::Exchange& exchange, std::span<char> /*body*/) {
+  open(exchange, nullptr, {}, {});
+}
+
+void WebSocketEndpoint::open(http::Exchange& exchange, session::SessionKeeper* keeper,
+                             const std::string& kept_id, std::string_view fields) {
   auto connection = std::make_unique<WebSocketConnection>(
-      exchange.server(), shared_from_this(), WebSocketConnection::Route{upstream_, parser_},
+      exchange.server(), shared_from_this(),
+      WebSocketConnection::Route{upstream_, parser_, keeper, kept_id},
       WebSocketConnection::Greeting{exchange.connection_number(), exchange.trace, exchange.identity,
                                     exchange.payer()});
   if (const auto opened = connection->open_session(exchange.client()); !opened) {
     return refuse_session(exchange, opened.error());
   }
-  exchange.upgrade(handshake_fields(*read_handshake(exchange.head)), std::move(connection));
+  exchange.upgrade(handshake_fields(*read_handshake(exchange.head)).append(fields),
+                   std::move(connection));
+}
+
+void AcpSocketEndpoint::serve(http::Exchange& exchange, std::span<char> /*body*/) {
+  constexpr auto kKind = acp::AcpConnection::Kind::websocket;
+  acp::AcpConnection* connection = nullptr;
+  if (const http::HeaderField* const id = exchange.head.find(http::kAcpConnectionId)) {
+    connection = connections_.find(id->value, kKind, exchange.identity.principal.get());
+    if (connection == nullptr) return exchange.fail(http::kUnknownAcpConnection);
+  } else {
+    const auto opened = connections_.open(kKind, http::client_of(exchange));
+    if (!opened) return refuse_session(exchange, opened.error());
+    connection = *opened;
+  }
+  open(exchange, &connections_, connection->id(), http::acp_fields(connection->id()));
 }
 
 void WebSocketEndpoint::refuse_session(http::Exchange& exchange, const rpc::FaultReport& report) {

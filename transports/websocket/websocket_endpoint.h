@@ -5,6 +5,7 @@
 #include <string_view>
 #include <tl/expected.hpp>
 
+#include "gateway/acp/acp_connections.h"
 #include "gateway/backend/upstreams.h"
 #include "gateway/rpc/envelope.h"
 #include "transports/http/endpoint.h"
@@ -43,7 +44,7 @@ std::string handshake_fields(const Handshake& handshake);
 
 // WebSocketEndpoint: GET /ws of one backend: checks the handshake, opens a session, and hands over
 // to a WebSocketConnection. Owner: the router.
-class WebSocketEndpoint final : public http::Endpoint {
+class WebSocketEndpoint : public http::Endpoint {
  public:
   explicit WebSocketEndpoint(backend::Upstream& upstream);
 
@@ -52,11 +53,29 @@ class WebSocketEndpoint final : public http::Endpoint {
   std::optional<http::HttpError> admit(http::Exchange& exchange) override;
   void serve(http::Exchange& exchange, std::span<char> body) override;
 
- private:
+ protected:
+  // `keeper`: of the session with this id; null: the connection has a session of its own.
+  // `fields`: more header lines of the 101.
+  void open(http::Exchange& exchange, session::SessionKeeper* keeper, const std::string& kept_id,
+            std::string_view fields);
   void refuse_session(http::Exchange& exchange, const rpc::FaultReport& report);
 
+ private:
   backend::Upstream& upstream_;
   rpc::EnvelopeParser parser_;  // of all connections
+};
+
+// GET /acp with an upgrade (RFD: Streamable HTTP and WebSocket transport): the id of the connection
+// in the 101, by which the client may come back to it. Owner: the endpoint of Streamable HTTP.
+class AcpSocketEndpoint final : public WebSocketEndpoint {
+ public:
+  explicit AcpSocketEndpoint(acp::AcpConnections& connections)
+      : WebSocketEndpoint(connections.backend()), connections_(connections) {}
+
+  void serve(http::Exchange& exchange, std::span<char> body) override;
+
+ private:
+  acp::AcpConnections& connections_;
 };
 
 // Adds /<name>/ws for each backend, and /ws for the default one; /rpc/ws is the same. The backends

@@ -35,13 +35,28 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
      .flag = {"--framing"},
      .help = "how messages are separated on stdin and stdout",
      .default_words = "newline; lsp: content-length"},
+    {.key = "envelope",
+     .type = Word{&BackendConfig::envelope},
+     .flag = {"--envelope"},
+     .help = "whether messages need their member jsonrpc (strict), or may lack it (lenient)",
+     .details = "With `lenient` the member is added for peers that write it, and left out for "
+                "those that omit it. See [Protocols](protocols.md#peers-that-omit-the-version)."},
     {.key = "isolation",
      .type = Word{&BackendConfig::isolation},
      .flag = {"--isolation"},
      .help = "which clients share children: all of them, the sessions and calls of one principal, "
              "or none (each session has its own)",
-     .details = "`protocol: lsp` has `session` only.",
+     .details = "`protocol: lsp` and `acp` have `session` only.",
      .default_words = "session; jsonrpc: shared; revision modern: shared"},
+    {.key = "linger",
+     .type = Time{&BackendConfig::linger, {Duration::zero(), std::chrono::hours(24)}},
+     .flag = {"--linger"},
+     .help = "how long an agent outlives its client's connection, so that the client can come back "
+             "to it",
+     .details = "`protocol: acp` only. With `0` it ends with the connection. See "
+                "[Agents](agents.md#coming-back).",
+     .default_words = "acp: 30m",
+     .applies = [](const BackendConfig& backend) { return backend.protocol == Protocol::acp; }},
     {.key = "revive",
      .type = Switch{&BackendConfig::revive},
      .help = "keep MCP sessions whose child has ended, and give them another with the next request",
@@ -151,7 +166,8 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
      .details = "Progress and other events of the call begin it again. So does any output of a "
                 "child that serves one session. The clock stands still while the child has asked "
                 "the client something, for `timeouts.input` at most. See "
-                "[Protocols](protocols.md#how-long-a-call-may-take)."},
+                "[Protocols](protocols.md#how-long-a-call-may-take).",
+     .default_words = "1m; acp: 10m"},
     {.key = "max_time",
      .type = Time{&BackendConfig::max_time, kCallTime},
      .flag = {"--max-time"},

@@ -15,6 +15,10 @@ namespace stdgate::config {
 // Rules across the keys of a pool.
 namespace {
 
+std::string one_of(Protocol protocol) {
+  return protocol == Protocol::acp ? "an agent" : "a language server";
+}
+
 std::string named(const char* key, uint32_t value) {
   return std::string(key) + " (" + std::to_string(value) + ")";
 }
@@ -23,10 +27,9 @@ std::string named(const char* key, uint32_t value) {
 // share, and with shared children a session has none of its own.
 void check_lanes(const Section& section, const BackendConfig& backend) {
   const PoolConfig& pool = backend.pool;
-  if (backend.protocol == Protocol::lsp && pool.min > 0) {
-    section.fail("min", named("min", pool.min) +
-                            " is for children that clients share, and a language server serves "
-                            "one client; use warm");
+  if (backend.serves_sessions_alone() && pool.min > 0) {
+    section.fail("min", named("min", pool.min) + " is for children that clients share, and " +
+                            one_of(backend.protocol) + " serves one client; use warm");
   }
   if (backend.isolation != Isolation::session && pool.warm > 0) {
     section.fail("warm", named("warm", pool.warm) +
@@ -41,7 +44,7 @@ void check_session_share(const Section& section, const BackendConfig& backend) {
   const PoolConfig& pool = backend.pool;
   const std::string max = named("max", pool.max);
   const std::string warm = named("warm", pool.warm);
-  if (backend.protocol == Protocol::lsp) {
+  if (backend.serves_sessions_alone()) {
     if (pool.warm > pool.max) section.fail("warm", warm + " is greater than " + max);
     return;
   }
@@ -149,6 +152,8 @@ void complete_sandbox(const Section& sandbox, SandboxConfig& out) {
 
 namespace {
 
+constexpr Duration kLinger = std::chrono::minutes(30);
+constexpr Duration kPromptTime = std::chrono::minutes(10);  // without a word of a model
 constexpr std::string_view kDefaultCancelMethod = "$/cancelRequest";
 
 // Defaults of a backend that depend on its other keys.
@@ -168,6 +173,8 @@ ProtocolDefaults defaults_of(Protocol protocol) {
       return {rpc::Framing::newline, Isolation::session, {}, true, Revision::automatic};
     case Protocol::lsp:
       return {rpc::Framing::content_length, Isolation::session, {}};
+    case Protocol::acp:
+      return {rpc::Framing::newline, Isolation::session, {}};
   }
   return {};
 }
@@ -185,6 +192,8 @@ void apply_defaults(const Section& section, BackendConfig& out) {
   if (!section.has("revive")) out.revive = defaults.revive;
   if (!section.has("cache")) out.cache = out.protocol == Protocol::mcp;
   if (!section.has("revision")) out.revision = defaults.revision;
+  if (!section.has("linger") && out.protocol == Protocol::acp) out.linger = kLinger;
+  if (!section.has("timeout") && out.protocol == Protocol::acp) out.timeout = kPromptTime;
   if (!section.has("share_modern")) out.share_modern = out.protocol == Protocol::mcp;
 }
 
@@ -192,7 +201,9 @@ void apply_defaults(const Section& section, BackendConfig& out) {
 void check_protocol(const Section& section, BackendConfig& out) {
   if (section.failed("protocol")) return;
   if (section.has("cancel_method") && out.protocol != Protocol::jsonrpc) {
-    const std::string name = out.protocol == Protocol::mcp ? "MCP" : "LSP";
+    const std::string name = out.protocol == Protocol::mcp   ? "MCP"
+                             : out.protocol == Protocol::acp ? "ACP"
+                                                             : "LSP";
     section.fail_at_key("cancel_method",
                         "only for protocol jsonrpc; " + name + " has its own cancel notification");
   }
@@ -204,9 +215,12 @@ void check_protocol(const Section& section, BackendConfig& out) {
       section.fail_at_key(key, "only for protocol mcp");
     }
   }
-  if (out.protocol == Protocol::lsp && out.isolation != Isolation::session) {
+  if (section.has("linger") && out.protocol != Protocol::acp) {
+    section.fail_at_key("linger", "only for protocol acp");
+  }
+  if (out.serves_sessions_alone() && out.isolation != Isolation::session) {
     section.fail("isolation",
-                 "a language server serves one client; leave isolation out, or use session");
+                 one_of(out.protocol) + " serves one client; leave isolation out, or use session");
     out.isolation = Isolation::session;  // the pool is judged by what it will have to be
   }
 }

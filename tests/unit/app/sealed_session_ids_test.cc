@@ -46,7 +46,7 @@ class SealedSessionIdsTest : public testing::Test {
   SealedSessionIds ids(const Replica& replica = {}) {
     return {replica.keys, count_up, replica.name, replica.worker, replica.ttl, {clock_, calendar_}};
   }
-  mcp::SessionFacts facts(std::string_view initialize = kInitialize) {
+  session::SessionFacts facts(std::string_view initialize = kInitialize) {
     return {"files", &ada_, initialize};
   }
 

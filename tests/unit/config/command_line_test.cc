@@ -170,7 +170,7 @@ TEST(CommandLine, CommandAloneHasTheDefaultsOfAFile) {
 }
 
 TEST(CommandLine, ProtocolAloneHasTheDefaultsOfAFile) {
-  for (const std::string protocol : {"jsonrpc", "mcp", "lsp"}) {
+  for (const std::string protocol : {"jsonrpc", "mcp", "lsp", "acp"}) {
     const auto file = config::parse_config(
         "backends: { x: { command: [x], protocol: " + protocol + " } }", empty_environment);
     ASSERT_TRUE(file);
@@ -478,7 +478,7 @@ TEST(CommandLine, SaysWhatIsWrong) {
       {{"--cancel-method", "x", "--", "x"},
        "--cancel-method: only for protocol jsonrpc; MCP has its own cancel notification"},
       {{"--protocol", "http", "--", "x"},
-       "--protocol: expected one of jsonrpc, mcp, lsp; found 'http'"},
+       "--protocol: expected one of jsonrpc, mcp, lsp, acp; found 'http'"},
       {{"--isolation", "none", "--", "x"},
        "--isolation: expected one of shared, session, principal; found 'none'"},
       {{"--sessions", "0", "--", "x"},

@@ -122,7 +122,7 @@ TEST(ConfigLanes, OneErrorIsNotTwo) {
       {"isolation: none, ", "min: 17",
        isolation + "f:3:18: backends.a.pool.min: min (17) is greater than max (16)\n"},
       {"protocol: http, ", "min: 1, warm: 16",
-       "f:2:15: backends.a.protocol: expected one of jsonrpc, mcp, lsp; found 'http'\n"},
+       "f:2:15: backends.a.protocol: expected one of jsonrpc, mcp, lsp, acp; found 'http'\n"},
       {"protocol: lsp, isolation: shared, ", "warm: 16",
        "f:2:31: backends.a.isolation: a language server serves one client; leave isolation out, "
        "or use session\n"},

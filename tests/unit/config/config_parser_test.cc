@@ -428,6 +428,8 @@ TEST(ConfigParser, DefaultsFollowTheProtocol) {
        config::Isolation::shared, "$/cancelRequest"},
       {"    protocol: lsp\n", config::Protocol::lsp, rpc::Framing::content_length,
        config::Isolation::session, ""},
+      {"    protocol: acp\n", config::Protocol::acp, rpc::Framing::newline,
+       config::Isolation::session, ""},
       // And every one of them can be said otherwise.
       {"    isolation: shared\n    framing: content-length\n", config::Protocol::mcp,
        rpc::Framing::content_length, config::Isolation::shared, ""},
@@ -560,7 +562,7 @@ TEST(ConfigParser, RefusesBadBackends) {
        "f:1:31: backends.a.command[1]: environment variable 'NONE' is not set; set it, or write "
        "${NONE:-default}\n"},
       {with_backend("    protocol: http\n"),
-       "f:4:15: backends.a.protocol: expected one of jsonrpc, mcp, lsp; found 'http'\n"},
+       "f:4:15: backends.a.protocol: expected one of jsonrpc, mcp, lsp, acp; found 'http'\n"},
       {with_backend("    framing: lines\n"),
        "f:4:14: backends.a.framing: expected one of newline, content-length; found 'lines'\n"},
       {with_backend("    isolation: none\n"),
@@ -590,7 +592,7 @@ TEST(ConfigParser, RefusesBadBackends) {
        "f:5:5: backends.a.cancel_method: only for protocol jsonrpc; LSP has its own cancel "
        "notification\n"},
       {with_backend("    protocol: http\n    cancel_method: x\n"),
-       "f:4:15: backends.a.protocol: expected one of jsonrpc, mcp, lsp; found 'http'\n"},
+       "f:4:15: backends.a.protocol: expected one of jsonrpc, mcp, lsp, acp; found 'http'\n"},
       {with_backend("    default: yes\n"),
        "f:4:14: backends.a.default: expected true or false, found 'yes'\n"},
       {"backends:\n  a: { command: [x], default: true }\n  b: { command: [x] }\n"

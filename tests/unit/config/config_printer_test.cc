@@ -62,6 +62,7 @@ backends:
     command: ["/bin/sh", "-c", "echo $$$${HOME} $$$$ \"'\\ \t\n ü \x01", "", "~", "true", "1"]
     protocol: jsonrpc
     framing: content-length
+    envelope: lenient
     isolation: session
     default: true
     cancel_method: "$/cancel"
@@ -135,6 +136,7 @@ backends:
     command: ["x"]
     protocol: mcp
     framing: newline
+    envelope: strict
     isolation: session
     revive: true
     bridge: auto  # clients of MCP 2026-07-28 have to open a session; for those that cannot: isolation: principal, isolation: shared, or bridge: true

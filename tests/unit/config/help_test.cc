@@ -89,7 +89,7 @@ TEST(Help, StatesTheDefaultsThatTheConfigurationHas) {
     const std::string stated = default_in(lines_of(name));
     EXPECT_EQ(stated.empty(), without.contains(name)) << name << ": " << lines_of(name);
     if (stated.empty()) continue;
-    for (const std::string protocol : {"mcp", "jsonrpc", "lsp"}) {
+    for (const std::string protocol : {"mcp", "jsonrpc", "lsp", "acp"}) {
       const std::string value = default_for(stated, protocol);
       if (value.empty()) continue;  // cancel_method, which only jsonrpc has
       std::vector<std::string> plain = {"--protocol", protocol, "--", "x"};

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 constexpr const char* kLoopbackPage = "Origin: http://localhost:3000\r\n";
 constexpr const char* kAllowOrigin = "Access-Control-Allow-Origin";
 constexpr const char* kExposed =
-    "Mcp-Session-Id, MCP-Protocol-Version, Retry-After, WWW-Authenticate";
+    "Acp-Connection-Id, Mcp-Session-Id, MCP-Protocol-Version, Retry-After, WWW-Authenticate";
 
 // A host name so long that the origin has `size` bytes.
 std::string origin_of(size_t size) {

@@ -35,15 +35,15 @@ backend::BackendOptions reviving(uint32_t max = 8) {
 }
 
 // Ids that carry their session: "<id>|<params of initialize>".
-class CarryingIds final : public mcp::SessionIds {
+class CarryingIds final : public session::SessionIds {
  public:
-  std::string issue(const mcp::SessionFacts& facts) override {
+  std::string issue(const session::SessionFacts& facts) override {
     const std::string id = "carrying-" + std::to_string(++issued);
     carried[id] = {std::string(facts.initialize), left};
     return id;
   }
-  std::optional<mcp::CarriedSession> open(std::string_view id, std::string_view backend,
-                                          const policy::Principal* /*principal*/) override {
+  std::optional<session::CarriedSession> open(std::string_view id, std::string_view backend,
+                                              const policy::Principal* /*principal*/) override {
     const auto found = carried.find(std::string(id));
     if (found == carried.end() || backend != "b") return std::nullopt;
     return found->second;
@@ -55,7 +55,7 @@ class CarryingIds final : public mcp::SessionIds {
 
   Duration left = hours(24);
   int issued = 0;
-  std::map<std::string, mcp::CarriedSession> carried;
+  std::map<std::string, session::CarriedSession> carried;
 };
 
 class McpParkingTest : public testing::Test {

@@ -1,5 +1,5 @@
-// SessionIds: makes the ids of MCP sessions, and opens those that carry what is needed to take a
-// session over.
+// SessionIds: makes the ids of MCP sessions and ACP connections, and opens those that carry what is
+// needed to take a session over.
 //
 // An id is all that protects its session, so it cannot be guessed. Implementations: the sealed ids
 // of gateway/app; RandomSessionIds, for tests. Owner: the worker. The caller keeps no clock of the
@@ -14,7 +14,7 @@
 #include "gateway/base/time.h"
 #include "gateway/policy/principal.h"
 
-namespace stdgate::mcp {
+namespace stdgate::session {
 
 // What an id may carry.
 struct SessionFacts {
@@ -48,4 +48,4 @@ class SessionIds {
   [[nodiscard]] virtual std::optional<Duration> lifetime() const { return std::nullopt; }
 };
 
-}  // namespace stdgate::mcp
+}  // namespace stdgate::session

@@ -1,0 +1,80 @@
+// AcpConnections: the ACP connections of one backend, by id.
+//
+// Job: open connections, find them again for the principal that has opened them, and end those that
+// are over, or that nothing has carried for BackendConfig::linger. An id names its connection, is
+// sealed for its principal, and is good in this process alone, where the agent runs. Owner: the
+// generation. Limits: config.pool.sessions, beyond which the connection goes that has been alone
+// for longest, if any is.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "gateway/acp/acp_connection.h"
+#include "gateway/session/session_ids.h"
+
+namespace stdgate::acp {
+
+class AcpConnections final : public session::SessionKeeper, private AcpConnectionOwner {
+ public:
+  // Over HTTP nothing carries a connection between two requests: so long it stays anyway.
+  static constexpr Duration kBetweenRequests = std::chrono::minutes(1);
+  // From one look at all of them for those that nothing carries to the next, at least.
+  static constexpr Duration kRest = std::chrono::milliseconds(250);
+
+  AcpConnections(const AcpServices& services, session::SessionIds& ids);
+  ~AcpConnections() override;
+  AcpConnections(const AcpConnections&) = delete;
+  AcpConnections& operator=(const AcpConnections&) = delete;
+
+  [[nodiscard]] backend::Upstream& backend() const { return services_.backend; }
+
+  tl::expected<AcpConnection*, rpc::FaultReport> open(AcpConnection::Kind kind,
+                                                      const policy::Client& client);
+  // Null: never opened, ended, of the other kind, or another principal's.
+  [[nodiscard]] AcpConnection* find(std::string_view id, AcpConnection::Kind kind,
+                                    const policy::Principal* principal) const;
+  // Whether that is the id of a connection here; of whom is not asked.
+  [[nodiscard]] bool has(std::string_view id) const;
+  // Whether it is over, though it may not have been closed yet.
+  [[nodiscard]] bool has_ended(std::string_view id) const;
+  // See AcpConnection; without effect if it is over.
+  void detach(std::string_view id, session::EventSink& sink) const;
+  void on_sink_writable(std::string_view id) const;
+  // Not from inside of a call of the core or of the connection.
+  void close(AcpConnection& connection);
+
+  // SessionKeeper
+  tl::expected<Kept, rpc::FaultReport> attach(std::string_view id,
+                                              session::SessionSink& client) override;
+  void replay(std::string_view id, session::SessionSink& client) override;
+  void note_answer(std::string_view id, std::string_view request) override;
+  void detach(std::string_view id, session::SessionSink& client) override;
+
+  // Shutdown: streams that only listen end, and so do connections without a client or a call.
+  void drain();
+  void close_all();
+  [[nodiscard]] size_t size() const { return connections_.size(); }
+  void check_invariants() const;  // see AcpConnection
+
+ private:
+  void on_connection_over(AcpConnection& connection) override;
+  void close_those_over();
+  void look_after(const AcpConnection& connection);
+  void settle_alone();
+  void make_room();
+  [[nodiscard]] AcpConnection* at(std::string_view id) const;
+  [[nodiscard]] Duration patience(const AcpConnection& connection) const;
+
+  const AcpServices services_;
+  session::SessionIds& ids_;
+  std::unordered_map<std::string, std::unique_ptr<AcpConnection>> connections_;
+  std::vector<std::string> over_;  // ids of those that are closed soon
+  Timer over_timer_;
+  Timer alone_timer_;
+};
+
+}  // namespace stdgate::acp

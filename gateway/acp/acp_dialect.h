@@ -1,0 +1,30 @@
+// AcpDialect: what the Agent Client Protocol (version 1) adds to JSON-RPC, for sessions alone: an
+// agent serves one client, so each client has a child of its own and greets it itself.
+//
+// All messages pass as they are, in both directions. A session of the gateway is a connection of
+// ACP, on which its client may open many sessions of ACP.
+#pragma once
+
+#include <string>
+
+#include "gateway/pool/dialect.h"
+
+namespace stdgate::acp {
+
+class AcpDialect final : public pool::Dialect {
+ public:
+  [[nodiscard]] rpc::CodeSet codes() const override { return rpc::CodeSet::plain; }
+  [[nodiscard]] bool shares_children() const override { return false; }
+  [[nodiscard]] std::span<const std::string_view> known_methods() const override;
+  [[nodiscard]] bool is_lifecycle(std::string_view method) const override;
+  [[nodiscard]] pool::ChildFacts facts(const rpc::Envelope& answer) const override;
+  [[nodiscard]] tl::expected<call::ClientIntent, const char*> read_client(
+      const rpc::Envelope& message, std::string_view method,
+      config::Isolation isolation) const override;
+  // A request that is cancelled is still to be answered, so cancel_ends_call() stays false.
+  [[nodiscard]] std::string cancel(rpc::WireId id, pool::CancelReason reason) const override;
+  [[nodiscard]] std::string_view cancelled_by_child(const rpc::Envelope& notification,
+                                                    std::string_view method) const override;
+};
+
+}  // namespace stdgate::acp

@@ -1,0 +1,94 @@
+// AcpDialect: what ACP adds, by tables.
+
+#include "gateway/acp/acp_dialect.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/support/parsed_text.h"
+
+namespace stdgate {
+namespace {
+
+using Kind = call::ClientIntent::Kind;
+using Message = test::ParsedText;
+
+const acp::AcpDialect& dialect() {
+  static const acp::AcpDialect kDialect;
+  return kDialect;
+}
+
+TEST(AcpDialect, ReadsWhatClientsSend) {
+  struct Case {
+    std::string text;
+    Kind kind = Kind::forward;
+    std::string cancelled{};
+    bool introduces = false;
+    std::string refusal{};
+  };
+  const Case cases[] = {
+      {.text = R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{}})", .introduces = true},
+      {.text = R"({"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{}})"},
+      {.text = R"({"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}})"},
+      {.text = R"({"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":7}})",
+       .kind = Kind::cancel,
+       .cancelled = "7"},
+      {.text = R"({"jsonrpc":"2.0","method":"$/cancel_request"})", .kind = Kind::cancel},
+      {.text = R"({"jsonrpc":"2.0","method":"$/cancel_request",)"
+               R"("params":{"requestId":7,"requestId":8}})",
+       .refusal = "params name requestId twice"},
+      // A request of that name cancels nothing.
+      {.text = R"({"jsonrpc":"2.0","id":1,"method":"$/cancel_request","params":{"requestId":7}})"},
+  };
+  for (const Case& c : cases) {
+    const Message message(c.text);
+    const auto intent =
+        dialect().read_client(message.envelope, message.method(), config::Isolation::session);
+    ASSERT_EQ(intent.has_value(), c.refusal.empty()) << c.text;
+    if (!intent) {
+      EXPECT_EQ(intent.error(), c.refusal);
+      continue;
+    }
+    EXPECT_EQ(intent->kind, c.kind) << c.text;
+    EXPECT_EQ(intent->cancelled_id, c.cancelled) << c.text;
+    EXPECT_EQ(intent->introduces, c.introduces) << c.text;
+  }
+}
+
+TEST(AcpDialect, CancelsInBothDirections) {
+  EXPECT_EQ(dialect().cancel(5, pool::CancelReason::deadline),
+            R"({"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":5}})");
+  const Message cancel(
+      R"({"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"a"}})");
+  EXPECT_EQ(dialect().cancelled_by_child(cancel.envelope, cancel.method()), "\"a\"");
+  const Message update(R"({"jsonrpc":"2.0","method":"session/update","params":{"requestId":1}})");
+  EXPECT_EQ(dialect().cancelled_by_child(update.envelope, update.method()), "");
+  EXPECT_FALSE(dialect().cancel_ends_call());
+}
+
+TEST(AcpDialect, KnowsAnAgentByItsGreeting) {
+  const Message answer(
+      R"({"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,)"
+      R"("agentInfo":{"name":"a","version":"2"},"agentCapabilities":{"loadSession":true}}})");
+  const pool::ChildFacts facts = dialect().facts(answer.envelope);
+  EXPECT_EQ(facts.protocol_version, "1");
+  EXPECT_EQ(facts.server_name, "a");
+  EXPECT_EQ(facts.server_version, "2");
+  EXPECT_EQ(facts.capabilities, R"({"loadSession":true})");
+  const Message empty(R"({"jsonrpc":"2.0","id":1,"result":null})");
+  EXPECT_EQ(dialect().facts(empty.envelope), pool::ChildFacts());
+}
+
+TEST(AcpDialect, LetsClientsBeginAndStop) {
+  for (const char* method : {"initialize", "session/cancel", "$/cancel_request"}) {
+    EXPECT_TRUE(dialect().is_lifecycle(method)) << method;
+  }
+  for (const char* method : {"session/prompt", "session/new", "authenticate"}) {
+    EXPECT_FALSE(dialect().is_lifecycle(method)) << method;
+  }
+  EXPECT_FALSE(dialect().shares_children());
+}
+
+}  // namespace
+}  // namespace stdgate

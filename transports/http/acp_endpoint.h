@@ -1,0 +1,98 @@
+// AcpEndpoint: the Agent Client Protocol over Streamable HTTP at /acp (RFD: Streamable HTTP and
+// WebSocket transport), and the way to its WebSocket at the same path.
+//
+// POST takes one message: `initialize` opens a connection and is answered at once, all else with
+// 202, and its answer is an event of a stream. GET opens a stream: that of the connection, or of a
+// session. DELETE ends the connection. HTTP/1.1 is taken, though the RFD wants HTTP/2. Owner: the
+// router.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "gateway/acp/acp_connections.h"
+#include "transports/http/endpoint.h"
+#include "transports/http/router.h"
+
+namespace stdgate::http {
+
+inline constexpr std::string_view kAcpConnectionId = "acp-connection-id";
+inline constexpr std::string_view kAcpSessionId = "acp-session-id";
+inline constexpr HttpError kUnknownAcpConnection{
+    .status = 404,
+    .message = "no such connection, or it has ended; initialize again",
+    .refusal = Refusal::unknown_session};
+
+// The header lines that tell a client the id of its connection, and the cookie by which a load
+// balancer finds the replica that has it, if that has a name.
+std::string acp_fields(std::string_view connection_id);
+
+// AcpExchange: the response that a stream of a connection has, or `initialize`.
+//
+// Owner: the Exchange. Knows the connection by its id; detaches from it when the client goes.
+class AcpExchange final : public session::EventSink, public ExchangeHandler {
+ public:
+  static constexpr char kKind = 0;
+
+  // From here on the connection may use the response. `announces`: its head names the connection.
+  void start(acp::AcpConnections& connections, const acp::AcpConnection& connection,
+             Exchange& exchange, bool announces);
+  // The connection has not taken it after all.
+  void forget() { exchange_ = nullptr; }
+
+  // EventSink
+  void respond(std::span<const std::string_view> json) override;
+  void respond_scope(std::span<const std::string_view> json, std::string_view scope) override;
+  void begin_stream() override;
+  void write_event(const session::StreamEvent& event) override;
+  void end_stream() override;
+  [[nodiscard]] bool is_backed_up() const override;
+  // ExchangeHandler
+  void on_writable() override;
+  void on_gone() override;
+  void rest() override { forget(); }
+  void leave() override { id_.clear(); }
+
+ private:
+  acp::AcpConnections* connections_ = nullptr;
+  Exchange* exchange_ = nullptr;  // null: over
+  std::string id_;
+  bool announces_ = false;
+};
+
+class AcpEndpoint final : public Endpoint {
+ public:
+  // `socket`: takes the requests that upgrade.
+  AcpEndpoint(acp::AcpConnections& connections, std::shared_ptr<Endpoint> socket);
+
+  [[nodiscard]] AllowedMethods allowed_methods() const override { return AllowedMethods::session; }
+  [[nodiscard]] const backend::Upstream* upstream() const override {
+    return &connections_.backend();
+  }
+  [[nodiscard]] bool continues(const RequestHead& head) const override;
+  [[nodiscard]] Transport transport() const override { return Transport::sse; }
+  std::optional<HttpError> admit(Exchange& exchange) override;
+  void serve(Exchange& exchange, std::span<char> body) override;
+  void refuse(Exchange& exchange, const rpc::FaultReport& report) override;
+
+ private:
+  void post(Exchange& exchange, std::span<char> body);
+  void initialize(Exchange& exchange, const rpc::Envelope& message);
+  void post_to(Exchange& exchange, acp::AcpConnection& connection, const rpc::Envelope& message);
+  void listen(Exchange& exchange);
+  void end(Exchange& exchange);
+  void refuse_call(Exchange& exchange, const rpc::FaultReport& report, std::string_view id);
+  // Null: the exchange has been answered with what is wrong.
+  acp::AcpConnection* connection_of(Exchange& exchange);
+
+  acp::AcpConnections& connections_;
+  const std::shared_ptr<Endpoint> socket_;
+  rpc::EnvelopeParser parser_;
+};
+
+// Adds <prefix>/acp. `connections` outlives the router.
+void add_acp_route(Router& router, const std::string& prefix, acp::AcpConnections& connections,
+                   std::shared_ptr<Endpoint> socket);
+
+}  // namespace stdgate::http
