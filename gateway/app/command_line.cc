@@ -11,6 +11,7 @@
 #include "gateway/app/command_flags.h"
 #include "gateway/app/command_name.h"
 #include "gateway/app/command_words.h"
+#include "gateway/app/version_text.h"
 #include "gateway/base/visible_text.h"
 #include "gateway/config/config_parser.h"
 #include "gateway/config/config_ranges.h"
@@ -29,7 +30,6 @@ constexpr std::string_view kHelp = "help";
 constexpr std::string_view kConfig = "config";
 constexpr std::string_view kHashKey = "hash-key";
 constexpr std::string_view kAudit = "audit";
-constexpr std::string_view kVersionText = "stdgate " STDGATE_VERSION "\n";
 
 // The findings of CLI11: one list of texts for each flag.
 struct Arguments {
@@ -100,7 +100,7 @@ bool append_flag(const FlagSpec& spec, const std::vector<std::string>& values,
 void add_options(CLI::App& app, Arguments& out) {
   app.prefix_command();
   app.set_help_flag("-h,--help");
-  app.set_version_flag("-V,--version", std::string(kVersionText));
+  app.set_version_flag("-V,--version", version_text());
   app.add_option("-c,--config", out.config_files)->allow_extra_args(false);
   for (size_t i = 0; i < out.flags.size(); ++i) {
     const FlagSpec& spec = out.flags[i];
@@ -158,7 +158,7 @@ std::optional<CommandLine> run_parser(CLI::App& app, const std::vector<FlagSpec>
   } catch (const CLI::CallForHelp&) {
     return exit_with_text(help_for(app, flags));
   } catch (const CLI::CallForVersion&) {
-    return exit_with_text(std::string(kVersionText));
+    return exit_with_text(version_text());
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string text = error.what();
     return exit_with_error(text.substr(0, text.find(':')) + " needs a value");
@@ -284,7 +284,7 @@ std::optional<CommandLine> run_word(const CLI::App& app, const std::vector<FlagS
     if (all.size() != 1) {
       return exit_with_error(std::string(word) + " takes no options and no command");
     }
-    if (word == kVersion) return exit_with_text(std::string(kVersionText));
+    if (word == kVersion) return exit_with_text(version_text());
     if (word == kHelp) return exit_with_text(help_text(flags));
     CommandLine result;
     result.action = CommandLine::Action::demo_server;

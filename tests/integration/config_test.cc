@@ -16,6 +16,9 @@
 namespace stdgate::harness {
 namespace {
 
+constexpr const char* kVersionLine =
+    "stdgate [0-9]+\\.[0-9]+\\.[0-9]+ \\((commit [0-9a-f]{12}, )?linux-[a-z0-9_]+\\)\n";
+
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -114,7 +117,7 @@ TEST(CommandLine, HelpAndVersionGoToStdout) {
   for (const char* word : {"--version", "-V", "version"}) {
     const ProgramRun version = run_stdgate(folder, {word});
     EXPECT_EQ(version.exit_code, 0);
-    EXPECT_THAT(version.out, testing::MatchesRegex("stdgate [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+    EXPECT_THAT(version.out, testing::MatchesRegex(kVersionLine));
   }
 }
 

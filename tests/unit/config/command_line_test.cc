@@ -14,6 +14,9 @@
 namespace stdgate {
 namespace {
 
+constexpr const char* kVersionLine =
+    "stdgate [0-9]+\\.[0-9]+\\.[0-9]+ \\((commit [0-9a-f]{12}, )?linux-[a-z0-9_]+\\)\n";
+
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -126,7 +129,7 @@ TEST(CommandLine, PrintsHelpAndVersion) {
     const app::CommandLine version = parse(arguments);
     EXPECT_EQ(version.action, Action::exit);
     EXPECT_EQ(version.exit_code, 0);
-    EXPECT_THAT(version.output, testing::MatchesRegex("stdgate [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+    EXPECT_THAT(version.output, testing::MatchesRegex(kVersionLine));
   }
 }
 

@@ -1,0 +1,14 @@
+#include "gateway/app/version_text.h"
+
+#include <string_view>
+
+namespace stdgate::app {
+
+std::string version_text() {
+  const std::string_view commit = STDGATE_COMMIT;
+  std::string text = "stdgate " STDGATE_VERSION " (";
+  if (!commit.empty()) text.append("commit ").append(commit).append(", ");
+  return text.append(STDGATE_PLATFORM).append(")\n");
+}
+
+}  // namespace stdgate::app
