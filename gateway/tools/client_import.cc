@@ -7,12 +7,10 @@
 #include <optional>
 #include <utility>
 
-#include "gateway/base/utf8.h"
 #include "gateway/base/visible_text.h"
 #include "gateway/config/backend_name.h"
 #include "gateway/config/secret.h"
-#include "gateway/rpc/json_string.h"
-#include "gateway/tools/toml_json.h"
+#include "gateway/tools/client_settings.h"
 
 namespace stdgate::tools {
 
@@ -21,51 +19,6 @@ namespace {
 using simdjson::dom::element;
 
 constexpr std::string_view kWorkspace = "${workspaceFolder}";
-
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
-// JSON with comments and trailing commas as JSON.
-class PlainJson {
- public:
-  explicit PlainJson(std::string_view text) : text_(text) {}
-
-  std::string take() {
-    while (at_ < text_.size()) step();
-    return std::move(out_);
-  }
-
- private:
-  void step() {
-    const std::string_view rest = text_.substr(at_);
-    if (rest.front() == '"') {
-      copy_string();
-    } else if (rest.starts_with("//")) {
-      at_ += std::min(rest.find('\n'), rest.size());
-    } else if (rest.starts_with("/*")) {
-      const size_t end = rest.find("*/", 2);
-      at_ = end == std::string_view::npos ? text_.size() : at_ + end + 2;
-    } else {
-      if (rest.front() == '}' || rest.front() == ']') drop_comma();
-      out_ += rest.front();
-      ++at_;
-    }
-  }
-  void copy_string() {
-    const size_t begin = at_++;
-    while (at_ < text_.size() && text_[at_] != '"') at_ += text_[at_] == '\\' ? 2 : 1;
-    at_ = std::min(at_ + 1, text_.size());
-    out_ += text_.substr(begin, at_ - begin);
-  }
-  void drop_comma() {
-    size_t last = out_.size();
-    while (last > 0 && is_space(out_[last - 1])) --last;
-    if (last > 0 && out_[last - 1] == ',') out_.erase(last - 1, 1);
-  }
-
-  const std::string_view text_;
-  size_t at_ = 0;
-  std::string out_;
-};
 
 // "My Server" is "my-server".
 std::string backend_name(std::string_view name) {
@@ -112,35 +65,21 @@ bool is_one_word(std::string_view command) {
          command.find_first_of("\"'\\") != std::string_view::npos;
 }
 
-// JSON begins with a brace, perhaps after comments.
-bool is_toml(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r\n");
-  return begin != std::string_view::npos && text[begin] != '{' && text[begin] != '/' &&
-         !text.substr(begin).starts_with("[]");
-}
-
 class Import {
  public:
   explicit Import(const ImportSurroundings& surroundings) : surroundings_(surroundings) {}
 
   tl::expected<ImportedServers, std::string> run(std::string_view text) {
-    const auto plain = is_toml(text) ? toml_as_json(text) : PlainJson(text).take();
-    if (!plain) return tl::unexpected("it is no TOML: " + plain.error());
+    const auto plain = settings_as_json(text);
+    if (!plain) return tl::unexpected(plain.error());
     simdjson::dom::parser parser;
     element root;
     if (parser.parse(simdjson::padded_string(*plain)).get(root) != simdjson::SUCCESS) {
       return tl::unexpected<std::string>("it is no JSON");
     }
-    simdjson::dom::object servers;
-    if (root["mcpServers"].get(servers) != simdjson::SUCCESS &&
-        root["servers"].get(servers) != simdjson::SUCCESS &&
-        root["mcp"]["servers"].get(servers) != simdjson::SUCCESS &&
-        root["context_servers"].get(servers) != simdjson::SUCCESS &&
-        root["mcp_servers"].get(servers) != simdjson::SUCCESS) {
-      return tl::unexpected<std::string>(
-          "it has none of mcpServers, servers, context_servers and mcp_servers");
-    }
-    for (const auto [name, server] : servers) take_server(std::string(name), server);
+    const auto servers = servers_in(root);
+    if (!servers) return tl::unexpected(servers.error());
+    for (const auto [name, server] : *servers) take_server(std::string(name), server);
     return std::move(out_);
   }
 
@@ -176,6 +115,9 @@ class Import {
     if (command.empty()) {
       return warn(name, "left out, as it names no command");
     }
+    if (is_connect(server, command)) {
+      return warn(name, "left out, as it is reached by stdgate connect already");
+    }
     BackendLines lines;
     lines.name = backend_name(name);
     if (!config::check_backend_name(lines.name)) {
@@ -185,18 +127,23 @@ class Import {
         std::any_of(out_.backends.begin(), out_.backends.end(),
                     [&lines](const BackendLines& other) { return other.name == lines.name; });
     if (is_taken) return warn(name, "left out, as there is another " + lines.name);
+    problem_.clear();
     take_command(name, server, command, lines);
-    if (config::hide_secret_arguments(lines.command) != lines.command) {
+    if (!resolves() && config::hide_secret_arguments(lines.command) != lines.command) {
       warn(name, "its command holds what looks like a secret; put that into a variable");
     }
     std::string_view directory;
     if (server["cwd"].get(directory) == simdjson::SUCCESS) lines.cwd = reference(name, directory);
-    lines.expands = true;
+    lines.expands = !resolves();
     take_environment(name, server, lines);
     take_environment_file(name, server, lines);
     take_inherited(server, lines);
+    if (!problem_.empty()) return warn(name, "left out, as " + problem_);
     out_.backends.push_back(std::move(lines));
+    out_.names.push_back(name);
   }
+
+  [[nodiscard]] bool resolves() const { return surroundings_.resolve != nullptr; }
 
   void take_command(const std::string& name, element server, std::string_view command,
                     BackendLines& lines) {
@@ -237,13 +184,18 @@ class Import {
   }
 
   // Codex's names of variables that are passed on.
-  static void take_inherited(element server, BackendLines& lines) {
+  void take_inherited(element server, BackendLines& lines) const {
     simdjson::dom::array names;
     if (server["env_vars"].get(names) != simdjson::SUCCESS) return;
     std::string list;
     for (const element name : names) {
       std::string_view text;
       if (name.get(text) != simdjson::SUCCESS) continue;
+      if (resolves()) {
+        const auto value = surroundings_.variable(std::string(text));
+        if (value) lines.env.emplace(std::string(text), yaml_text(*value));
+        continue;
+      }
       list.append(list.empty() ? "" : ", ").append(yaml_text(text));
     }
     if (!list.empty()) lines.others.push_back("env_inherit: [" + list + "]");
@@ -278,6 +230,10 @@ class Import {
         continue;
       }
       const std::string variable(key);
+      if (resolves()) {
+        lines.env.emplace(variable, yaml_text(reference(name, text)));
+        continue;
+      }
       const bool is_reference = text.find("${") != std::string_view::npos ||
                                 (surroundings_.expands_names && text.starts_with('$'));
       if (!is_reference && config::holds_secret(variable, text)) {
@@ -302,6 +258,11 @@ class Import {
 
   // VS Code's ${env:NAME} as ours, and its ${workspaceFolder} if that is known; Gemini's $NAME.
   std::string reference(const std::string& name, std::string_view text) {
+    if (resolves()) {
+      auto value = surroundings_.resolve(text);
+      if (!value) problem_ = value.error();
+      return value.value_or("");
+    }
     std::string out;
     while (!text.empty()) {
       if (surroundings_.expands_names && text.size() > 1 && text.front() == '$' &&
@@ -337,14 +298,13 @@ class Import {
   const ImportSurroundings& surroundings_;
   ImportedServers out_;
   std::map<std::string, std::string> secrets_;
+  std::string problem_;  // why the present server cannot be taken; empty: it can
 };
 
 }  // namespace
 
 tl::expected<ImportedServers, std::string> import_servers(std::string_view text,
                                                           const ImportSurroundings& surroundings) {
-  // Editors on Windows write it.
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   return Import(surroundings).run(text);
 }
 

@@ -13,22 +13,10 @@ namespace stdgate::tools {
 
 namespace {
 
-struct Node {
-  enum class Kind : uint8_t { table, array, scalar };
-  Kind kind = Kind::table;
-  std::vector<std::string> keys;  // of a table, each for the item at its place
-  std::vector<Node> items;        // of an array or a table, in their order
-  std::string json;               // of a scalar
-};
-
-// Null: the table has no such key.
-Node* find(Node& table, const std::string& key) {
-  const auto found = std::ranges::find(table.keys, key);
-  return found == table.keys.end() ? nullptr : &table.items[found - table.keys.begin()];
-}
+using Node = TomlNode;
 
 Node& member(Node& table, const std::string& key) {
-  if (Node* const known = find(table, key)) return *known;
+  if (Node* const known = table.find(key)) return *known;
   table.keys.push_back(key);
   return table.items.emplace_back();
 }
@@ -124,6 +112,7 @@ class Reader {
   // [a.b] and [[a.b]]; null: a mistake.
   Node* read_header(Node& root) {
     const bool is_item = comes("[[");
+    const size_t begin = at_;
     at_ += is_item ? 2 : 1;
     std::vector<std::string> path;
     if (!read_path(path)) return nullptr;
@@ -148,6 +137,7 @@ class Reader {
         return nullptr;
       }
     }
+    node->headers.push_back({begin, at_});
     return node;
   }
 
@@ -168,6 +158,7 @@ class Reader {
   }
 
   bool read_pair(Node& table, size_t depth) {
+    const size_t begin = at_;
     std::vector<std::string> path;
     if (!read_path(path)) return false;
     if (!take('=')) return fail("a '=' is missing");
@@ -176,9 +167,10 @@ class Reader {
       node = &member(*node, path[i]);
       if (node->kind != Node::Kind::table) return fail(path[i] + " is no table");
     }
-    if (find(*node, path.back()) != nullptr) return fail(path.back() + " occurs twice");
+    if (node->find(path.back()) != nullptr) return fail(path.back() + " occurs twice");
     Node value;
     if (!read_value(value, depth)) return false;
+    value.pair = {begin, value.value.end};
     member(*node, path.back()) = std::move(value);
     return true;
   }
@@ -186,6 +178,13 @@ class Reader {
   bool read_value(Node& out, size_t depth) {
     if (depth > kMaxTomlDepth) return fail("too deep");
     skip_space();
+    const size_t begin = at_;
+    if (!read_any(out, depth)) return false;
+    out.value = {begin, at_};
+    return true;
+  }
+
+  bool read_any(Node& out, size_t depth) {
     if (peek() == '"' || peek() == '\'') {
       std::string text;
       if (!read_string(text)) return false;
@@ -282,10 +281,26 @@ class Reader {
 
 }  // namespace
 
-tl::expected<std::string, std::string> toml_as_json(std::string_view text) {
+TomlNode* TomlNode::find(std::string_view key) {
+  const auto found = std::ranges::find(keys, key);
+  return found == keys.end() ? nullptr : &items[found - keys.begin()];
+}
+
+const TomlNode* TomlNode::find(std::string_view key) const {
+  const auto found = std::ranges::find(keys, key);
+  return found == keys.end() ? nullptr : &items[found - keys.begin()];
+}
+
+tl::expected<TomlNode, std::string> read_toml(std::string_view text) {
   Reader reader(text);
-  const auto root = reader.read();
+  auto root = reader.read();
   if (!root) return tl::unexpected(reader.problem());
+  return *std::move(root);
+}
+
+tl::expected<std::string, std::string> toml_as_json(std::string_view text) {
+  const auto root = read_toml(text);
+  if (!root) return tl::unexpected(root.error());
   std::string json;
   write(*root, json);
   return json;

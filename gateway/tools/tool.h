@@ -92,9 +92,11 @@ extern const Tool kCallTool;
 extern const Tool kConnectTool;
 extern const Tool kSnippetTool;
 extern const Tool kAddTool;
+extern const Tool kAdoptTool;
 extern const Tool kCompletionTool;
 extern const Tool kManTool;
 extern const Tool kInstallTool;
+extern const Tool kUserInstallTool;
 
 // In the order of --help.
 std::span<const Tool> all_tools();

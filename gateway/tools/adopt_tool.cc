@@ -1,0 +1,363 @@
+// `stdgate adopt`: the servers of a client run once, behind the gateway of its user.
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "gateway/base/visible_text.h"
+#include "gateway/config/config_parser.h"
+#include "gateway/config/secret.h"
+#include "gateway/config/text_file.h"
+#include "gateway/tools/adopted_client.h"
+#include "gateway/tools/adoption_record.h"
+#include "gateway/tools/client_import.h"
+#include "gateway/tools/client_settings.h"
+#include "gateway/tools/config_edit.h"
+#include "gateway/tools/file_replacement.h"
+#include "gateway/tools/tool.h"
+#include "gateway/tools/user_gateway.h"
+#include "transports/stdio/program_search.h"
+
+namespace stdgate::tools {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kAdoptUsage =
+    "  stdgate adopt CLIENT [options]          its servers go behind the gateway\n"
+    "  stdgate adopt CLIENT --undo [options]   they are the client's own again\n";
+constexpr std::string_view kAdoptAbout =
+    "The servers that a client starts run once, behind a gateway of this user, for\n"
+    "all of its clients: the client starts `stdgate connect` instead. CLIENT is\n"
+    "claude-desktop, claude-code, cursor, vscode, zed, gemini or codex. Only the\n"
+    "commands in its file change; the servers with their variables go into the\n"
+    "gateway's file, which others may not read. Servers by URL stay as they are.\n"
+    "\n"
+    "--undo puts the file back byte for byte. If it was changed since, only the\n"
+    "entries of these servers are put back. Close the client before, as some write\n"
+    "their file when they end.\n"
+    "\n"
+    "Exit code: 0 done, or nothing to do, 1 not, 2 usage.\n";
+constexpr std::array kAdoptOptions{
+    ToolOption{"--file", "FILE", "of the client, as a project's .mcp.json"},
+    ToolOption{"--config", "FILE", "of the gateway (~/.config/stdgate/gateway.yaml)"},
+    ToolOption{"--dry-run", "", "say what would change, and write nothing"},
+    ToolOption{"--undo", "", "put the client's file back"},
+};
+
+using Done = tl::expected<void, std::string>;
+
+std::string shown(const std::string& text) { return visible(text, VisibleText::line); }
+
+// One call of the tool.
+class Adoption {
+ public:
+  Adoption(const AdoptedClient& client, const ToolArguments& arguments,
+           const ToolSurroundings& surroundings)
+      : client_(client), arguments_(arguments), surroundings_(surroundings) {}
+
+  ToolOutput run() {
+    const Done done = prepare().and_then([this] { return undoes() ? undo() : adopt(); });
+    if (!done) {
+      ToolOutput failed = tool_error(kFailed, "adopt: " + done.error());
+      output_.exit_code = failed.exit_code;
+      output_.err += failed.err;
+    }
+    return std::move(output_);
+  }
+
+ private:
+  [[nodiscard]] bool undoes() const { return arguments_.has("--undo"); }
+  [[nodiscard]] bool is_dry_run() const { return arguments_.has("--dry-run"); }
+  [[nodiscard]] std::string undo_command() const {
+    std::string command = "stdgate adopt " + std::string(client_.word) + " --undo";
+    for (const std::string option : {"--file", "--config"}) {
+      if (arguments_.has(option)) command += " " + option + " " + arguments_.value(option);
+    }
+    return command;
+  }
+  void say(const std::string& line) { output_.out += shown(line) + "\n"; }
+  void warn(const std::string& line) { output_.err += "stdgate: warning: " + shown(line) + "\n"; }
+
+  Done prepare() {
+    auto gateway = read_user_gateway(arguments_.value("--config"), surroundings_.environment);
+    if (!gateway) return tl::unexpected(gateway.error());
+    gateway_ = *std::move(gateway);
+    return find_file().and_then([this]() -> Done {
+      auto text = config::read_text_file(file_, kMaxClientFile);
+      if (!text) return tl::unexpected(text.error());
+      text_ = *std::move(text);
+      auto record = AdoptionRecord(gateway_.file, file_).read();
+      if (!record) return tl::unexpected(record.error());
+      record_ = *std::move(record);
+      return {};
+    });
+  }
+
+  Done find_file() {
+    std::vector<std::string> files{arguments_.value("--file")};
+    if (files[0].empty()) files = files_of(client_, surroundings_.environment);
+    if (files.empty()) {
+      return tl::unexpected<std::string>("HOME is not set; name the client's file with --file");
+    }
+    std::error_code error;
+    for (const std::string& file : files) {
+      file_ = fs::absolute(file, error).lexically_normal().string();
+      const fs::file_status status = fs::symlink_status(file_, error);
+      if (!fs::exists(status)) continue;
+      if (!fs::is_symlink(status)) return {};
+      const fs::path target = fs::canonical(file_, error);
+      if (error) {
+        return tl::unexpected(file_ + " is a link to nowhere (" +
+                              fs::read_symlink(file_, error).string() + ")");
+      }
+      say(file_ + " is a link; what changes is " + target.string());
+      return {};
+    }
+    return tl::unexpected(std::string(client_.title) + " has no settings at " +
+                          joined(files, " or ") + "; --file names another place");
+  }
+
+  // --- there ---
+
+  Done adopt() {
+    const auto servers = import_servers(text_, import_surroundings());
+    if (!servers) return tl::unexpected(file_ + ": " + servers.error());
+    for (const std::string& warning : servers->warnings) warn(warning);
+    warn_of_projects();
+    for (size_t i = 0; i < servers->backends.size(); ++i) {
+      take(servers->names[i], servers->backends[i]);
+    }
+    if (commands_.empty()) {
+      say("nothing to adopt in " + file_);
+      return {};
+    }
+    const auto changed = with_commands(text_, commands_);
+    if (!changed) return tl::unexpected(file_ + ": " + changed.error());
+    auto added = new_backends_.empty() ? EditedConfig{gateway_.text, {}}
+                                       : add_backends(gateway_.text, new_backends_, gateway_.file);
+    if (!added) return tl::unexpected(gateway_.file + ": " + added.error());
+    for (const std::string& warning : added->warnings) warn(warning);
+    if (!is_dry_run()) {
+      if (const Done written = write(*changed, added->text); !written) return written;
+    }
+    report();
+    return {};
+  }
+
+  [[nodiscard]] ImportSurroundings import_surroundings() const {
+    ImportSurroundings of_import;
+    of_import.has_file = [](const std::string& name) {
+      std::error_code unreadable;
+      return fs::exists(name, unreadable);
+    };
+    of_import.resolve = [this](std::string_view text) {
+      return resolved(text, client_.references, surroundings_.environment);
+    };
+    of_import.variable = surroundings_.environment;
+    return of_import;
+  }
+
+  // Claude Code keeps servers of single projects in the same file.
+  void warn_of_projects() {
+    const auto json = settings_as_json(text_);
+    simdjson::dom::parser parser;
+    simdjson::dom::object projects;
+    if (!json || parser.parse(simdjson::padded_string(*json))["projects"].get(projects) !=
+                     simdjson::SUCCESS) {
+      return;
+    }
+    for (const auto [folder, project] : projects) {
+      simdjson::dom::object servers;
+      if (project["mcpServers"].get(servers) != simdjson::SUCCESS || servers.size() == 0) continue;
+      warn("left out, as they are of one project alone: the servers of " + std::string(folder));
+    }
+  }
+
+  void take(const std::string& name, BackendLines lines) {
+    pool::LaunchSpec launch;
+    launch.command = lines.command;
+    launch.environment = surroundings_.variables;
+    const std::string& program = lines.command.front();
+    if (program.find('/') != std::string::npos && !program.starts_with('/')) {
+      return warn(name +
+                  ": left out, as its command depends on the folder that its client has; "
+                  "write the whole path of " +
+                  program);
+    }
+    if (const auto found = stdio::find_program(launch); !found) {
+      return warn(name + ": left out, as its command would not start: " + found.error().text());
+    }
+    // One process serves all clients.
+    lines.others.emplace_back("isolation: shared");
+    const std::string backend = place(std::move(lines));
+    commands_[name] = {own_program(), "connect", backend, "--unix", gateway_.socket};
+  }
+
+  // The backend that this is; a new one unless the gateway has it.
+  std::string place(BackendLines lines) {
+    const std::string wanted = lines.name;
+    for (int ordinal = 1;; ++ordinal) {
+      if (ordinal > 1) {
+        lines.name = wanted.substr(0, 50) + "-" + std::string(client_.word).substr(0, 8);
+      }
+      if (ordinal > 2) lines.name += "-" + std::to_string(ordinal - 1);
+      const config::BackendConfig* const same = same_backend(lines);
+      if (same != nullptr) return same->name;
+      if (is_free(lines.name)) break;
+    }
+    new_backends_.push_back(lines);
+    return lines.name;
+  }
+
+  [[nodiscard]] bool is_free(const std::string& name) const {
+    return std::ranges::find(gateway_.config.backends, name, &config::BackendConfig::name) ==
+               gateway_.config.backends.end() &&
+           std::ranges::find(new_backends_, name, &BackendLines::name) == new_backends_.end();
+  }
+
+  [[nodiscard]] const config::BackendConfig* same_backend(const BackendLines& lines) const {
+    const auto none = [](const std::string&) { return std::optional<std::string>(); };
+    const auto alone = config::parse_config("backends:\n" + backend_yaml(lines, 2, 2), none, {},
+                                            config::read_text_file);
+    if (!alone || alone->backends.size() != 1) return nullptr;
+    const config::BackendConfig& one = alone->backends.front();
+    const auto found =
+        std::ranges::find_if(gateway_.config.backends, [&one](const config::BackendConfig& other) {
+          return other.command == one.command && other.env == one.env && other.cwd == one.cwd &&
+                 other.env_files == one.env_files;
+        });
+    return found == gateway_.config.backends.end() ? nullptr : &*found;
+  }
+
+  static std::string own_program() {
+    std::error_code error;
+    return fs::read_symlink("/proc/self/exe", error).string();
+  }
+
+  // What undo puts back comes first, then what the client will need.
+  Done write(const std::string& changed, const std::string& gateway_text) {
+    std::string former = text_;
+    if (record_) {
+      auto put_back = former_text();
+      if (!put_back) return tl::unexpected(put_back.error());
+      former = *std::move(put_back);
+    }
+    if (auto made = make_private_folder_of(gateway_.file); !made) return made;
+    if (auto kept = AdoptionRecord(gateway_.file, file_).write({former, changed}); !kept) {
+      return kept;
+    }
+    if (gateway_text != gateway_.text || gateway_.is_new) {
+      if (auto written = replace_file(gateway_.file, gateway_text); !written) return written;
+    }
+    return replace(changed);
+  }
+
+  Done replace(const std::string& text) {
+    const auto now = config::read_text_file(file_, kMaxClientFile);
+    if (!now || *now != text_) {
+      return tl::unexpected(file_ + " has just been changed by another program; close " +
+                            std::string(client_.title) + " and try again");
+    }
+    return replace_file(file_, text);
+  }
+
+  void report() {
+    const std::string would = is_dry_run() ? "would be " : "";
+    for (const auto& [name, command] : commands_) {
+      say(name + ": " + would + "reached by stdgate connect " + command[2] + " --unix " +
+          gateway_.socket);
+    }
+    for (const BackendLines& backend : new_backends_) {
+      const auto command = config::hide_secret_arguments(backend.command);
+      say(gateway_.file + ": " + would + "added " + backend.name + ": " + joined(command, " "));
+    }
+    if (is_dry_run()) return;
+    say(file_ + ": changed; " + undo_command() + " puts it back");
+    std::string start = "start the gateway, unless it runs: stdgate install --user, or stdgate";
+    say(start + " --config " + gateway_.file);
+    say("then start " + std::string(client_.title) + " again");
+    if (own_program().find("/_npx/") != std::string::npos ||
+        own_program().find("/uv/") != std::string::npos) {
+      warn("this stdgate is in a cache, which may be emptied; install it, and adopt again");
+    }
+  }
+
+  // --- and back ---
+
+  // Those whose command only the adopted text has.
+  [[nodiscard]] tl::expected<std::set<std::string>, std::string> adopted_servers() const {
+    std::set<std::string> names;
+    auto now = connected_servers(text_);
+    const auto then = connected_servers(record_->former);
+    if (!now) return tl::unexpected(file_ + ": " + now.error());
+    for (const std::string& name : *now) {
+      if (!then || !then->contains(name)) names.insert(name);
+    }
+    return names;
+  }
+
+  // The client's file as it would be without its adoption.
+  [[nodiscard]] tl::expected<std::string, std::string> former_text() const {
+    if (text_ == record_->adopted) return record_->former;
+    const auto names = adopted_servers();
+    if (!names) return tl::unexpected(names.error());
+    if (names->empty()) return text_;
+    return with_entries_of(text_, record_->former, *names)
+        .map_error([this](const std::string& error) {
+          return file_ + ": " + error + "; what it was is kept in " + former_file();
+        });
+  }
+  [[nodiscard]] std::string former_file() const {
+    return AdoptionRecord(gateway_.file, file_).former_file();
+  }
+
+  Done undo() {
+    if (!record_) {
+      return tl::unexpected("nothing was adopted in " + file_ + ", as far as " + gateway_.file +
+                            " knows");
+    }
+    const bool is_changed = text_ != record_->adopted;
+    const auto former = former_text();
+    if (!former) return tl::unexpected(former.error());
+    if (!is_dry_run()) {
+      if (const Done replaced = replace(*former); !replaced) return replaced;
+      AdoptionRecord(gateway_.file, file_).remove();
+    }
+    const std::string would = is_dry_run() ? "would be " : "";
+    say(file_ + ": " + would +
+        (is_changed ? "put back, but for what was changed in it since" : "put back as it was"));
+    say("its servers stay in " + gateway_.file + ", where other clients may use them");
+    return {};
+  }
+
+  const AdoptedClient& client_;
+  const ToolArguments& arguments_;
+  const ToolSurroundings& surroundings_;
+  UserGateway gateway_;
+  std::string file_;  // of the client
+  std::string text_;
+  std::optional<AdoptionRecord::Texts> record_;
+  ServerCommands commands_;
+  std::vector<BackendLines> new_backends_;
+  ToolOutput output_;
+};
+
+ToolOutput adopt_client(const ToolArguments& arguments, const ToolSurroundings& surroundings) {
+  std::vector<std::string> words;
+  for (const AdoptedClient& client : adopted_clients()) words.emplace_back(client.word);
+  const AdoptedClient* const client =
+      arguments.words.size() == 1 ? find_adopted_client(arguments.words.front()) : nullptr;
+  if (client == nullptr || arguments.has_command) {
+    return tool_error(kBadUsage, "adopt: expected one CLIENT: " + joined(words, ", "));
+  }
+  return Adoption(*client, arguments, surroundings).run();
+}
+
+}  // namespace
+
+const Tool kAdoptTool{"adopt", kAdoptUsage, kAdoptAbout, kAdoptOptions, false, adopt_client};
+
+}  // namespace stdgate::tools

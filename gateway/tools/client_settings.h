@@ -1,0 +1,49 @@
+// The settings of MCP clients as texts: JSON with comments and commas at ends, as VS Code has it,
+// or TOML (Codex). Which servers they start, where that stands, and the same text with other
+// commands. Pure. Limit: kMaxSettingsDepth of nesting.
+//
+// Everything else stays byte for byte. What came out is read again and compared, so that a text
+// which is written otherwise than expected is refused instead of spoilt.
+#pragma once
+
+#include <simdjson.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+namespace stdgate::tools {
+
+inline constexpr size_t kMaxSettingsDepth = 64;
+inline constexpr size_t kMaxClientFile = 64 << 20;  // Claude Code keeps its history in it
+
+bool is_toml(std::string_view text);
+// A byte order mark is passed over.
+tl::expected<std::string, std::string> settings_as_json(std::string_view text);
+// Of the key that a client has for them: mcpServers, servers, mcp.servers (VS Code),
+// context_servers (Zed), mcp_servers (Codex).
+tl::expected<simdjson::dom::object, std::string> servers_in(simdjson::dom::element root);
+
+// Whether a server with this command is `stdgate connect`.
+bool is_connect(simdjson::dom::element server, std::string_view command);
+// The names of those.
+tl::expected<std::set<std::string>, std::string> connected_servers(std::string_view text);
+
+// The command of one server, by its name there.
+using ServerCommands = std::map<std::string, std::vector<std::string>>;
+
+// `text` with these commands; what these servers have as `env` is taken out. The error is a
+// sentence.
+tl::expected<std::string, std::string> with_commands(std::string_view text,
+                                                     const ServerCommands& commands);
+
+// `text` with the entries that `original` has of these servers. Those that one of both texts does
+// not have stay as they are.
+tl::expected<std::string, std::string> with_entries_of(std::string_view text,
+                                                       std::string_view original,
+                                                       const std::set<std::string>& servers);
+
+}  // namespace stdgate::tools

@@ -1,0 +1,117 @@
+#include "gateway/tools/user_gateway.h"
+
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "gateway/base/address.h"
+#include "gateway/config/config_parser.h"
+#include "gateway/config/config_ranges.h"
+#include "gateway/config/text_file.h"
+#include "gateway/tools/backend_yaml.h"
+
+namespace stdgate::tools {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using Text = tl::expected<std::string, std::string>;
+
+Text usual_file(const Variables& variables) {
+  const std::string folder = config_home(variables);
+  if (!folder.empty()) return folder + "/stdgate/gateway.yaml";
+  return tl::unexpected<std::string>("HOME is not set; name the gateway's file with --config");
+}
+
+// For sockets: what systemd makes for each user, else the folder of the gateway's file.
+std::string socket_folder(const std::string& file, const Variables& variables) {
+  const std::string named = variables("XDG_RUNTIME_DIR").value_or("");
+  if (named.starts_with('/')) return named;
+  const std::string usual = "/run/user/" + std::to_string(::getuid());
+  std::error_code unreadable;
+  if (fs::is_directory(usual, unreadable)) return usual;
+  return fs::path(file).parent_path().string();
+}
+
+std::string new_text(const std::string& folder) {
+  return "# The servers of this user's programs. `stdgate adopt` adds to it; the gateway reads it "
+         "again when it\n# changes. The programs of other users have no access to these sockets.\n"
+         "listen: [" +
+         yaml_text("unix:" + folder + "/stdgate.sock") +
+         "]\n"
+         "admin: " +
+         yaml_text("unix:" + folder + "/stdgate-admin.sock") + "\nwatch: true\n";
+}
+
+// Variables that the gateway will have may be missing here.
+std::optional<std::string> stand_in(const std::string& /*name*/) { return "1"; }
+
+tl::expected<config::Config, std::string> parsed(const std::string& text, const std::string& file) {
+  auto config = config::parse_config(text, stand_in, {}, config::read_text_file);
+  if (!config) {
+    // A file that has no backends yet is one to add to.
+    config =
+        config::parse_config(text + "\n", stand_in,
+                             {{{"backends", "stand-in", "command"}, std::vector<std::string>{"x"}}},
+                             config::read_text_file);
+    if (config) config->backends.clear();
+  }
+  if (config) return *std::move(config);
+  std::string errors;
+  for (const config::ConfigError& error : config.error()) {
+    errors.append("\n  ").append(error.to_string(file));
+  }
+  return tl::unexpected(file + " has mistakes:" + errors);
+}
+
+}  // namespace
+
+tl::expected<UserGateway, std::string> read_user_gateway(const std::string& file,
+                                                         const Variables& variables) {
+  UserGateway gateway;
+  const Text named = file.empty() ? usual_file(variables) : Text(file);
+  if (!named) return tl::unexpected(named.error());
+  std::error_code error;
+  gateway.file = fs::absolute(*named, error).lexically_normal().string();
+  gateway.is_new = !fs::exists(gateway.file, error);
+  const std::string folder = socket_folder(gateway.file, variables);
+  if (gateway.is_new) {
+    gateway.text = new_text(folder);
+  } else {
+    auto text = config::read_text_file(gateway.file, config::kMaxConfigFile);
+    if (!text) return tl::unexpected(text.error());
+    gateway.text = *std::move(text);
+  }
+  auto config = parsed(gateway.text, gateway.file);
+  if (!config) return tl::unexpected(config.error());
+  gateway.config = *std::move(config);
+  for (const config::ListenerConfig& listener : gateway.config.listen) {
+    const auto address = Address::parse(listener.address);
+    if (!address || address->kind != Address::Kind::unix_socket) continue;
+    gateway.socket = fs::absolute(address->path, error).lexically_normal().string();
+    break;
+  }
+  if (gateway.socket.empty()) {
+    return tl::unexpected(gateway.file + " listens on no Unix socket; add \"unix:" + folder +
+                          "/stdgate.sock\" to its listen");
+  }
+  return gateway;
+}
+
+tl::expected<void, std::string> make_private_folder_of(const std::string& file) {
+  const fs::path folder = fs::path(file).parent_path();
+  std::error_code error;
+  if (folder.empty() || fs::is_directory(folder, error)) return {};
+  if (auto above = make_private_folder_of(folder.string()); !above) return above;
+  if (::mkdir(folder.c_str(), 0700) == 0) return {};
+  return tl::unexpected("cannot make " + folder.string() + ": " + std::strerror(errno));
+}
+
+}  // namespace stdgate::tools

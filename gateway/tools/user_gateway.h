@@ -1,0 +1,28 @@
+// The gateway of one user, for the programs of that user alone: its file and its Unix socket.
+#pragma once
+
+#include <string>
+#include <tl/expected.hpp>
+
+#include "gateway/config/config.h"
+#include "gateway/tools/adopted_client.h"
+
+namespace stdgate::tools {
+
+struct UserGateway {
+  std::string file;  // absolute
+  std::string text;  // of the file, or of the one to be written
+  bool is_new = false;
+  std::string socket;  // the path
+  config::Config config;
+};
+
+// `file`: as given; empty: the usual one, stdgate/gateway.yaml in the folder of configurations. The
+// error is a sentence that says what to do.
+tl::expected<UserGateway, std::string> read_user_gateway(const std::string& file,
+                                                         const Variables& variables);
+
+// The folder of a file with those above it, for this user alone. The error is a sentence.
+tl::expected<void, std::string> make_private_folder_of(const std::string& file);
+
+}  // namespace stdgate::tools

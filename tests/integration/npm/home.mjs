@@ -1,0 +1,52 @@
+// A person's home, for what stdgate writes there: its files, and programs that are run in it.
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after } from 'node:test';
+
+import { program } from './stdgate_process.mjs';
+
+const folders = [];
+after(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
+
+// With nothing of the surroundings but PATH.
+export class Home {
+  constructor() {
+    this.folder = mkdtempSync(join(tmpdir(), 'stdgate-home-'));
+    folders.push(this.folder);
+    mkdirSync(this.path('run'), { mode: 0o700 });
+    this.env = { PATH: process.env.PATH, HOME: this.folder, XDG_RUNTIME_DIR: this.path('run') };
+  }
+
+  path(name) {
+    return join(this.folder, name);
+  }
+
+  write(name, text, mode = 0o644) {
+    mkdirSync(dirname(this.path(name)), { recursive: true });
+    writeFileSync(this.path(name), text, { mode });
+    return this.path(name);
+  }
+
+  read(name) {
+    return readFileSync(this.path(name), 'utf8');
+  }
+
+  run(...words) {
+    const { status, stdout, stderr } =
+      spawnSync(program, words, { env: this.env, cwd: this.folder, encoding: 'utf8' });
+    return { status, out: stdout, err: stderr };
+  }
+
+  adopt(...words) {
+    return this.run('adopt', ...words);
+  }
+
+  get gateway() {
+    return this.read('.config/stdgate/gateway.yaml');
+  }
+}
+
+// Where the gateway of such a home listens.
+export const socket = (home) => home.path('run/stdgate.sock');

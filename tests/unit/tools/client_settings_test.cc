@@ -1,0 +1,132 @@
+// Other commands in the settings of a client, and everything else as it was.
+#include "gateway/tools/client_settings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace stdgate::tools {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::vector<std::string> kConnect{"/bin/stdgate", "connect", "one"};
+
+std::string changed(std::string_view text, const ServerCommands& commands = {{"one", kConnect}}) {
+  const auto result = with_commands(text, commands);
+  return result ? *result : "error: " + result.error();
+}
+
+struct SettingsCase {
+  const char* name;
+  std::string before;
+  std::string after;
+};
+
+TEST(ClientSettings, OnlyTheCommandChanges) {
+  const SettingsCase cases[] = {
+      {"args and env",
+       R"({"a": 1, "mcpServers": {"one": {"command": "npx", "args": ["-y", "x"], "env": {"K": "v"}}}})",
+       R"({"a": 1, "mcpServers": {"one": {"command": "/bin/stdgate", "args": ["connect", "one"], "env": {}}}})"},
+      {"without args", R"({"mcpServers":{"one":{"command":"x"}}})",
+       R"({"mcpServers":{"one":{"command":"/bin/stdgate", "args": ["connect", "one"]}}})"},
+      {"without args, on lines, at the end",
+       "{\n\t\"servers\": {\r\n\t\t\"one\": {\r\n\t\t\t\"command\": \"x\", // "
+       "mine\r\n\t\t},\r\n\t},\n}\n",
+       "{\n\t\"servers\": {\r\n\t\t\"one\": {\r\n\t\t\t\"command\": "
+       "\"/bin/stdgate\",\r\n\t\t\t\"args\": "
+       "[\"connect\", \"one\"], // mine\r\n\t\t},\r\n\t},\n}\n"},
+      {"comments and commas at ends",
+       "// first\n{ /* { */ \"context_servers\": { \"one\": { // \"command\"\n \"command\": \"x\", "
+       "\"args\": [1, \"]\",], }, }, }",
+       "// first\n{ /* { */ \"context_servers\": { \"one\": { // \"command\"\n \"command\": "
+       "\"/bin/stdgate\", \"args\": [\"connect\", \"one\"], }, }, }"},
+      {"as Zed had it",
+       R"({"context_servers": {"one": {"command": {"path": "x", "args": ["y"], "env": {}}}}})",
+       R"({"context_servers": {"one": {"command": {"path": "/bin/stdgate", "args": ["connect", "one"], "env": {}}}}})"},
+      {"VS Code's settings.json",
+       R"({"mcp": {"inputs": [], "servers": {"one": {"command": "x"}, "two": {"url": "u"}}}})",
+       R"({"mcp": {"inputs": [], "servers": {"one": {"command": "/bin/stdgate", "args": ["connect", "one"]}, "two": {"url": "u"}}}})"},
+      {"a byte order mark, and a name with an escape",
+       "\xef\xbb\xbf{\"mcpServers\": {\"\\u006fne\": {\"command\": \"x\"}}}",
+       "\xef\xbb\xbf{\"mcpServers\": {\"\\u006fne\": {\"command\": \"/bin/stdgate\", \"args\": "
+       "[\"connect\", \"one\"]}}}"},
+      {"TOML, a table of its own with one for env",
+       "# mine\nmodel = \"m\"\n\n[mcp_servers.one] # first\ncommand = 'x' # it\nargs = [\n  \"a\", "
+       "# "
+       "c\n]\ncwd = \"/srv\"\n\n[mcp_servers.one.env]\n# keys\nA = \"1\"\nB = \"2\" # two\n\n"
+       "[other]\nb = 2\n",
+       "# mine\nmodel = \"m\"\n\n[mcp_servers.one] # first\ncommand = \"/bin/stdgate\" # it\nargs "
+       "= "
+       "[\"connect\", \"one\"]\ncwd = \"/srv\"\n\n[mcp_servers.one.env]\n# keys\n # two\n\n"
+       "[other]\nb = 2\n"},
+      {"TOML, without args, and env between braces",
+       "[mcp_servers.one]\r\nenv = { A = \"1\" }\r\ncommand = \"x\"\r\n",
+       "[mcp_servers.one]\r\nenv = {}\r\ncommand = \"/bin/stdgate\"\r\nargs = [\"connect\", "
+       "\"one\"]\r\n"},
+      {"TOML between braces", "mcp_servers.one = { command = \"x\", enabled = true }\n",
+       "mcp_servers.one = { command = \"/bin/stdgate\", args = [\"connect\", \"one\"], enabled = "
+       "true "
+       "}\n"},
+  };
+  for (const SettingsCase& one : cases) {
+    SCOPED_TRACE(one.name);
+    EXPECT_EQ(changed(one.before), one.after);
+    // And back.
+    const auto back = with_entries_of(one.after, one.before, {"one"});
+    ASSERT_TRUE(back) << back.error();
+    EXPECT_EQ(*back, one.before);
+  }
+}
+
+TEST(ClientSettings, RefusesWhatItCannotChange) {
+  for (const auto& [text, error] : {
+           std::pair("{\"mcpServers\": {\"one\": {\"command\": \"x\"", "line 1"),
+           std::pair("{\"mcpServers\": {\"one\": {\"command\": \"x\"}} /* open", "no end"),
+           std::pair("{\"mcpServers\": {\"one\": {\"command\": \"x\", \"command\": \"y\"}}}",
+                     "command of one occurs twice"),
+           std::pair("{\"mcpServers\": {\"one\": {\"command\": \"x\"}, \"one\": {}}}",
+                     "one occurs twice"),
+           std::pair("{\"mcpServers\": {\"two\": {\"command\": \"x\"}}}", "cannot be changed"),
+           std::pair("{\"mcpServers\": {\"one\": {\"url\": \"x\"}}}", "cannot be changed"),
+           // Neither a table nor braces.
+           std::pair("[mcp_servers]\none.command = \"x\"\n", "cannot be changed"),
+           // Its lines stand apart.
+           std::pair(
+               "[mcp_servers.one]\ncommand = \"x\"\n[other]\n[mcp_servers.one.env]\nA = \"1\"\n",
+               "cannot be changed"),
+       }) {
+    SCOPED_TRACE(text);
+    EXPECT_THAT(changed(text), HasSubstr(error));
+  }
+  std::string deep(kMaxSettingsDepth + 2, '[');
+  EXPECT_THAT(changed("{\"a\": " + deep), HasSubstr("too deep"));
+}
+
+TEST(ClientSettings, EntriesGoBackIntoATextThatWasChanged) {
+  const std::string before =
+      "{\"mcpServers\": {\n  \"one\": {\"command\": \"x\", \"env\": {\"K\": \"v\"}},\n  \"two\": "
+      "{\"command\": \"y\"}\n}}";
+  std::string now = changed(before);
+  // Another program has added a key and taken a server away.
+  now = "{\"n\": 5, " + now.substr(1);
+  const size_t two = now.find(",\n  \"two\"");
+  now.erase(two, now.find("}\n}}") + 1 - two);
+  const auto back = with_entries_of(now, before, {"one", "two"});
+  ASSERT_TRUE(back) << back.error();
+  EXPECT_EQ(*back,
+            "{\"n\": 5, \"mcpServers\": {\n  \"one\": {\"command\": \"x\", \"env\": {\"K\": "
+            "\"v\"}}\n}}");
+}
+
+TEST(ClientSettings, KnowsItsOwnCommand) {
+  const auto names = connected_servers(
+      R"({"mcpServers": {"a": {"command": "/x/stdgate", "args": ["connect", "b"]},
+          "b": {"command": "stdgate", "args": ["demo-server"]}, "c": {"command": "x"},
+          "d": {"url": "u"}}})");
+  ASSERT_TRUE(names);
+  EXPECT_THAT(*names, ElementsAre("a"));
+}
+
+}  // namespace
+}  // namespace stdgate::tools
