@@ -94,9 +94,22 @@ void collect_headers(const TomlNode& node, std::vector<TextSpan>& headers) {
   for (const TomlNode& item : node.items) collect_headers(item, headers);
 }
 
-// From the first header of the table to the last of what is in it; empty: other tables stand
-// between.
-TextSpan lines_of_table(const TomlNode& root, const TomlNode& table) {
+// The end of the last line of a paragraph: before an empty line, or another table.
+size_t end_of_paragraph(std::string_view text, size_t at) {
+  for (;;) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const size_t next =
+        std::min(text.find_first_not_of(" \t\r", std::min(end + 1, text.size())), text.size());
+    if (next == text.size() || text[next] == '\n' || text[next] == '[') {
+      return end > at && text[end - 1] == '\r' ? end - 1 : end;
+    }
+    at = next;
+  }
+}
+
+// From the first header of the table to the paragraph of the last thing that is in it; empty: other
+// tables stand between.
+TextSpan lines_of_table(std::string_view text, const TomlNode& root, const TomlNode& table) {
   std::vector<TextSpan> own;
   collect_headers(table, own);
   if (own.empty()) return {};
@@ -107,6 +120,7 @@ TextSpan lines_of_table(const TomlNode& root, const TomlNode& table) {
     if (part.begin < lines.begin) return {};
     lines.end = std::max(lines.end, part.end);
   }
+  lines.end = end_of_paragraph(text, lines.end);
   std::vector<TextSpan> all;
   collect_headers(root, all);
   const auto within = std::ranges::count_if(all, [&lines](const TextSpan& header) {
@@ -127,7 +141,7 @@ tl::expected<PlacedServers, std::string> toml_servers(std::string_view text) {
     const TomlNode& table = servers->items[i];
     PlacedServer server;
     server.has_lines = table.value.is_empty();
-    server.entry = server.has_lines ? lines_of_table(*root, table) : table.value;
+    server.entry = server.has_lines ? lines_of_table(text, *root, table) : table.value;
     if (const TomlNode* const command = table.find("command")) {
       server.command_pair = command->pair;
       server.command = command->value;
