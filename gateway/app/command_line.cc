@@ -10,8 +10,8 @@
 
 #include "gateway/app/command_flags.h"
 #include "gateway/app/command_name.h"
+#include "gateway/app/command_version.h"
 #include "gateway/app/command_words.h"
-#include "gateway/app/version_text.h"
 #include "gateway/base/visible_text.h"
 #include "gateway/config/config_parser.h"
 #include "gateway/config/config_ranges.h"

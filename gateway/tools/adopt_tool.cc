@@ -1,4 +1,6 @@
 // `stdgate adopt`: the servers of a client run once, behind the gateway of its user.
+#include <simdjson.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>

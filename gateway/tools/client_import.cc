@@ -70,16 +70,14 @@ class Import {
   explicit Import(const ImportSurroundings& surroundings) : surroundings_(surroundings) {}
 
   tl::expected<ImportedServers, std::string> run(std::string_view text) {
-    const auto plain = settings_as_json(text);
-    if (!plain) return tl::unexpected(plain.error());
+    const auto json = servers_as_json(text);
+    if (!json) return tl::unexpected(json.error());
     simdjson::dom::parser parser;
-    element root;
-    if (parser.parse(simdjson::padded_string(*plain)).get(root) != simdjson::SUCCESS) {
+    simdjson::dom::object servers;
+    if (parser.parse(simdjson::padded_string(*json)).get(servers) != simdjson::SUCCESS) {
       return tl::unexpected<std::string>("it is no JSON");
     }
-    const auto servers = servers_in(root);
-    if (!servers) return tl::unexpected(servers.error());
-    for (const auto [name, server] : *servers) take_server(std::string(name), server);
+    for (const auto [name, server] : servers) take_server(std::string(name), server);
     return std::move(out_);
   }
 
@@ -115,7 +113,8 @@ class Import {
     if (command.empty()) {
       return warn(name, "left out, as it names no command");
     }
-    if (is_connect(server, command)) {
+    if (std::string_view first;
+        server["args"].at(0).get(first) == simdjson::SUCCESS && is_connect(command, first)) {
       return warn(name, "left out, as it is reached by stdgate connect already");
     }
     BackendLines lines;

@@ -1,6 +1,9 @@
 #include "gateway/tools/client_settings.h"
 
+#include <simdjson.h>
+
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -219,6 +222,38 @@ bool is_command_key(std::string_view key) {
   return key == "command" || key == "args" || key == "env";
 }
 
+// The text of settings, read.
+class Settings {
+ public:
+  static tl::expected<Settings, std::string> read(std::string_view text) {
+    auto json = settings_as_json(text);
+    if (!json) return tl::unexpected(json.error());
+    Settings settings;
+    settings.parser_ = std::make_unique<simdjson::dom::parser>();
+    if (settings.parser_->parse(simdjson::padded_string(*json)).get(settings.root_) !=
+        simdjson::SUCCESS) {
+      return tl::unexpected<std::string>("it is no JSON");
+    }
+    const auto& root = settings.root_;
+    if (root["mcpServers"].get(settings.servers_) != simdjson::SUCCESS &&
+        root["servers"].get(settings.servers_) != simdjson::SUCCESS &&
+        root["mcp"]["servers"].get(settings.servers_) != simdjson::SUCCESS &&
+        root["context_servers"].get(settings.servers_) != simdjson::SUCCESS &&
+        root["mcp_servers"].get(settings.servers_) != simdjson::SUCCESS) {
+      return tl::unexpected<std::string>(
+          "it has none of mcpServers, servers, context_servers and mcp_servers");
+    }
+    return settings;
+  }
+  [[nodiscard]] simdjson::dom::object root() const { return root_.get_object().value(); }
+  [[nodiscard]] simdjson::dom::object servers() const { return servers_; }
+
+ private:
+  std::unique_ptr<simdjson::dom::parser> parser_;  // has what the others show
+  simdjson::dom::element root_;
+  simdjson::dom::object servers_;
+};
+
 bool is_servers_key(std::string_view key) {
   return key == "mcpServers" || key == "servers" || key == "context_servers" ||
          key == "mcp_servers";
@@ -229,19 +264,10 @@ bool is_servers_key(std::string_view key) {
 tl::expected<std::string, std::string> rest_of(std::string_view text,
                                                const std::set<std::string>& servers,
                                                bool without_entries) {
-  const auto json = settings_as_json(text);
-  if (!json) return tl::unexpected(json.error());
-  simdjson::dom::parser parser;
-  simdjson::dom::element document;
-  simdjson::dom::object root;
-  if (parser.parse(simdjson::padded_string(*json)).get(document) != simdjson::SUCCESS ||
-      document.get(root) != simdjson::SUCCESS) {
-    return tl::unexpected<std::string>("it is no JSON");
-  }
-  const auto all = servers_in(document);
-  if (!all) return tl::unexpected(all.error());
+  const auto settings = Settings::read(text);
+  if (!settings) return tl::unexpected(settings.error());
   std::string rest;
-  for (const auto [key, value] : root) {
+  for (const auto [key, value] : settings->root()) {
     simdjson::dom::object inner;
     rest.append(key).append("=");
     if (key == "mcp" && value.get(inner) == simdjson::SUCCESS) {
@@ -253,7 +279,7 @@ tl::expected<std::string, std::string> rest_of(std::string_view text,
     }
     rest += '\n';
   }
-  for (const auto [name, server] : *all) {
+  for (const auto [name, server] : settings->servers()) {
     const bool is_changed = servers.contains(std::string(name));
     rest.append(name).append(":");
     simdjson::dom::object members;
@@ -288,16 +314,10 @@ std::vector<std::string> command_in(simdjson::dom::element server) {
 }
 
 bool has_commands(std::string_view text, const ServerCommands& commands) {
-  const auto json = settings_as_json(text);
-  simdjson::dom::parser parser;
-  simdjson::dom::element root;
-  if (!json || parser.parse(simdjson::padded_string(*json)).get(root) != simdjson::SUCCESS) {
-    return false;
-  }
-  const auto servers = servers_in(root);
-  if (!servers) return false;
+  const auto settings = Settings::read(text);
+  if (!settings) return false;
   size_t found = 0;
-  for (const auto [name, server] : *servers) {
+  for (const auto [name, server] : settings->servers()) {
     const auto wanted = commands.find(std::string(name));
     if (wanted == commands.end()) continue;
     if (command_in(server) != wanted->second) return false;
@@ -307,6 +327,27 @@ bool has_commands(std::string_view text, const ServerCommands& commands) {
 }
 
 }  // namespace
+
+tl::expected<std::string, std::string> servers_as_json(std::string_view text) {
+  const auto settings = Settings::read(text);
+  if (!settings) return tl::unexpected(settings.error());
+  return simdjson::minify(settings->servers());
+}
+
+bool is_connect(std::string_view program, std::string_view first_argument) {
+  return program.substr(program.rfind('/') + 1) == "stdgate" && first_argument == "connect";
+}
+
+tl::expected<std::set<std::string>, std::string> connected_servers(std::string_view text) {
+  const auto settings = Settings::read(text);
+  if (!settings) return tl::unexpected(settings.error());
+  std::set<std::string> names;
+  for (const auto [name, server] : settings->servers()) {
+    const std::vector<std::string> command = command_in(server);
+    if (command.size() > 1 && is_connect(command[0], command[1])) names.emplace(name);
+  }
+  return names;
+}
 
 tl::expected<std::string, std::string> with_commands(std::string_view text,
                                                      const ServerCommands& commands) {

@@ -6,8 +6,6 @@
 // which is written otherwise than expected is refused instead of spoilt.
 #pragma once
 
-#include <simdjson.h>
-
 #include <map>
 #include <set>
 #include <string>
@@ -23,12 +21,12 @@ inline constexpr size_t kMaxClientFile = 64 << 20;  // Claude Code keeps its his
 bool is_toml(std::string_view text);
 // A byte order mark is passed over.
 tl::expected<std::string, std::string> settings_as_json(std::string_view text);
-// Of the key that a client has for them: mcpServers, servers, mcp.servers (VS Code),
-// context_servers (Zed), mcp_servers (Codex).
-tl::expected<simdjson::dom::object, std::string> servers_in(simdjson::dom::element root);
+// The servers as a JSON object, from the key that a client has for them: mcpServers, servers,
+// mcp.servers (VS Code), context_servers (Zed), mcp_servers (Codex).
+tl::expected<std::string, std::string> servers_as_json(std::string_view text);
 
-// Whether a server with this command is `stdgate connect`.
-bool is_connect(simdjson::dom::element server, std::string_view command);
+// Whether a server with these words is `stdgate connect`.
+bool is_connect(std::string_view program, std::string_view first_argument);
 // The names of those.
 tl::expected<std::set<std::string>, std::string> connected_servers(std::string_view text);
 

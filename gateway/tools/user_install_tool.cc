@@ -1,13 +1,8 @@
 // `stdgate install --user`: a user's gateway as a unit of systemd.
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "gateway/base/visible_text.h"
@@ -17,6 +12,8 @@
 #include "gateway/tools/tool.h"
 #include "gateway/tools/user_gateway.h"
 #include "gateway/tools/user_units.h"
+#include "transports/net/loop.h"
+#include "transports/stdio/command_output.h"
 
 namespace stdgate::tools {
 
@@ -43,24 +40,22 @@ constexpr std::array kUserInstallOptions{
     ToolOption{"--dry-run", "", "print the units, and write nothing"},
 };
 
+constexpr Duration kSystemctlTime = std::chrono::seconds(30);
+
 using Step = tl::expected<void, std::string>;
 
-// Runs systemctl with the output of this program.
 Step run_systemctl(const std::vector<std::string>& words) {
-  std::vector<std::string> arguments{"systemctl", "--user"};
-  arguments.insert(arguments.end(), words.begin(), words.end());
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  pid_t pid = 0;
-  const int error = ::posix_spawnp(&pid, argv[0], nullptr, nullptr, argv.data(), environ);
-  if (error != 0)
-    return tl::unexpected("systemctl does not run: " + std::string(std::strerror(error)));
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  return tl::unexpected(joined(arguments, " ") + " has failed");
+  const std::string command = "systemctl --user " + joined(words, " ");
+  net::Loop loop;
+  stdio::CommandOutput::Result printed;
+  const stdio::CommandOutput output(loop, command, kSystemctlTime,
+                                    [&loop, &printed](stdio::CommandOutput::Result result) {
+                                      printed = std::move(result);
+                                      loop.stop();
+                                    });
+  loop.run();
+  if (printed) return {};
+  return tl::unexpected(command + " has failed: " + printed.error());
 }
 
 Step run_all(const std::vector<std::vector<std::string>>& commands) {

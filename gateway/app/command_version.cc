@@ -1,4 +1,4 @@
-#include "gateway/app/version_text.h"
+#include "gateway/app/command_version.h"
 
 #include <string_view>
 
