@@ -19,6 +19,7 @@ class HttpRemote final : public Remote {
 
   void take(ClientMessage message) override { current().take(std::move(message)); }
   [[nodiscard]] bool is_full() const override { return current().is_full(); }
+  [[nodiscard]] bool is_answered() const override { return current().is_answered(); }
   void pause() override;
   void resume() override;
   void close(std::function<void()> done) override { current().close(std::move(done)); }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "gateway/remote/server_text.h"
 #include "gateway/rpc/json_member.h"
 
 namespace stdgate::remote {
@@ -78,20 +79,10 @@ void LinkRemote::on_link_open() {
 }
 
 void LinkRemote::on_link_text(std::span<char> text) {
-  const auto document = parser_.parse(text);
-  if (!document) {
-    services_.client.say(shown_url(url_) +
-                         " has sent what is no JSON-RPC: " + document.error().reason);
-    return;
-  }
-  for (const rpc::ParsedMessage& message : document->messages) {
-    if (phase_ == Phase::over) return;
-    if (message.ok()) {
-      forward(message.envelope);
-    } else {
-      services_.client.say(shown_url(url_) + " has sent what is no JSON-RPC: " + message.rejection);
-    }
-  }
+  read_server_text(parser_, text, url_, services_.client, [this](const rpc::Envelope& envelope) {
+    forward(envelope);
+    return phase_ != Phase::over;
+  });
 }
 
 void LinkRemote::forward(const rpc::Envelope& envelope) {

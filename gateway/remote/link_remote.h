@@ -32,6 +32,7 @@ class LinkRemote final : public Remote, private RemoteLink::Owner {
 
   void take(ClientMessage message) override;
   [[nodiscard]] bool is_full() const override { return queue_.is_full() || link_->is_full(); }
+  [[nodiscard]] bool is_answered() const override { return calls_.empty() && queue_.empty(); }
   void pause() override { link_->pause(); }
   void resume() override { link_->resume(); }
   void close(std::function<void()> done) override;

@@ -51,6 +51,11 @@ Problem refusal(const WebHead& head, std::string_view body, const std::string& p
 
 }  // namespace
 
+bool names_lost_session(const WebHead& head, std::string_view body) {
+  if (head.status == 404) return true;
+  return head.status == 400 && to_lower_ascii(said_by(body)).find("session") != std::string::npos;
+}
+
 std::string shown_url(std::string_view url) {
   url = url.substr(0, url.find_first_of("?#"));
   const size_t scheme = url.find("://");

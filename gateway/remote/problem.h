@@ -32,6 +32,10 @@ struct Problem {
 Problem problem_of(const WebFailure& failure, std::string_view url);
 // What came is no answer. `body` is its beginning.
 Problem problem_of(const WebHead& head, std::string_view body, std::string_view url);
+// Whether a refusal of a request with a session says that there is no such session: 404 (MCP,
+// session management), and 400 with an error that speaks of the session, as examples of the
+// official SDKs answer.
+bool names_lost_session(const WebHead& head, std::string_view body);
 // "and whether it was done is not known" stands in it.
 Problem lost_answer(std::string_view url, std::string_view why);
 

@@ -59,6 +59,8 @@ class Remote {
   virtual void take(ClientMessage message) = 0;
   // So much waits that the client is not to be read for the moment.
   [[nodiscard]] virtual bool is_full() const = 0;
+  // Nothing that the client has said waits to be sent or answered.
+  [[nodiscard]] virtual bool is_answered() const = 0;
   // The client does not read: nothing more of the server is read either, until it does.
   virtual void pause() = 0;
   virtual void resume() = 0;

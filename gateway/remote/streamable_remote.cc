@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "gateway/base/visible_text.h"
+#include "gateway/remote/server_text.h"
 #include "gateway/rpc/json_member.h"
 
 namespace stdgate::remote {
@@ -179,20 +180,10 @@ void StreamableRemote::on_post_text(RemotePost& post, std::span<char> text) {
 void StreamableRemote::on_listen_text(std::span<char> text) { take_text(text, nullptr); }
 
 void StreamableRemote::take_text(std::span<char> text, RemotePost* post) {
-  const auto document = parser_.parse(text);
-  if (!document) {
-    services_.client.say(shown_url(url_) +
-                         " has sent what is no JSON-RPC: " + document.error().reason);
-    return;
-  }
-  for (const rpc::ParsedMessage& message : document->messages) {
-    if (phase_ == Phase::over) return;
-    if (message.ok()) {
-      forward(message.envelope, post);
-    } else {
-      services_.client.say(shown_url(url_) + " has sent what is no JSON-RPC: " + message.rejection);
-    }
-  }
+  read_server_text(parser_, text, url_, services_.client, [&](const rpc::Envelope& envelope) {
+    forward(envelope, post);
+    return phase_ != Phase::over;
+  });
 }
 
 void StreamableRemote::forward(const rpc::Envelope& envelope, RemotePost* post) {
@@ -257,7 +248,8 @@ void StreamableRemote::on_post_end(RemotePost& post, RemotePost::End end) {
   if (post.origin() != RemotePost::Origin::client) {
     end_renewal(post, end);
   } else if (is_settled) {
-    const bool is_refused = end == RemotePost::End::refused && post.head().status == 404;
+    const bool is_refused =
+        end == RemotePost::End::refused && names_lost_session(post.head(), post.body());
     if (is_refused && !session_.id.empty() && post.session == session_) session_gone();
   } else if (end == RemotePost::End::unsent) {
     end_unsent(post);
@@ -319,7 +311,10 @@ bool StreamableRemote::retry_refused(RemotePost& post) {
     ask_authorizer();
     return true;
   }
-  if (status != 404 || post.session.id.empty() || message.refusals >= kMaxRefusals) return false;
+  if (!names_lost_session(post.head(), post.body()) || post.session.id.empty() ||
+      message.refusals >= kMaxRefusals) {
+    return false;
+  }
   ++message.refusals;
   queue_.put_back(std::move(message));
   if (post.session == session_) session_gone();

@@ -51,6 +51,7 @@ class StreamableRemote final : public Remote,
 
   void take(ClientMessage message) override;
   [[nodiscard]] bool is_full() const override { return queue_.is_full(); }
+  [[nodiscard]] bool is_answered() const override { return posts_.empty() && queue_.empty(); }
   void pause() override;
   void resume() override;
   void close(std::function<void()> done) override;

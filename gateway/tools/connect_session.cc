@@ -1,6 +1,7 @@
 #include "gateway/tools/connect_session.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,6 +42,12 @@ int pollable(int fd) {
     ::close(to);
   }).detach();
   return ends[0];
+}
+
+// Whether somebody may still read what is written there.
+bool is_read(int fd) {
+  pollfd polled{fd, POLLOUT, 0};
+  return ::poll(&polled, 1, 0) >= 0 && (polled.revents & (POLLERR | POLLHUP | POLLNVAL)) == 0;
 }
 
 // What others see of the descriptors of a terminal is as before afterwards.
@@ -89,6 +96,7 @@ ConnectSession::ConnectSession(ConnectPlan plan)
       signals_(loop_, [this](int /*signal*/) { end(); }),
       output_events_(std::make_unique<Output>(*this)),
       full_timer_(loop_.timers(), [this] { look_again(); }),
+      answers_timer_(loop_.timers(), [this] { end_when_answered(); }),
       end_timer_(loop_.timers(), [this] { finish(); }) {}
 
 ConnectSession::~ConnectSession() = default;
@@ -167,6 +175,8 @@ void ConnectSession::send(std::string_view message) {
   const rpc::FrameEnds ends = rpc::frame_ends(plan_.framing, message.size(), frame_head_);
   const std::array parts{ends.head, message, ends.tail};
   output_->write(parts);
+  // The remote notes the answer after it has handed it over.
+  if (has_said_all_) answers_timer_.arm(loop_.now());
   if (output_->unsent_bytes() <= kMaxUnread || std::exchange(is_unread_, true)) return;
   if (remote_ != nullptr) remote_->pause();
 }
@@ -191,9 +201,24 @@ void ConnectSession::on_bytes(std::span<char> bytes) {
   hold_back();
 }
 
+// A client that is still there, as in `echo … | stdgate connect`, gets the answers that come soon.
 void ConnectSession::on_end() {
   if (!is_leaving_) framer_->finish(*this);
-  end();
+  if (is_ending_ || is_leaving_ || !is_read(STDOUT_FILENO)) return end();
+  has_said_all_ = true;
+  answers_due_ = loop_.now() + kLastAnswersTime;
+  end_when_answered();
+}
+
+void ConnectSession::end_when_answered() {
+  if (is_ending_ || is_leaving_) return;
+  const bool is_answered = remote_ != nullptr ? remote_->is_answered() : early_.empty();
+  const bool is_told = is_answered && output_->unsent_bytes() == 0;
+  if (is_told || loop_.now() >= answers_due_ || !is_read(STDOUT_FILENO)) {
+    if (!is_answered) say("the end of input came before the last answers; they are given up");
+    return end();
+  }
+  answers_timer_.arm(std::min(answers_due_, loop_.now() + kFullTime));
 }
 
 void ConnectSession::on_error(int /*error*/) { end(); }
@@ -269,6 +294,7 @@ void ConnectSession::end() {
   }
   input_->close();
   full_timer_.disarm();
+  answers_timer_.disarm();
   if (remote_ == nullptr || is_leaving_) return finish();
   end_timer_.arm(loop_.now() + remote::Remote::kFarewellTime);
   remote_->close([this] { finish(); });

@@ -36,6 +36,9 @@ class ConnectSession final : private remote::LocalClient,
   static constexpr size_t kMaxUnread = 4 << 20;
   static constexpr size_t kMaxEarly = 256;
   static constexpr Duration kLastWordsTime = std::chrono::seconds(2);
+  // For answers to what was asked before the end of input. Shorter than clients wait for the
+  // program to end.
+  static constexpr Duration kLastAnswersTime = std::chrono::milliseconds(1500);
   static constexpr Duration kFullTime = std::chrono::milliseconds(50);
 
   explicit ConnectSession(ConnectPlan plan);
@@ -72,6 +75,7 @@ class ConnectSession final : private remote::LocalClient,
   void fail_early();
   void hold_back();
   void look_again();
+  void end_when_answered();
   void end();
   void finish();
 
@@ -93,9 +97,12 @@ class ConnectSession final : private remote::LocalClient,
   std::optional<remote::Problem> problem_;   // why there will be none
   std::string frame_head_;
   Timer full_timer_;
+  Timer answers_timer_;
   Timer end_timer_;
   int exit_code_ = 0;
   bool is_ending_ = false;   // the client has gone, or nothing more is to be had
+  TimePoint answers_due_{};  // once the client has said all
+  bool has_said_all_ = false;
   bool is_leaving_ = false;  // once the client has read all
   bool is_unread_ = false;
 };

@@ -3,113 +3,17 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import readline from 'node:readline';
 import { describe, it } from 'node:test';
 
+import { Connect, folderFor, freePort, gatewayAt, marks } from './connect_client.mjs';
 import { Stdgate, eventually, program, server } from './stdgate_process.mjs';
 import { TcpProxy } from './tcp_proxy.mjs';
 
-// A client by hand: what connect prints, line by line, each of which has to be JSON.
-class Connect {
-  constructor(...words) {
-    this.told = [];
-    this.err = '';
-    this.process = spawn(program, ['connect', ...words], { stdio: ['pipe', 'pipe', 'pipe'] });
-    this.process.stdin.on('error', () => {});
-    this.process.stderr.on('data', (bytes) => (this.err += bytes));
-    readline.createInterface({ input: this.process.stdout })
-      .on('line', (line) => this.told.push(JSON.parse(line)));
-    this.exited = once(this.process, 'close').then(([code]) => code);
-  }
-
-  say(message) {
-    this.process.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
-  }
-
-  answer(id, milliseconds) {
-    return eventually(() => this.told.find((message) => message.id === id && !message.method),
-      `answer ${id}; ${this.err}`, milliseconds);
-  }
-
-  async ask(id, method, params = {}) {
-    this.say({ id, method, params });
-    return this.answer(id);
-  }
-
-  async greet() {
-    const answer = await this.ask('hello', 'initialize',
-      { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'by hand', version: '1' } });
-    if (answer.result) this.say({ method: 'notifications/initialized' });
-    return answer;
-  }
-
-  end() {
-    this.process.stdin.end();
-    return this.exited;
-  }
-}
-
 const call = (name, args = {}) => ['tools/call', { name, arguments: args }];
-
-// Counts its calls in a file, so that one that was made twice shows; `wait` answers after so long.
-const countingServer = `
-import json, sys, threading, time
-lock = threading.Lock()
-def send(message):
-    with lock:
-        print(json.dumps(message), flush=True)
-def call(message):
-    args = message["params"]["arguments"]
-    with open(sys.argv[1], "a") as file:
-        file.write(str(args["mark"]) + "\\n")
-    time.sleep(args.get("wait", 0))
-    send({"jsonrpc": "2.0", "id": message["id"], "result": {"content": [{"type": "text", "text": str(args["mark"])}]}})
-for line in sys.stdin:
-    message = json.loads(line)
-    if "id" not in message:
-        continue
-    if message["method"] == "tools/call":
-        threading.Thread(target=call, args=(message,), daemon=True).start()
-    elif message["method"] == "initialize":
-        send({"jsonrpc": "2.0", "id": message["id"], "result": {"protocolVersion": "2025-11-25",
-              "capabilities": {"tools": {}}, "serverInfo": {"name": "counts", "version": "1"}}})
-    else:
-        send({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": "no"}})
-`;
-
-function folderFor(test) {
-  const folder = mkdtempSync(join(tmpdir(), 'stdgate-connect-'));
-  test.after(() => rmSync(folder, { recursive: true, force: true }));
-  writeFileSync(join(folder, 'counts.py'), countingServer);
-  return folder;
-}
-const marks = (folder) => {
-  const file = join(folder, 'marks');
-  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
-};
-
-// A gateway at a port of its own, so that another one can take its place.
-async function freePort() {
-  const probe = net.createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  return port;
-}
-function gatewayAt(port, folder, more = '') {
-  return Stdgate.serve(`listen: ["127.0.0.1:${port}"]
-admin: "127.0.0.1:0"
-${more}
-backends:
-  counts: { command: ["python3", "${folder}/counts.py", "${folder}/marks"], protocol: mcp, revision: legacy }
-`);
-}
 
 describe('stdgate connect', { timeout: 110_000 }, () => {
   for (const [name, path] of [['HTTP', '/counts/mcp'], ['WebSocket', '/counts/ws'], ['SSE', '/counts/sse']]) {

@@ -203,6 +203,39 @@ TEST_F(StreamableRemoteTest, ASessionThatHasGoneIsBegunAnewAndTheClientIsTold) {
   EXPECT_EQ(world_.web.count(call("1")), 2U);  // refused once
 }
 
+// As examples of the official SDKs refuse an unknown session.
+TEST_F(StreamableRemoteTest, ARefusalThatSpeaksOfTheSessionIsALostSession) {
+  begin();
+  take(call("1"));
+  post(call("1")).answer(
+      400, kJson,
+      R"({"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"No valid session ID provided"}})");
+  post(kGreeting).answer(200, kJson, greeting_answer("2"), {{"mcp-session-id", "s2"}});
+  post(kGreeted).answer(202);
+  EXPECT_EQ(post(call("1")).field("Mcp-Session-Id"), "s2");
+  post(call("1")).answer(200, kJson, result("1"));
+  EXPECT_THAT(world_.told, testing::Contains(result("1")));
+  EXPECT_EQ(world_.web.count(call("1")), 2U);
+}
+
+TEST_F(StreamableRemoteTest, AnotherRefusalIsAnAnswer) {
+  begin();
+  take(call("1"));
+  post(call("1")).answer(
+      400, kJson, R"({"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no such tool"}})");
+  EXPECT_THAT(world_.told, ElementsAre(HasSubstr("no such tool")));
+  EXPECT_EQ(world_.web.count(kGreeting), 1U);
+}
+
+TEST_F(StreamableRemoteTest, KnowsWhetherAllIsAnswered) {
+  begin();
+  EXPECT_TRUE(remote_.is_answered());
+  take(call("1"));
+  EXPECT_FALSE(remote_.is_answered());
+  post(call("1")).answer(200, kJson, result("1"));
+  EXPECT_TRUE(remote_.is_answered());
+}
+
 TEST_F(StreamableRemoteTest, ASessionIsNotBegunAnewWithoutEnd) {
   begin();
   take(call("1"));

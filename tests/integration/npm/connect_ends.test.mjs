@@ -1,0 +1,204 @@
+// `stdgate connect` at its ends: of input, of a gateway that is replaced, of patience, and of trust.
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import http from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+
+import { Connect, folderFor, freePort, gatewayAt, marks } from './connect_client.mjs';
+import { Stdgate, eventually, program } from './stdgate_process.mjs';
+
+const line = (message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`;
+const greeting = line({
+  id: 0, method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'piped', version: '1' } },
+}) + line({ method: 'notifications/initialized' });
+const call = (id, args) => line({ id, method: 'tools/call', params: { name: 't', arguments: args } });
+
+// As `printf … | stdgate connect …`.
+function piped(input, ...words) {
+  const begin = Date.now();
+  const { status, stdout, stderr } = spawnSync(program, ['connect', ...words], { input, encoding: 'utf8' });
+  const answers = stdout.split('\n').filter(Boolean).map((text) => JSON.parse(text));
+  return { status, answers, err: stderr, took: Date.now() - begin };
+}
+
+describe('the end of input', { timeout: 100_000 }, () => {
+  const ends = [];
+  const folder = folderFor({ after: (end) => ends.push(end) });
+  let gate;
+  before(async () => {
+    gate = await gatewayAt(0, folder);
+  });
+  after(async () => {
+    await gate.stop();
+    ends.forEach((end) => end());
+  });
+
+  for (const [name, url] of [['HTTP', (at) => `${at}/counts/mcp`],
+    ['WebSocket', (at) => `${at.replace('http', 'ws')}/counts/ws`], ['the lookup', (at) => at]]) {
+    it(`comes after the answers to what was asked before (${name})`, () => {
+      const { status, answers, err } = piped(greeting + call(1, { mark: name }), url(gate.url));
+      assert.equal(status, 0, err);
+      assert.deepEqual(answers.map(({ id }) => id), [0, 1]);
+      assert.equal(answers[1].result?.content[0].text, name, JSON.stringify(answers[1]));
+      assert.equal(err, '');
+    });
+  }
+
+  it('waits for no answer that does not come soon, and says so', () => {
+    const { status, answers, err, took } =
+      piped(greeting + call(1, { mark: 'late', wait: 60 }), `${gate.url}/counts/mcp`);
+    assert.equal(status, 0);
+    assert.deepEqual(answers.map(({ id }) => id), [0]);
+    assert.match(err, /the end of input came before the last answers/);
+    assert.ok(took < 10_000, `${took} ms`);
+  });
+
+  it('of a client that has gone is the end at once', async () => {
+    const client = new Connect(`${gate.url}/counts/mcp`);
+    await client.greet();
+    client.process.stdin.write(call(1, { mark: 'gone', wait: 60 }));
+    await eventually(() => marks(folder).includes('gone'), 'the call');
+    client.process.stdout.destroy();
+    client.process.stdin.end();
+    const [code] = await once(client.process, 'exit');
+    assert.equal(code, 0);
+    assert.equal(client.err, '');
+  });
+
+  it('of nothing is the end at once', () => {
+    const { status, answers, err } = piped('', `${gate.url}/counts/mcp`);
+    assert.deepEqual({ status, answers, err }, { status: 0, answers: [], err: '' });
+  });
+});
+
+describe('a gateway that is replaced', { timeout: 100_000 }, () => {
+  it('answers what is under way, and the next one begins the session anew', async (test) => {
+    const folder = folderFor(test);
+    const port = await freePort();
+    const old = await gatewayAt(port, folder);
+    const client = new Connect(`http://127.0.0.1:${port}/counts/mcp`);
+    await client.greet();
+    client.process.stdin.write(call(1, { mark: 'under way', wait: 1 }));
+    await eventually(() => marks(folder).includes('under way'), 'the call');
+    old.process.kill('SIGTERM');
+    assert.equal((await client.answer(1)).result.content[0].text, 'under way');
+    await old.exited;
+    const next = await gatewayAt(port, folder);
+    test.after(() => next.stop());
+    client.process.stdin.write(call(2, { mark: 'afterwards' }));
+    assert.equal((await client.answer(2)).result.content[0].text, 'afterwards');
+    assert.deepEqual(marks(folder), ['under way', 'afterwards']);
+    assert.equal(await client.end(), 0);
+  });
+});
+
+describe('a server that hangs', { timeout: 100_000 }, () => {
+  // Takes every request, and never answers.
+  async function silent(test) {
+    const sockets = new Set();
+    const server = http.createServer(() => {});
+    server.on('connection', (socket) => sockets.add(socket));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    test.after(() => {
+      sockets.forEach((socket) => socket.destroy());
+      server.close();
+    });
+    return `http://127.0.0.1:${server.address().port}/mcp`;
+  }
+
+  for (const [how, end] of [
+    ['the end of input', (client) => client.process.stdin.end()],
+    ['SIGTERM', (client) => client.process.kill('SIGTERM')],
+  ]) {
+    it(`is named, and left at ${how}`, async (test) => {
+      const client = new Connect(await silent(test));
+      client.process.stdin.write(greeting);
+      await eventually(() => /127\.0\.0\.1/.test(client.err), 'who is waited for');
+      const begin = Date.now();
+      end(client);
+      await client.exited;
+      assert.ok(Date.now() - begin < 10_000);
+      assert.deepEqual(client.told, []);
+    });
+  }
+});
+
+describe('TLS', { timeout: 100_000 }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'stdgate-connect-tls-'));
+  const file = (name) => join(folder, name);
+  const openssl = (...words) => execFileSync('openssl', words, { cwd: folder, stdio: 'ignore' });
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
+  let gate;
+  before(async () => {
+    for (const name of ['authority', 'other']) {
+      openssl('req', '-x509', ...key, '-subj', `/CN=${name}`, '-keyout', `${name}.key`, '-out', `${name}.crt`);
+    }
+    for (const [name, issuer] of [['server', 'authority'], ['ada', 'authority'], ['stranger', 'other']]) {
+      openssl('req', '-x509', ...key, '-subj', `/CN=${name}`, '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1',
+        '-addext', 'basicConstraints=critical,CA:FALSE',
+        '-CA', `${issuer}.crt`, '-CAkey', `${issuer}.key`, '-keyout', `${name}.key`, '-out', `${name}.crt`);
+    }
+    gate = await Stdgate.serve(`listen: [{ address: "127.0.0.1:0", tls: { certificate: ${file('server.crt')}, key: ${file('server.key')}, client_ca: ${file('authority.crt')} } }]
+admin: "off"
+backends:
+  demo: { command: ["${program}", "demo-server"], protocol: jsonrpc }
+  echo: { command: ["python3", "-c", "import json, sys\\nfor line in sys.stdin:\\n m = json.loads(line)\\n if 'id' in m: print(json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'result': {'protocolVersion': '2025-11-25', 'capabilities': {}, 'serverInfo': {'name': 'e', 'version': '1'}}}), flush=True)"], protocol: mcp, revision: legacy }
+`);
+  });
+  after(async () => {
+    await gate.stop();
+    rmSync(folder, { recursive: true });
+  });
+  const known = () => ['--ca', file('authority.crt'), '--cert', file('ada.crt'), '--key', file('ada.key')];
+  const add = line({ id: 1, method: 'math/add', params: [2, 3] });
+
+  it('of https, wss and the lookup is verified, both ways', () => {
+    const at = gate.url;
+    for (const [url, input, answer] of [
+      [`${at}/echo/mcp`, greeting, ({ result }) => result.protocolVersion === '2025-11-25'],
+      [`${at.replace('https', 'wss')}/demo/ws`, add, ({ result }) => result === 5],
+    ]) {
+      const { status, answers, err } = piped(input, url, ...known());
+      assert.equal(status, 0, err);
+      assert.ok(answer(answers[0]), JSON.stringify(answers));
+    }
+    const found = piped(add, 'demo', '--url', at, ...known());
+    assert.equal(found.answers[0]?.result, 5, found.err);
+  });
+
+  for (const [scheme, path, input] of [['https', '/echo/mcp', greeting], ['wss', '/demo/ws', add]]) {
+    it(`of an authority that is not known is refused, with what to do (${scheme})`, () => {
+      const url = gate.url.replace('https', scheme) + path;
+      for (const words of [[], ['--ca', file('other.crt')]]) {
+        const { status, answers, err } = piped(input, url, ...words);
+        assert.equal(status, 3, err);
+        assert.match(err, /certificate|TLS|SSL/i);
+        assert.match(err, /--ca/);
+        assert.ok(answers[0].error.message.includes('--ca'), JSON.stringify(answers));
+      }
+    });
+
+    it(`without a certificate of the client, or with a stranger's, is refused (${scheme})`, () => {
+      const url = gate.url.replace('https', scheme) + path;
+      for (const words of [[], ['--cert', file('stranger.crt'), '--key', file('stranger.key')]]) {
+        const { status, answers, err } = piped(input, url, '--ca', file('authority.crt'), ...words);
+        assert.notEqual(status, 0);
+        assert.ok(answers[0].error, JSON.stringify(answers));
+        assert.notEqual(err, '');
+      }
+    });
+  }
+
+  it('says which file it cannot use', () => {
+    const { status, err } = piped(add, gate.url, '--ca', file('missing'));
+    assert.equal(status, 2);
+    assert.match(err, /--ca: .*missing/);
+    assert.match(piped(add, gate.url, '--key', file('ada.key')).err, /--key goes with --cert/);
+  });
+});
