@@ -7,7 +7,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 
-import { Stdgate } from './stdgate_process.mjs';
+import { Stdgate, program } from './stdgate_process.mjs';
 
 const packages = new URL('node_modules/', import.meta.url).pathname;
 const suite = join(packages, '@modelcontextprotocol/conformance');
@@ -39,11 +39,13 @@ function checksIn(folder) {
 
 // `beyond`: run, but not required: written later, or too much for the suite's own example. `left`: run, and
 // not expected to pass: extensions, and what is not built. `warned`: required, and met but for what the suite warns of.
-// `behind`: keys of the backend, which is then the only member of a virtual server.
-function conforms(title, { revision, scenarios, command, flags = ['--warm', '2'], behind, beyond, left, warned = [] }) {
+// `behind`: keys of the backend, which is then the only member of a virtual server. `connected`: the suite's gateway has
+// `stdgate connect` as its server, which reaches another gateway that has the server.
+function conforms(title, { revision, scenarios, command, flags = ['--warm', '2'], behind, connected = false, beyond, left, warned = [] }) {
   describe(title, { timeout: 120_000 }, () => {
     const required = requiredBy(revision);
     let gate;
+    let remote;
     let code;
     let output;
     let checks;
@@ -55,11 +57,19 @@ function conforms(title, { revision, scenarios, command, flags = ['--warm', '2']
           'servers: { one: { default: true, members: [{ backend: main, prefix: "" }] } }', '',
         ].join('\n'))
         : await Stdgate.startWith(flags, node, ...command);
+      if (connected) {
+        remote = gate;
+        gate = await Stdgate.startWith(flags, program, 'connect', `${remote.url}/mcp`);
+      }
       const folder = join(gate.folder, 'results');
       ({ code, output } = await run(`${gate.url}/mcp`, revision, folder));
       checks = checksIn(folder);
     });
-    after(async () => assert.deepEqual(await gate.stop(), { code: 0, signal: null, left: [] }));
+    after(async () => {
+      for (const one of [gate, remote]) {
+        if (one) assert.deepEqual(await one.stop(), { code: 0, signal: null, left: [] });
+      }
+    });
 
     it(`requires ${scenarios} scenarios`, () => {
       assert.equal(required.length, scenarios);
@@ -97,6 +107,7 @@ conforms('the conformance suite, 2025-11-25, of a modern server', {
   command: [fixture, 'modern'],
   flags: [],
 });
+conforms('the conformance suite, 2025-11-25, with connect between', { ...legacy, command: [fixture], connected: true });
 const warm = 'pool: { warm: 2 }';
 conforms('the conformance suite, 2025-11-25, of a virtual server', { ...legacy, command: [fixture], behind: warm });
 conforms('the conformance suite, 2025-11-25, of a virtual server before one of both eras', {
@@ -113,6 +124,10 @@ const modern = {
 };
 conforms('the conformance suite, 2026-07-28, of a server of both eras', { ...modern, command: [fixture, 'both'] });
 conforms('the conformance suite, 2026-07-28, of a modern server', { ...modern, command: [fixture, 'modern'] });
+
+conforms('the conformance suite, 2026-07-28, with connect between', {
+  ...modern, command: [fixture, 'modern'], connected: true,
+});
 
 // Its tools that ask do so by requests, one of them whatever the client has declared. Where each call has a process of its
 // own, no change that one makes reaches a client that listens at another one, of which a scenario warns (a SHOULD).
