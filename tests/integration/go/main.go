@@ -1,4 +1,5 @@
-// A client on the official SDK in its default settings: connects to its argument, and does what each line of its input
+// A client on the official SDK in its default settings: connects to its argument, or starts its arguments as a server
+// where they are several, and does what each line of its input
 // says, a JSON object {"tool": NAME, "args": {…}}, all lines at a time; prints the texts of the answers, one a line, in
 // the order of the input.
 package main
@@ -10,6 +11,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"os/exec"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -31,7 +33,11 @@ func call(ctx context.Context, session *mcp.ClientSession, todo step) string {
 func main() {
 	ctx := context.Background()
 	client := mcp.NewClient(&mcp.Implementation{Name: "go", Version: "1"}, nil)
-	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: os.Args[1]}, nil)
+	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: os.Args[1]}
+	if len(os.Args) > 2 {
+		transport = &mcp.CommandTransport{Command: exec.Command(os.Args[1], os.Args[2:]...)}
+	}
+	session, err := client.Connect(ctx, transport, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,15 +1,21 @@
-// A client on the official SDK for Java. Connects to its argument; each line of its input names a tool of server-everything
+// A client on the official SDK for Java. Connects to its argument, or starts its arguments as a server where they are
+// several; each line of its input names a tool of server-everything
 // and its arguments, as NAME KEY=VALUE…, where a value of digits is a number. Prints the text of each answer in a line of
 // its own, and each step of progress. Asked for a completion or a form, it answers "by ada".
 
 import io.modelcontextprotocol.client.McpClient;
 import io.modelcontextprotocol.client.McpSyncClient;
 import io.modelcontextprotocol.client.transport.HttpClientStreamableHttpTransport;
+import io.modelcontextprotocol.client.transport.ServerParameters;
+import io.modelcontextprotocol.client.transport.StdioClientTransport;
+import io.modelcontextprotocol.json.McpJsonDefaults;
+import io.modelcontextprotocol.spec.McpClientTransport;
 import io.modelcontextprotocol.spec.McpSchema;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.net.URI;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -45,10 +51,18 @@ public class Steps {
         .collect(Collectors.joining(" "));
   }
 
-  public static void main(String[] arguments) throws Exception {
+  private static McpClientTransport transport(String[] arguments) {
+    if (arguments.length > 1) {
+      List<String> words = Arrays.asList(arguments);
+      var server = ServerParameters.builder(words.get(0)).args(words.subList(1, words.size())).build();
+      return new StdioClientTransport(server, McpJsonDefaults.getMapper());
+    }
     URI server = URI.create(arguments[0]);
-    var transport = HttpClientStreamableHttpTransport.builder(server.resolve("/").toString())
-        .endpoint(server.getPath()).build();
+    return HttpClientStreamableHttpTransport.builder(server.resolve("/").toString()).endpoint(server.getPath()).build();
+  }
+
+  public static void main(String[] arguments) throws Exception {
+    McpClientTransport transport = transport(arguments);
     var sampled = new McpSchema.CreateMessageResult(McpSchema.Role.ASSISTANT, new McpSchema.TextContent("by ada"),
         "none", McpSchema.CreateMessageResult.StopReason.END_TURN);
     var filled = new McpSchema.ElicitResult(McpSchema.ElicitResult.Action.ACCEPT, Map.of("name", "by ada"));
