@@ -30,8 +30,9 @@ Aggregate::Aggregate(const AggregateServices& services)
     : services_(services),
       stamp_(mcp::stamp_of_gateway("stdgate", services.version)),
       greeting_(greeting_of_gateway(services.version)),
-      member_services_{services.core, services.callers, services.config.name, stamp_, greeting_},
-      answers_(services.config, members_, services.version,
+      member_services_{services.core, services.callers, services.config.name,
+                       stamp_,        greeting_,        services.payer},
+      answers_(services.config, members_, services.version, services.payer,
                [this](size_t member, const call::CallContext& context) {
                  return sessions_.own_view(context.session, member);
                }),
@@ -61,7 +62,6 @@ void Aggregate::attach(const backend::Upstreams& upstreams, const config::Config
     is_changed = is_changed || upstream != member->upstream();
     member->attach(upstream, backend == config.backends.end() ? nullptr : &*backend, config.roles);
   }
-  answers_.forget_index();
   if (is_changed) changes_.gather(kAllLists);
   sessions_.settle();
 }
@@ -428,7 +428,6 @@ void Aggregate::end_listening() {
 // --- What members offer --------------------------------------------------------------------------
 
 void Aggregate::on_lists(MemberView& view, uint8_t news) {
-  answers_.forget_index();
   if (news != 0 && view.part != nullptr) {
     VirtualSession& session = view.part->session();
     session.changed = static_cast<uint8_t>(session.changed | news);

@@ -43,6 +43,11 @@ const call::ListShape& shape_of(ListKind kind) {
   return *shape;
 }
 
+const std::shared_ptr<const ElementList>& ElementList::none() {
+  static const auto kNone = std::make_shared<const ElementList>();
+  return kNone;
+}
+
 void ElementList::add_page(ListKind kind, std::string_view result,
                            const config::MemberConfig& member, std::vector<Finding>& findings) {
   const std::string_view array = rpc::member_or_empty(result, shape_of(kind).member);
@@ -97,7 +102,7 @@ void ElementList::add(ListKind kind, std::string_view element, const config::Mem
                                        elements_[place->second].own});
     return;
   }
-  bytes_ += shown.text.size();
+  bytes_ += shown.text.size() + shown.own.size() + 2 * shown.shown.size();
   digest_ = digest_ * 31 + std::hash<std::string>()(shown.text);
   elements_.push_back(std::move(shown));
 }

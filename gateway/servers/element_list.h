@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -61,9 +62,14 @@ class ElementList {
   [[nodiscard]] bool names_uri(std::string_view uri) const;
   // Tells whether two lists show the same.
   [[nodiscard]] uint64_t digest() const { return digest_; }
-  [[nodiscard]] size_t bytes() const { return bytes_; }
+  // About, of what is kept of it.
+  [[nodiscard]] size_t bytes() const { return bytes_ + elements_.size() * kOfElement; }
+  // Without an element.
+  static const std::shared_ptr<const ElementList>& none();
 
  private:
+  static constexpr size_t kOfElement = 3 * sizeof(std::string) + 64;  // and its place by name
+
   void add(ListKind kind, std::string_view element, const config::MemberConfig& member,
            std::vector<Finding>& findings);
   void note_uris(std::string_view element);

@@ -127,12 +127,18 @@ MemberView& Member::view_of(const call::CallContext& context) {
   if (has_principals_ && context.principal != nullptr) view->principal = *context.principal;
   view->is_modern = is_modern;
   view->used = now();
+  view->held = Share(services_.payer, Holding::caches);
   return *views_.emplace(std::move(key), std::move(view)).first->second;
 }
 
 MemberView* Member::common_view() {
   const auto found = views_.find("");
   return found == views_.end() ? nullptr : found->second.get();
+}
+
+const MemberList* Member::list_of_all(const MemberView& view, ListKind kind) {
+  MemberView* const common = common_view();
+  return common == nullptr || common == &view ? nullptr : &common->list(kind);
 }
 
 void Member::make_room() {
@@ -345,8 +351,9 @@ void Member::take_page(MemberView& view, ListKind kind, std::string_view result)
   list.incoming.add_page(kind, result, config_, findings);
   const std::string_view cursor = rpc::member_or_empty(result, "nextCursor");
   const bool has_more = cursor.starts_with('"') && ++list.pages < kMaxPages;
+  charge(view);
   // The same list once more is no news.
-  if (list.state != MemberList::State::known || list.incoming.digest() != list.elements.digest()) {
+  if (list.state != MemberList::State::known || list.incoming.digest() != list.elements->digest()) {
     report(kind, findings);
   }
   if (has_more) return ask(view, kind, cursor);
@@ -357,7 +364,7 @@ void Member::finish(MemberView& view, ListKind kind, std::string_view result) {
   MemberList& list = view.list(kind);
   list.is_asked = false;
   list.answered = now();
-  const bool is_other = list.incoming.digest() != list.elements.digest();
+  const bool is_other = list.incoming.digest() != list.elements->digest();
   // Before a session had a child of its own, its client saw what all see.
   MemberView* const common = view.part == nullptr ? nullptr : common_view();
   const bool was_common = list.state == MemberList::State::unknown && common != nullptr &&
@@ -366,16 +373,34 @@ void Member::finish(MemberView& view, ListKind kind, std::string_view result) {
   // What clients have been told of, they have asked for since.
   const bool is_news =
       list.is_missed || (was_seen && is_other && !list.is_told) ||
-      (was_common && list.incoming.digest() != common->list(kind).elements.digest());
-  list.elements = std::exchange(list.incoming, ElementList());
+      (was_common && list.incoming.digest() != common->list(kind).elements->digest());
+  const MemberList* const others = list_of_all(view, kind);
+  if (others != nullptr && others->elements->digest() == list.incoming.digest()) {
+    list.elements = others->elements;
+  } else {
+    list.elements = std::make_shared<const ElementList>(std::move(list.incoming));
+  }
+  list.incoming = ElementList();
   if (kind == ListKind::greeting) list.greeting = result;
   list.state = MemberList::State::known;
   list.is_missed = list.is_told = list.is_late = false;
   list.failure.clear();
   list.until = now() + lasting_of(result).value_or(kUntold);
+  charge(view);
   set_up(true, {});
   settle_listening();
   owner_.on_lists(view, is_news && !view.is_refused ? facts_of(kind).change : uint8_t{0});
+}
+
+void Member::charge(MemberView& view) {
+  size_t bytes = sizeof(MemberView);
+  for (size_t i = 0; i < kListKinds; ++i) {
+    const MemberList& list = view.lists[i];
+    const MemberList* const others = list_of_all(view, static_cast<ListKind>(i));
+    bytes += list.greeting.size() + list.incoming.bytes();
+    if (others == nullptr || others->elements != list.elements) bytes += list.elements->bytes();
+  }
+  view.held.set(bytes);
 }
 
 void Member::fail(MemberView& view, ListKind kind, std::string cause) {

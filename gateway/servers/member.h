@@ -47,6 +47,7 @@ struct MemberServices {
   const std::string& server;    // the name of the virtual server
   const std::string& stamp;     // members of _meta for requests of the gateway itself
   const std::string& greeting;  // params of its initialize
+  Payer payer;                  // of what is kept for all clients
 };
 
 // One list of a view.
@@ -54,13 +55,14 @@ struct MemberList {
   enum class State : uint8_t { unknown, known, failed };
 
   State state = State::unknown;
-  ElementList elements;    // as they came last, be it before it failed
-  std::string greeting;    // the result, of ListKind::greeting
-  bool is_stale = false;   // the member has changed it
-  bool is_told = false;    // of that, clients have been
-  bool is_asked = false;   // and has not answered
-  bool is_missed = false;  // clients have got a list without it
-  bool is_late = false;    // nobody waits for it any more, until it has come
+  std::shared_ptr<const ElementList> elements =
+      ElementList::none();  // as they came last, be it before it failed
+  std::string greeting;     // the result, of ListKind::greeting
+  bool is_stale = false;    // the member has changed it
+  bool is_told = false;     // of that, clients have been
+  bool is_asked = false;    // and has not answered
+  bool is_missed = false;   // clients have got a list without it
+  bool is_late = false;     // nobody waits for it any more, until it has come
   TimePoint asked{};
   TimePoint answered{};
   TimePoint until{};  // then it is asked again
@@ -76,6 +78,7 @@ struct MemberView {
   bool is_refused = false;  // the backend does not serve clients of the modern era
   TimePoint used{};
   std::array<MemberList, kListKinds> lists;
+  Share held;
 
   MemberList& list(ListKind kind) { return lists[static_cast<size_t>(kind)]; }
 };
@@ -164,6 +167,10 @@ class Member final : public session::ReplySink {
   void finish(MemberView& view, ListKind kind, std::string_view result);
   void fail(MemberView& view, ListKind kind, std::string cause);
   void report(ListKind kind, const std::vector<Finding>& findings) const;
+  // What is new of the lists of a view is paid for; what is as all see it is kept once.
+  void charge(MemberView& view);
+  // What everybody sees; null: it is not known, or is this view's.
+  const MemberList* list_of_all(const MemberView& view, ListKind kind);
   void set_up(bool is_up, const std::string& cause);
   void make_room();
   void forget();

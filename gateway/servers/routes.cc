@@ -124,7 +124,7 @@ std::vector<size_t> Routes::members_of(std::string_view uri, const call::CallCon
            !policy::matches_any(member.config().resources.exclude, uri);
   };
   for (size_t i = 0; i < members_.size(); ++i) {
-    if (sees(i) && answers_.view_at(i, context).list(ListKind::tools).elements.names_uri(uri)) {
+    if (sees(i) && answers_.view_at(i, context).list(ListKind::tools).elements->names_uri(uri)) {
       return {i};
     }
   }
@@ -135,7 +135,7 @@ std::vector<size_t> Routes::members_of(std::string_view uri, const call::CallCon
     if (!sees(i) || !is_selected(members_[i]->config().resources, uri)) continue;
     MemberView& view = answers_.view_at(i, context);
     const bool fits =
-        std::ranges::any_of(view.list(ListKind::templates).elements.all(),
+        std::ranges::any_of(view.list(ListKind::templates).elements->all(),
                             [uri](const Element& one) { return matches_template(one.own, uri); });
     if (fits) fitting.push_back(i);
     if (!has_none(view)) all.push_back(i);

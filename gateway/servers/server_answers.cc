@@ -67,6 +67,14 @@ TimePoint ServerAnswers::waited_until(ListKind kind, const call::CallContext& co
   return until;
 }
 
+// What its own child offers is not known at once: until then it is what all see.
+const ElementList& ServerAnswers::elements_of(size_t member, ListKind kind,
+                                              const call::CallContext& context) {
+  MemberView& view = view_at(member, context);
+  const bool is_known = view.list(kind).state != MemberList::State::unknown;
+  return *(is_known ? view : members_[member]->view_of(context)).list(kind).elements;
+}
+
 template <class Visitor>
 void ServerAnswers::for_each(ListKind kind, const call::CallContext& context, Visitor&& visit) {
   std::unordered_set<std::string_view> shown;
@@ -75,7 +83,7 @@ void ServerAnswers::for_each(ListKind kind, const call::CallContext& context, Vi
     MemberView& view = view_at(i, context);
     if (view.is_refused) continue;
     const Member::Sight sight = member.sight_of(context.principal);
-    for (const Element& element : view.list(kind).elements.all()) {
+    for (const Element& element : view.list(kind).elements->all()) {
       if (!sight.shows(kind, element.own)) continue;
       // Of two with the same name the first one is meant, in lists and calls alike.
       if (shown.insert(element.shown).second) visit(Found{&member, i, &element});
@@ -88,10 +96,7 @@ Found ServerAnswers::find(ListKind kind, std::string_view shown, const call::Cal
     Member& member = *members_[i];
     MemberView& view = view_at(i, context);
     if (view.is_refused) continue;
-    // What its own child offers is not known at once: until then it is what all see.
-    const bool is_known = view.list(kind).state != MemberList::State::unknown;
-    MemberView& known = is_known ? view : member.view_of(context);
-    const Element* const element = known.list(kind).elements.find(shown);
+    const Element* const element = elements_of(i, kind, context).find(shown);
     if (element == nullptr) continue;
     if (member.sight_of(context.principal).shows(kind, element->own)) return {&member, i, element};
   }
@@ -280,11 +285,11 @@ void ServerAnswers::describe(pool::BackendStatus& status) const {
       status.reason = "its member " + member->name() + " is down: " + of_backend.reason;
     }
     if (MemberView* const view = member->common_view()) {
-      for (const Element& tool : view->list(ListKind::tools).elements.all()) {
+      for (const Element& tool : view->list(ListKind::tools).elements->all()) {
         one.tools.push_back(tool.shown);
       }
-      one.prompts = view->list(ListKind::prompts).elements.all().size();
-      one.resources = view->list(ListKind::resources).elements.all().size();
+      one.prompts = view->list(ListKind::prompts).elements->all().size();
+      one.resources = view->list(ListKind::resources).elements->all().size();
     }
   }
   if (status.reason.empty() && !is_any_ready) status.reason = "none of its members can be used";
@@ -305,23 +310,21 @@ std::optional<std::string> ServerAnswers::search(std::string_view params,
   const std::string_view wished = rpc::member_or_empty(arguments, "limit");
   std::from_chars(wished.data(), wished.data() + wished.size(), limit);
   limit = std::clamp<size_t>(limit, 1, kMost);
-  if (!index_) {
-    index_.emplace();
-    // Whatever somebody may see: what he does, is looked at below.
-    for (size_t i = 0; i < members_.size(); ++i) {
-      for (const Element& tool : view_at(i, context).list(ListKind::tools).elements.all()) {
-        index_->add(tool.shown, tool.text);
-      }
-    }
+  std::vector<const ElementList*> lists;
+  for (size_t i = 0; i < members_.size(); ++i) {
+    lists.push_back(&elements_of(i, ListKind::tools, context));
   }
+  index_.cover(lists);
+  held_.set(index_.bytes());
   const Member::Sight sight =
       rules_ ? Member::Sight::by(*rules_, context.principal) : Member::Sight();
   std::string scratch;
   std::string found;
-  for (const std::string& name :
-       index_->find(rpc::decode_string(rpc::string_content(query), scratch))) {
-    const Found tool = find(ListKind::tools, name, context);
-    if (tool.element == nullptr || !sight.shows(ListKind::tools, name)) continue;
+  for (const ToolSearch::Tool* const one :
+       index_.find(rpc::decode_string(rpc::string_content(query), scratch))) {
+    const Found tool = find(ListKind::tools, one->name, context);
+    if (tool.element == nullptr || !sight.shows(ListKind::tools, one->name)) continue;
+    if (ToolSearch::version_of(tool.element->text) != one->version) continue;
     found.append(found.empty() ? "" : ",").append(tool.element->text);
     if (--limit == 0) break;
   }

@@ -39,11 +39,12 @@ class ServerAnswers {
   // `own_view`: that a session has of a member, if it has one of its own; it may not be asked yet.
   using OwnView = std::function<MemberView*(size_t member, const call::CallContext& context)>;
   ServerAnswers(const config::ServerConfig& config, Members& members, std::string version,
-                OwnView own_view)
+                const Payer& payer, OwnView own_view)
       : config_(config),
         members_(members),
         version_(std::move(version)),
-        own_view_(std::move(own_view)) {}
+        own_view_(std::move(own_view)),
+        held_(payer, Holding::caches) {}
 
   // The view that a client has of a member.
   MemberView& view_at(size_t member, const call::CallContext& context);
@@ -79,10 +80,10 @@ class ServerAnswers {
   std::optional<std::string> search(std::string_view params, const call::CallContext& context);
   // Its members, and whether it can be used.
   void describe(pool::BackendStatus& status) const;
-  // Members have other tools.
-  void forget_index() { index_.reset(); }
 
  private:
+  // Of a member that does not refuse the client.
+  const ElementList& elements_of(size_t member, ListKind kind, const call::CallContext& context);
   std::string capabilities(const call::CallContext& context);
   std::vector<std::string> shown_texts(ListKind kind, const call::CallContext& context);
   void append_missing(ListKind kind, const call::CallContext& context, std::string& out);
@@ -93,7 +94,8 @@ class ServerAnswers {
   const std::string version_;
   const OwnView own_view_;
   std::optional<policy::Rules> rules_;
-  std::optional<ToolSearch> index_;
+  ToolSearch index_;
+  Share held_;
 };
 
 }  // namespace stdgate::servers

@@ -74,7 +74,24 @@ std::string_view call_tool_text() {
          R"("as its inputSchema says"}},"required":["name"]}})";
 }
 
+void ToolSearch::cover(std::span<const ElementList* const> lists) {
+  size_t more = 0;
+  for (const ElementList* const list : lists) {
+    if (!covered_.contains(list->digest())) more += list->all().size();
+  }
+  if (more == 0) return;
+  if (tools_.size() + more > kMaxTools) *this = ToolSearch();
+  for (const ElementList* const list : lists) {
+    if (!covered_.insert(list->digest()).second) continue;
+    for (const Element& tool : list->all()) add(tool.shown, tool.text);
+  }
+}
+
 void ToolSearch::add(const std::string& name, std::string_view tool) {
+  constexpr size_t kOfTool = 128;
+  constexpr size_t kOfWord = 48;
+  const uint64_t version = version_of(tool);
+  if (!versions_.insert(version ^ std::hash<std::string>()(name)).second) return;
   std::map<std::string, double> weights;
   double length = 0;
   const auto note = [&](std::string_view text, double weight) {
@@ -88,17 +105,18 @@ void ToolSearch::add(const std::string& name, std::string_view tool) {
   note(text_of(tool, "description"), kOfText);
   for_each_member(rpc::member_or_empty(rpc::member_or_empty(tool, "inputSchema"), "properties"),
                   [&](std::string_view key, std::string_view) { note(key, kOfText); });
-  for (const auto& [word, weight] : weights) words_[word].push_back({names_.size(), weight});
-  names_.push_back(name);
+  for (const auto& [word, weight] : weights) words_[word].push_back({tools_.size(), weight});
+  bytes_ += kOfTool + name.size() + kOfWord * weights.size();
+  tools_.push_back({name, version});
   lengths_.push_back(length);
   total_length_ += length;
 }
 
-std::vector<std::string> ToolSearch::find(std::string_view query) const {
-  std::vector<std::pair<double, size_t>> scores(names_.size());
+std::vector<const ToolSearch::Tool*> ToolSearch::find(std::string_view query) const {
+  std::vector<std::pair<double, size_t>> scores(tools_.size());
   for (size_t i = 0; i < scores.size(); ++i) scores[i].second = i;
-  const auto count = static_cast<double>(names_.size());
-  const double average = names_.empty() ? 1 : total_length_ / count;
+  const auto count = static_cast<double>(tools_.size());
+  const double average = tools_.empty() ? 1 : total_length_ / count;
   size_t words = 0;
   for_each_word(query, [&](const std::string& word) {
     const auto found = words_.find(word);
@@ -114,10 +132,10 @@ std::vector<std::string> ToolSearch::find(std::string_view query) const {
   });
   std::erase_if(scores, [](const auto& score) { return score.first <= 0; });
   std::ranges::stable_sort(scores, [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::vector<std::string> names;
-  names.reserve(scores.size());
-  for (const auto& [score, tool] : scores) names.push_back(names_[tool]);
-  return names;
+  std::vector<const Tool*> found;
+  found.reserve(scores.size());
+  for (const auto& [score, tool] : scores) found.push_back(&tools_[tool]);
+  return found;
 }
 
 }  // namespace stdgate::servers

@@ -1,16 +1,23 @@
 // ToolSearch: which tools fit some words best (BM25 over their names, titles, descriptions and the
 // names of their arguments).
 //
-// One index for all clients; whoever asks is shown what he may use. Owner: ServerAnswers, which
-// makes it anew when lists have changed. Limits: those of the lists; kMaxQuery words.
+// One index for all clients, of every tool that somebody has been offered; whoever asks is shown
+// what he may use. Lists that are in it are not read again. Owner: ServerAnswers. Limits:
+// kMaxTools, beyond which it begins anew with those of who asks; kMaxQuery words.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
+
+#include "gateway/servers/element_list.h"
 
 namespace stdgate::servers {
 
@@ -24,11 +31,23 @@ std::string_view call_tool_text();
 class ToolSearch {
  public:
   static constexpr size_t kMaxQuery = 64;
+  static constexpr size_t kMaxTools = 50'000;
+
+  // A tool as it has been offered.
+  struct Tool {
+    std::string name;
+    uint64_t version = 0;  // of its text
+  };
 
   // A tool, raw JSON, under its name.
   void add(const std::string& name, std::string_view tool);
-  // Names, best first.
-  [[nodiscard]] std::vector<std::string> find(std::string_view query) const;
+  // Has the tools of these lists too.
+  void cover(std::span<const ElementList* const> lists);
+  // Best first. Some may not be offered any more.
+  [[nodiscard]] std::vector<const Tool*> find(std::string_view query) const;
+  static uint64_t version_of(std::string_view tool) { return std::hash<std::string_view>()(tool); }
+  // About, of what is kept.
+  [[nodiscard]] size_t bytes() const { return bytes_; }
 
  private:
   struct Posting {
@@ -36,7 +55,10 @@ class ToolSearch {
     double weight;  // how often, names counting more
   };
 
-  std::vector<std::string> names_;
+  std::unordered_set<uint64_t> covered_;   // digests of lists
+  std::unordered_set<uint64_t> versions_;  // of tools, with their names
+  size_t bytes_ = 0;
+  std::vector<Tool> tools_;
   std::vector<double> lengths_;
   double total_length_ = 0;
   std::unordered_map<std::string, std::vector<Posting>> words_;

@@ -13,6 +13,7 @@ Part::Part(const PartServices& services, PartOwner& owner, VirtualSession& sessi
            backend::Upstream& upstream)
     : services_(services), owner_(owner), session_(session), member_(member), upstream_(upstream) {
   view_.part = this;
+  view_.held = Share({session.client.account.get(), services.held}, Holding::caches);
 }
 
 Part::~Part() = default;

@@ -12,8 +12,8 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using testing::AllOf;
 using testing::Contains;
-using testing::Each;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -241,6 +241,70 @@ TEST(VirtualServerListening, GoesOnWhenAMemberHasLostItsEnd) {
   bench.server->cancel_calls_of(client.caller());
   bench.advance(seconds(60));
   EXPECT_EQ(listens(), 2);
+}
+
+// --- Search --------------------------------------------------------------------------------------
+
+// A tool that the child of one session has, and no other one.
+TEST(VirtualServerSearch, FindsWhatWhoAsksMayUse) {
+  config::ServerConfig config;
+  config.expose.is_search = true;
+  ServerBench bench({"own"}, config);
+  bench.member(0).script = [](const auto& asked) {
+    return with_tool(asked.session.is_none() ? "usual" : "extra")(asked);
+  };
+  FakeSession session(bench.callers);
+  bench.open(session);
+  const auto say = [&](const std::string& name, const std::string& arguments) {
+    bench.send(session, R"({"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":")" +
+                            name + R"(","arguments":)" + arguments + "}}");
+    bench.advance(milliseconds(100));
+    return session.take();
+  };
+  say("own_usual", "{}");  // opens its part
+  const std::string words = R"({"query":"own usual extra"})";
+  const std::string find = R"({"name":"find_tool","arguments":)" + words + "}";
+  EXPECT_THAT(bench.ask("tools/call", find),
+              AllOf(HasSubstr("own_usual"), Not(HasSubstr("extra"))));
+  EXPECT_THAT(say("find_tool", words),
+              Contains(AllOf(HasSubstr("own_extra"), Not(HasSubstr("own_usual")))));
+  EXPECT_THAT(bench.ask("tools/call", find),
+              AllOf(HasSubstr("own_usual"), Not(HasSubstr("extra"))));
+}
+
+// --- Memory --------------------------------------------------------------------------------------
+
+TEST(VirtualServerMemory, ListsThatAreTheSameAreKeptOnce) {
+  ServerBench bench({"own"});
+  bench.member(0).script = with_tool(
+      "t",
+      {{"tools/list", R"("result":{"tools":[{"name":"t","description":")" +
+                          std::string(100'000, 'x') + R"(","inputSchema":{"type":"object"}}]})"}});
+  const auto held = [&] { return bench.services.payer_of(BackendId{0}).held->total(); };
+  bench.ask("tools/list");
+  EXPECT_GT(held(), 100'000U);
+  const auto use_in = [&](FakeSession& session) {
+    bench.open(session);
+    bench.send(session,
+               R"({"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"own_t"}})");
+    bench.advance(milliseconds(100));
+    bench.send(session, R"({"jsonrpc":"2.0","id":6,"method":"tools/list"})");
+    bench.advance(milliseconds(100));
+  };
+  FakeSession same(bench.callers);
+  use_in(same);
+  EXPECT_LT(held(), 150'000U);
+  bench.member(0).script = with_tool(
+      "t",
+      {{"tools/list", R"("result":{"tools":[{"name":"t","description":")" +
+                          std::string(100'000, 'y') + R"(","inputSchema":{"type":"object"}}]})"}});
+  FakeSession other(bench.callers);
+  use_in(other);
+  EXPECT_GT(held(), 200'000U);
+  EXPECT_GT(bench.account->used(), 100'000U);
+  bench.server->close_session(same.id, {});
+  bench.server->close_session(other.id, {});
+  EXPECT_LT(held(), 150'000U);
 }
 
 // --- Late members --------------------------------------------------------------------------------
