@@ -228,7 +228,7 @@ TEST(Options, EveryRowIsReadAndPrinted) {
   for (const config::OptionInfo& option : options) {
     bool changed = false;
     for (const std::string& sample : samples(option)) {
-      for (const char* protocol : {"jsonrpc", "mcp"}) {
+      for (const char* protocol : {"jsonrpc", "mcp", "acp"}) {
         changed = changes(option, sample, protocol) || changed;
       }
     }
