@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view kMcpPath = "/mcp";
 constexpr std::string_view kRpcPath = "/rpc";
+constexpr std::string_view kAcpPath = "/acp";
 constexpr std::string_view kKey = "Bearer YOUR_API_KEY";
 
 using Backends = std::vector<ServedBackend>;
@@ -18,7 +19,8 @@ using Backends = std::vector<ServedBackend>;
 // The place whose URL has this end; empty: none has.
 std::string place_of(const ServedBackend& backend, std::string_view end) {
   for (const std::string& place : backend.places) {
-    if (place.ends_with(end) && place.starts_with("http")) return place;
+    const bool is_url = place.starts_with("http") || (end == kAcpPath && place.starts_with("ws"));
+    if (place.ends_with(end) && is_url) return place;
   }
   return {};
 }
@@ -60,8 +62,44 @@ std::string for_gemini(const Backends& backends, bool with_key) {
   return settings("mcpServers", {}, backends, with_key, "httpUrl");
 }
 
+bool has_place(const Backends& backends, std::string_view end) {
+  return std::ranges::any_of(
+      backends, [end](const ServedBackend& backend) { return !place_of(backend, end).empty(); });
+}
+
+// It starts its agents, so a program that is one by being connected to it.
+std::string agents_for_zed(const Backends& backends, bool with_key) {
+  rpc::JsonWriter json(rpc::JsonWriter::Layout::lines);
+  json.begin_object();
+  json.begin_object("agent_servers");
+  for (const ServedBackend& backend : backends) {
+    const std::string url = place_of(backend, kAcpPath);
+    if (url.empty()) continue;
+    json.begin_object(backend.name);
+    json.text("type", "custom");
+    json.text("command", "stdgate");
+    json.begin_array("args");
+    std::vector<std::string> words{"connect", url};
+    if (with_key) {
+      words.emplace_back("--header");
+      words.push_back("Authorization:" + std::string(kKey));
+    }
+    for (const std::string& word : words) json.text({}, word);
+    json.end_array();
+    json.end_object();
+  }
+  json.end_object();
+  json.end_object();
+  return json.take() + "\n";
+}
+
 std::string for_zed(const Backends& backends, bool with_key) {
-  return settings("context_servers", {}, backends, with_key);
+  std::string text;
+  if (has_place(backends, kMcpPath) || !has_place(backends, kAcpPath)) {
+    text += settings("context_servers", {}, backends, with_key);
+  }
+  if (has_place(backends, kAcpPath)) text += agents_for_zed(backends, with_key);
+  return text;
 }
 
 // In TOML; the key comes from the environment, as Codex takes none that is written down.
@@ -210,9 +248,8 @@ std::optional<Snippet> snippet_for(std::string_view client, const Backends& back
 std::vector<Snippet> snippets_for(const Backends& backends, bool with_key) {
   std::vector<Snippet> snippets;
   for (const SnippetClient& client : kClients) {
-    const bool is_served = std::ranges::any_of(backends, [&client](const ServedBackend& backend) {
-      return !place_of(backend, client.place).empty();
-    });
+    const bool is_served = has_place(backends, client.place) ||
+                           (client.make == for_zed && has_place(backends, kAcpPath));
     if (!is_served) continue;
     snippets.push_back({client.name, client.where, client.make(backends, with_key)});
   }

@@ -39,7 +39,11 @@ std::string wrapped(std::string_view text, size_t column, size_t used) {
 std::string server_text(const Diagnosis& diagnosis) {
   std::string text = diagnosis.server_name;
   if (!diagnosis.server_version.empty()) text += " " + diagnosis.server_version;
-  if (!diagnosis.revision.empty()) text += (text.empty() ? "MCP " : ", MCP ") + diagnosis.revision;
+  const bool is_agent = diagnosis.backend.protocol == config::Protocol::acp;
+  const std::string protocol = is_agent ? "ACP " : "MCP ";
+  if (!diagnosis.revision.empty()) {
+    text += (text.empty() ? protocol : ", " + protocol) + diagnosis.revision;
+  }
   return visible(text, VisibleText::line);
 }
 

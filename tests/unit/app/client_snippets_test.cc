@@ -55,6 +55,19 @@ TEST(Snippets, OfEachClient) {
   EXPECT_EQ(text_for("nobody", false), "no such client");
 }
 
+TEST(ClientSnippets, AnEditorReachesAnAgentByAProgramThatIsConnectedToIt) {
+  const std::vector<ServedBackend> agents = {
+      {"agent", "acp", {"ws://127.0.0.1:8080/agent/acp", "ws://127.0.0.1:8080/agent/ws"}}};
+  const auto snippet = snippet_for("zed", agents, true);
+  ASSERT_TRUE(snippet);
+  EXPECT_THAT(
+      snippet->text,
+      AllOf(HasSubstr("\"agent_servers\""), HasSubstr("ws://127.0.0.1:8080/agent/acp"),
+            HasSubstr("Authorization:Bearer YOUR_API_KEY"), Not(HasSubstr("context_servers"))));
+  ASSERT_EQ(snippets_for(agents, false).size(), 1u);
+  EXPECT_EQ(snippets_for(agents, false)[0].client, "zed");
+}
+
 TEST(Snippets, TheKeyHasItsPlace) {
   for (const std::string_view client : snippet_clients()) {
     EXPECT_THAT(text_for(client, true), HasSubstr("YOUR_API_KEY")) << client;
