@@ -83,7 +83,7 @@ Children::Census Children::census() const {
   return census;
 }
 
-bool Children::sleep() const {
+bool Children::are_asleep() const {
   return !is_tripped() && std::ranges::none_of(children_, [](const auto& child) {
     return child->state() != ChildState::draining && child->state() != ChildState::dead;
   });

@@ -86,9 +86,9 @@ class Children {
 
   // Sessions share children: those that are warm are of no use any more.
   void end_warm();
-  // See EraVerdict; while there are shared children the verdict is theirs.
   // None runs, though one could.
-  [[nodiscard]] bool sleep() const;
+  [[nodiscard]] bool are_asleep() const;
+  // See EraVerdict; while there are shared children the verdict is theirs.
   void assume_era(Era era) { verdict_.learn(era); }
   void doubt_era() {
     if (census().shared.alive() == 0) verdict_.doubt();

@@ -49,8 +49,7 @@ class Pool final : private ChildOwner {
                                                   LeaseStart start = LeaseStart::at_once) {
     return sessions_.open(session, start);
   }
-  // Opens a session that is parked: its child is to be greeted with `greeting`.
-  // `asks_first`: see SessionMemory.
+  // Opens a session that is parked: its child is to be greeted as `client` says.
   void adopt_lease(session::SessionId session, const Knowledge& client) {
     sessions_.adopt(session, client);
   }
@@ -71,7 +70,7 @@ class Pool final : private ChildOwner {
   [[nodiscard]] bool has_shared_child() const { return children_.census().shared.alive() > 0; }
   // No child runs, and none is to be started: nobody waits for one, and none has failed of late.
   [[nodiscard]] bool is_asleep() const {
-    return !is_draining() && queues_.empty() && leases_.waiting() == 0 && children_.sleep();
+    return !is_draining() && queues_.empty() && leases_.waiting() == 0 && children_.are_asleep();
   }
   // Shared children have shown in another process that they are of this era.
   void assume_era(Era era) { children_.assume_era(era); }

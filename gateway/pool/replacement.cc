@@ -87,9 +87,12 @@ void Replacement::replace_shared(Child& child) {
   if (is_free || is_overdue(child)) end(child);
 }
 
-// It stays for that, unless it grows.
+// It stays for that. One that grows does so while another one serves, and not for long.
 bool Replacement::holds_work(const Child& child) const {
-  return child.worn() != ReplaceReason::memory && listener_.works_until(child.number()) > now();
+  if (listener_.works_until(child.number()) <= now()) return false;
+  if (child.worn() != ReplaceReason::memory) return true;
+  const Child* const successor = children_.find(child.successor());
+  return successor != nullptr && runs(*successor) && !is_overdue(child);
 }
 
 // Whether others can take its calls, or have to wait as there is no room for a successor.

@@ -5,8 +5,9 @@
 // it has none. Where there is no room for a successor, one child at a time takes no more at once,
 // and what comes waits. A session's child takes no more either: the session is parked when it has
 // no call, and revived by what waits or comes next. A child that holds work
-// (ChildListener::works_until) stays for it, unless it uses too much memory. With no such work, a
-// call that is under way has BackendConfig::timeout from then on. Owner: the pool.
+// (ChildListener::works_until) stays for it. One that uses too much memory stays only while its
+// successor serves, and for BackendConfig::timeout at most. Where there is no such work, a call
+// that is under way has that timeout from then on. Owner: the pool.
 #pragma once
 
 #include <array>

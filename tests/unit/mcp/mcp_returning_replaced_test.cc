@@ -1,0 +1,93 @@
+// A child that is to be replaced, and that clients come back to.
+
+#include "tests/unit/mcp/returning_bench.h"
+
+namespace stdgate::test {
+namespace {
+
+// Two calls wear a child out; there is room for its successor.
+class ReplacedReturns : public Returns {
+ protected:
+  static backend::BackendOptions options(size_t max_memory = 0) {
+    backend::BackendOptions options = returning_options(1);
+    options.config.timeout = std::chrono::seconds(20);
+    options.config.pool.idle_timeout = std::chrono::hours(10);
+    options.config.pool.max_calls = max_memory == 0 ? 2 : 0;
+    options.config.pool.max_memory = max_memory;
+    return options;
+  }
+  explicit ReplacedReturns(const backend::BackendOptions& options = ReplacedReturns::options())
+      : Returns(options) {}
+  // The successor is ready.
+  void succeed() {
+    bench.settle();
+    ASSERT_EQ(bench.launcher.launched(), 2U);
+    bench.begin(1, kTaskDiscovery);
+    bench.settle();
+  }
+  [[nodiscard]] bool has_ended() { return !bench.child(0).ends().empty(); }
+};
+
+TEST_F(ReplacedReturns, StayForATaskBeyondAnOverdueCall) {
+  const std::string task = give_task(0, R"(,"ttlMs":600000)");
+  const std::string token = R"(,"progressToken":"p")";
+  bench.send_modern(client, request("2", "tools/call", R"("name":"t")", meta(kTasks, token)), who);
+  const std::string sent = bench.child(0).take_line();
+  const size_t at = sent.find(R"("progressToken":)") + 16;
+  const std::string own = sent.substr(at, sent.find_first_of(",}", at) - at);
+  succeed();
+  for (int i = 0; i < 30; ++i) {
+    bench.advance(std::chrono::seconds(10));
+    bench.child(0).say(note("progress", R"({"progress":1,"progressToken":)" + own + "}"));
+    ASSERT_FALSE(has_ended()) << "after " << i << " times half of a call's time";
+  }
+  get(task);
+  EXPECT_THAT(bench.child(0).take_line(), HasSubstr(R"("taskId":"t1")"));
+  for (int i = 0; i < 31; ++i) {
+    bench.advance(std::chrono::seconds(10));
+    bench.child(0).say(note("progress", R"({"progress":1,"progressToken":)" + own + "}"));
+  }
+  EXPECT_TRUE(has_ended()) << "the task's time to live is over";
+}
+
+class LargeReturns : public ReplacedReturns {
+ protected:
+  LargeReturns() : ReplacedReturns(options(1000)) {}
+};
+
+TEST_F(LargeReturns, StayForAStateAsLongAsForACall) {
+  const std::string state = give_state(0);
+  bench.child(0).use_memory(2000);
+  succeed();
+  bench.advance(std::chrono::seconds(15));
+  ASSERT_FALSE(has_ended());
+  come_back(state);
+  answer(0, R"({"resultType":"complete"})");
+  bench.advance(std::chrono::seconds(2));
+  EXPECT_TRUE(has_ended()) << "nothing is open any more";
+}
+
+TEST_F(LargeReturns, DoNotStayForATaskUntilItIsOver) {
+  give_task(0, R"(,"ttlMs":600000)");
+  bench.child(0).use_memory(2000);
+  succeed();
+  bench.advance(std::chrono::seconds(25));
+  EXPECT_TRUE(has_ended());
+}
+
+TEST_F(LargeReturns, AreLostWhereThereIsNoRoomForASuccessor) {
+  backend::BackendOptions one = options(1000);
+  one.config.pool.max = 1;
+  ModernBench alone(one);
+  FakeClient caller(alone.callers);
+  alone.begin(0, kTaskDiscovery);
+  alone.send_modern(caller, request("1", "tools/call", R"("name":"t")", meta(kTasks)));
+  alone.child(0).answer(parse_asked(alone.child(0).take_line()).id,
+                        R"({"resultType":"task","taskId":"t1","status":"working","ttlMs":600000})");
+  alone.child(0).use_memory(2000);
+  alone.advance(std::chrono::seconds(2));
+  EXPECT_FALSE(alone.child(0).ends().empty()) << "what comes waits for its end";
+}
+
+}  // namespace
+}  // namespace stdgate::test
