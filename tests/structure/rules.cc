@@ -32,7 +32,7 @@ const std::vector<Layer>& layers() {
   static const Patterns kConfig = kRpc + Patterns{"gateway/config/*"};
   static const Patterns kPolicy = kConfig + Patterns{"gateway/policy/*"};
   static const Patterns kSession =
-      kPolicy + Patterns{"gateway/session/*", "gateway/observer.h", "gateway/audit.h"};
+      kPolicy + Patterns{"gateway/session/*", "gateway/schema/*", "gateway/observer.h", "gateway/audit.h"};
   static const Patterns kCall = kSession + Patterns{"gateway/call/*"};
   static const Patterns kPool = kCall + Patterns{"gateway/pool/*"};
   static const Patterns kBackend = kPool + Patterns{"gateway/backend/*"};
@@ -44,6 +44,7 @@ const std::vector<Layer>& layers() {
   static const std::vector<Layer> kTable = {
       {"gateway/base/*", {}},
       {"gateway/rpc/*", kRpc},
+      {"gateway/schema/*", kRpc + Patterns{"gateway/schema/*"}},
       {"gateway/observer.*", kRpc},
       {"gateway/audit.h", kPolicy + Patterns{"gateway/observer.h"}},
       {"gateway/config/*", kConfig},
@@ -124,6 +125,7 @@ const std::vector<Part>& parts() {
       {"gateway/audit.h", "stdgate"},
       {"gateway/base/*", "stdgate"},
       {"gateway/rpc/*", "stdgate::rpc"},
+      {"gateway/schema/*", "stdgate::schema"},
       {"gateway/config/*", "stdgate::config"},
       {"gateway/policy/*", "stdgate::policy"},
       {"gateway/session/*", "stdgate::session"},
