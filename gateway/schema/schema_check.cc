@@ -51,6 +51,13 @@ Fit SchemaCheck::check(const JsonSchema& schema, std::string_view text) {
   return fit;
 }
 
+std::optional<std::string> SchemaCheck::repeated_key() const {
+  const auto key = find_duplicate_key(tree_);
+  if (!key) return std::nullopt;
+  std::string scratch;
+  return shown(tree_.string(*key, scratch));
+}
+
 Fit SchemaCheck::run(const JsonSchema& schema, bool reports) {
   schema_ = &schema.compiled();
   is_reporting_ = reports;

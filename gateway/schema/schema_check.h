@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,9 @@ class SchemaCheck {
 
   // `text` is valid JSON.
   Fit check(const JsonSchema& schema, std::string_view text);
+  // Of the text that was checked last: a key that an object has twice, so that readers could see
+  // different values; nothing: there is none.
+  [[nodiscard]] std::optional<std::string> repeated_key() const;
   // After a check that has not said `fits`.
   [[nodiscard]] const std::vector<Misfit>& misfits() const { return misfits_; }
 

@@ -6,8 +6,9 @@
 namespace stdgate::tools {
 
 std::span<const Tool> all_tools() {
-  static const std::array kTools{kDoctorTool,  kLsTool,  kToolsTool,      kCallTool, kConnectTool,
-                                 kSnippetTool, kAddTool, kCompletionTool, kManTool,  kInstallTool};
+  static const std::array kTools{kDoctorTool,     kLsTool,      kToolsTool,  kCallTool,
+                                 kConnectTool,    kSnippetTool, kAddTool,    kPinTool,
+                                 kCompletionTool, kManTool,     kInstallTool};
   return kTools;
 }
 

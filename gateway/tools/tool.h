@@ -95,6 +95,7 @@ extern const Tool kAddTool;
 extern const Tool kCompletionTool;
 extern const Tool kManTool;
 extern const Tool kInstallTool;
+extern const Tool kPinTool;
 
 // In the order of --help.
 std::span<const Tool> all_tools();
