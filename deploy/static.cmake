@@ -18,6 +18,7 @@ endfunction()
 
 static_library(PkgConfig::libuv uv_a Threads::Threads)
 static_library(yaml-cpp yaml-cpp)
+static_library(PkgConfig::re2 re2 Threads::Threads)
 static_library(stdgate_libcrypto crypto Threads::Threads)
 static_library(PkgConfig::openssl ssl stdgate_libcrypto)
 static_library(PkgConfig::libcurl curl PkgConfig::openssl)

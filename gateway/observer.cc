@@ -58,7 +58,14 @@ constexpr std::array<std::string_view, kRefusalCount> kRefusalNames = {"bad_head
                                                                        "other"};
 
 constexpr std::array<std::string_view, kRejectionCount> kRejectionNames = {
-    "denied", "insufficient_scope", "rate", "in_flight", "sessions", "clients", "memory"};
+    "denied",  "insufficient_scope", "rate", "in_flight", "sessions", "clients", "memory",
+    "unpinned"};
+
+constexpr std::array<std::string_view, kPinStateCount> kPinStateNames = {"pinned", "new",
+                                                                         "changed"};
+
+constexpr std::array<std::string_view, kCheckFailureCount> kCheckFailureNames = {
+    "arguments", "result", "schema"};
 
 constexpr std::array<std::string_view, kHandshakeFailureCount> kHandshakeFailureNames = {
     "plain_http",
@@ -144,6 +151,12 @@ std::string_view direction_name(Direction direction) { return name_in(kDirection
 std::string_view flow_name(Flow flow) { return name_in(kFlowNames, flow); }
 
 std::string_view rejection_name(Rejection rejection) { return name_in(kRejectionNames, rejection); }
+
+std::string_view pin_state_name(PinState state) { return name_in(kPinStateNames, state); }
+
+std::string_view check_failure_name(CheckFailure failure) {
+  return name_in(kCheckFailureNames, failure);
+}
 
 std::string_view drop_reason_name(DropReason reason) { return name_in(kDropReasonNames, reason); }
 

@@ -145,9 +145,20 @@ enum class Rejection : uint8_t {
   sessions,            // it has too many sessions
   clients,             // too many clients have calls under way to count another one's
   memory,              // too much is kept for it already, or at the backend
+  unpinned,            // what it uses is not pinned, or not any more
 };
-inline constexpr size_t kRejectionCount = static_cast<size_t>(Rejection::memory) + 1;
+inline constexpr size_t kRejectionCount = static_cast<size_t>(Rejection::unpinned) + 1;
 std::string_view rejection_name(Rejection rejection);
+
+// What a server offers, against what is pinned of it.
+enum class PinState : uint8_t { pinned, fresh, changed };
+inline constexpr size_t kPinStateCount = static_cast<size_t>(PinState::changed) + 1;
+std::string_view pin_state_name(PinState state);
+
+// What has not been as a schema says, or is no schema that can be checked by.
+enum class CheckFailure : uint8_t { arguments, result, schema };
+inline constexpr size_t kCheckFailureCount = static_cast<size_t>(CheckFailure::schema) + 1;
+std::string_view check_failure_name(CheckFailure failure);
 
 // Why a TLS handshake failed.
 enum class HandshakeFailure : uint8_t {
@@ -326,6 +337,9 @@ class Observer {
   virtual void on_cache_hit(BackendId) {}
   // A client of a server that sleeps has been answered with what the server is remembered to say.
   virtual void on_remembered(BackendId) {}
+  virtual void on_check_failed(BackendId, CheckFailure) {}
+  // So many more elements are in this state; less: fewer.
+  virtual void on_pins(BackendId, PinState, int64_t /*change*/) {}
   virtual void on_session_revived(BackendId, RevivalOutcome, Duration /*since_request*/) {}
   virtual void on_session_closed(BackendId, SessionState /*it was in*/) {}
 

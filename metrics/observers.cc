@@ -98,6 +98,14 @@ void Observers::on_remembered(BackendId backend) {
   for (Observer* observer : of(Event::remembered)) observer->on_remembered(backend);
 }
 
+void Observers::on_check_failed(BackendId backend, CheckFailure failure) {
+  for (Observer* observer : of(Event::check_failed)) observer->on_check_failed(backend, failure);
+}
+
+void Observers::on_pins(BackendId backend, PinState state, int64_t change) {
+  for (Observer* observer : of(Event::pins)) observer->on_pins(backend, state, change);
+}
+
 void Observers::on_cache_hit(BackendId backend) {
   for (Observer* observer : of(Event::cache_hit)) observer->on_cache_hit(backend);
 }

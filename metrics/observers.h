@@ -49,6 +49,8 @@ class Observers final : public Observer {
     enlist(Event::call_returned, observer, &Some::on_return, &Observer::on_return);
     enlist(Event::cache_hit, observer, &Some::on_cache_hit, &Observer::on_cache_hit);
     enlist(Event::remembered, observer, &Some::on_remembered, &Observer::on_remembered);
+    enlist(Event::check_failed, observer, &Some::on_check_failed, &Observer::on_check_failed);
+    enlist(Event::pins, observer, &Some::on_pins, &Observer::on_pins);
     enlist(Event::session_revived, observer, &Some::on_session_revived,
            &Observer::on_session_revived);
     enlist(Event::session_closed, observer, &Some::on_session_closed, &Observer::on_session_closed);
@@ -88,6 +90,8 @@ class Observers final : public Observer {
   void on_return(BackendId backend, ReturnEnd end) override;
   void on_cache_hit(BackendId backend) override;
   void on_remembered(BackendId backend) override;
+  void on_check_failed(BackendId backend, CheckFailure failure) override;
+  void on_pins(BackendId backend, PinState state, int64_t change) override;
   void on_session_revived(BackendId backend, RevivalOutcome outcome,
                           Duration since_request) override;
   void on_session_closed(BackendId backend, SessionState state) override;
@@ -124,6 +128,8 @@ class Observers final : public Observer {
     call_returned,
     cache_hit,
     remembered,
+    check_failed,
+    pins,
     session_revived,
     session_closed,
     connection_opened,

@@ -90,6 +90,9 @@ void Backend::assemble() {
   chain_.add("rules", rules_);
   // Above the filters that keep lists: whoever asks again when it is told gets a new one.
   if (has_eras_) chain_.add("lists", lists_);
+  // What is judged by what a server lists. Above all that answers in its place, whose answers are
+  // judged too.
+  judging_filters_ = dialect_->add_filters(of_protocol, pool::FilterLayer::judging);
   // Before what concerns a child alone: while none runs, it answers in its place.
   if (sleeping_) sleeping_->recall().add_to(chain_);
   // Before what the protocol adds: whom no child can serve is told so, and asks no child for it.

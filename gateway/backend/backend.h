@@ -350,6 +350,7 @@ class Backend final : public Upstream,
   KeyWatches watches_;
   std::optional<SleepingServer> sleeping_;  // nothing: nothing is remembered
   std::shared_ptr<void> outer_filters_;     // of the protocol; null: it has none
+  std::shared_ptr<void> judging_filters_;
   std::shared_ptr<void> inner_filters_;
 };
 

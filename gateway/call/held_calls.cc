@@ -44,10 +44,16 @@ KeptRequest::KeptRequest(const Request& request)
     moves.move(*part);
   }
   context_.trace = nullptr;
-  context_.client = nullptr;
-  context_.principal = nullptr;
-  context_.mirrored.reset();
   context_.params = nullptr;
+  // Whoever judges it later has to know who it is of.
+  if (context_.principal != nullptr) {
+    context_.principal = &principal_.emplace(*context_.principal);
+  }
+  if (context_.client != nullptr) context_.client = &client_.emplace(*context_.client);
+  if (context_.mirrored) {
+    mirrored_ = *context_.mirrored;
+    context_.mirrored = mirrored_;
+  }
 }
 
 HeldCalls::HeldCalls(const Services& services, std::function<void(Held)> on_due)

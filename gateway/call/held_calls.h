@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +21,8 @@
 
 namespace stdgate::call {
 
-// A request with its own copy of all that it refers to. What is needed during accept() only
-// (CallContext) is left out.
+// A request with its own copy of all that it refers to. Of what is needed during accept() only
+// (CallContext) the trace and what a transport has read of the params are left out.
 class KeptRequest {
  public:
   explicit KeptRequest(const Request& request);
@@ -37,6 +38,9 @@ class KeptRequest {
   rpc::Envelope message_;
   ClientIntent intent_;
   CallContext context_;
+  std::optional<policy::Principal> principal_;
+  std::optional<ClientAddress> client_;
+  std::string mirrored_;
 };
 
 class HeldCalls {

@@ -47,6 +47,18 @@ enum class Revision : uint8_t { automatic, legacy, modern };
 // keeps of a client can be lost or shown to another one.
 enum class Bridge : uint8_t { automatic, on, off };
 
+// What becomes of what a server offers and is not pinned: nothing, it is told, it does not exist.
+enum class Pins : uint8_t { off, warn, enforce };
+
+// What is held against the schemas of tools.
+struct CheckConfig {
+  bool arguments = false;
+  bool results = false;
+
+  [[nodiscard]] bool any() const { return arguments || results; }
+  friend bool operator==(const CheckConfig&, const CheckConfig&) = default;
+};
+
 struct PoolConfig {
   uint32_t min = 0;          // children kept running
   uint32_t max = 16;         // children at most, 1 to 1024
@@ -174,6 +186,10 @@ struct BackendConfig {
   std::vector<RuleConfig> rules;     // the first that fits decides; none: all is allowed
   ClientLimits calls_per_principal;  // or, of anonymous clients, per address
   CallLimits calls;
+  CheckConfig check;      // of mcp
+  Pins pins = Pins::off;  // of mcp
+  std::string lock;       // the file of the pins, as given
+  std::string lock_text;  // what it holds; empty also where there is none
   PoolConfig pool;
   bool serves_one = false;  // the pool of one principal; no key: see PrincipalPools
 

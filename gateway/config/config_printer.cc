@@ -254,7 +254,8 @@ bool has_values(const S& section) {
 
 template <class S>
 bool is_printed(const S& section) {
-  if constexpr (std::is_same_v<S, MemberToolsConfig> || std::is_same_v<S, SelectionConfig>) {
+  if constexpr (std::is_same_v<S, MemberToolsConfig> || std::is_same_v<S, SelectionConfig> ||
+                std::is_same_v<S, CheckConfig>) {
     return section != S();
   } else if constexpr (std::is_same_v<S, SearchConfig>) {
     return true;

@@ -2,9 +2,11 @@
 #include "gateway/config/section_reader.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
 #include <regex>
 #include <set>
+#include <system_error>
 
 #include "gateway/base/utf8.h"
 #include "gateway/config/foreign_keys.h"
@@ -298,6 +300,17 @@ void Section::finish() const {
     for (const std::string_view key : known_) keys += (keys.empty() ? "" : ", ") + std::string(key);
     entry.fail_at_key("unknown key; known here: " + keys);
   }
+}
+
+std::optional<std::string> Section::read_file_if_any(std::string_view key, const std::string& file,
+                                                     size_t limit) const {
+  const FileReader& read = self_.file_reader();
+  if (!read) return std::nullopt;
+  auto content = read(file, limit);
+  if (content) return *std::move(content);
+  const bool is_absent = content.error().ends_with(std::generic_category().message(ENOENT));
+  if (!is_absent) fail(key, content.error());
+  return std::nullopt;
 }
 
 bool Section::failed(std::string_view key) const {

@@ -65,6 +65,7 @@ class Value {
   // recorded and left out.
   [[nodiscard]] std::optional<std::vector<Value>> entries() const;
 
+  [[nodiscard]] const FileReader& file_reader() const { return reading_.get().read_file; }
   // The content of `file`, which the value names.
   [[nodiscard]] std::optional<std::string> read_file(const std::string& file, size_t limit) const;
 
@@ -113,6 +114,11 @@ class Section {
   // Whether the value at `key` could not be read: the member has its default, which no rule should
   // judge.
   [[nodiscard]] bool failed(std::string_view key) const;
+  // The content of a file; nothing: there is none, or it cannot be read, which is recorded at
+  // `key`.
+  [[nodiscard]] std::optional<std::string> read_file_if_any(std::string_view key,
+                                                            const std::string& file,
+                                                            size_t limit) const;
   void mark_failed(std::string_view key) { failed_.push_back(key); }
   [[nodiscard]] bool any_failed() const { return !failed_.empty(); }
   // The section that was read at `key`; null: none was.

@@ -43,6 +43,8 @@ inline constexpr std::array kClientCertificates{
     Named<ClientCertificate>{"none", ClientCertificate::none},
     Named<ClientCertificate>{"optional", ClientCertificate::optional},
     Named<ClientCertificate>{"require", ClientCertificate::require}};
+inline constexpr std::array kPins{Named<Pins>{"off", Pins::off}, Named<Pins>{"warn", Pins::warn},
+                                  Named<Pins>{"enforce", Pins::enforce}};
 inline constexpr std::array kAuditArguments{
     Named<AuditArguments>{"digest", AuditArguments::digest},
     Named<AuditArguments>{"redacted", AuditArguments::redacted},
@@ -64,6 +66,7 @@ inline std::span<const Named<LogFormat>> names_of(LogFormat) { return kLogFormat
 inline std::span<const Named<ClientCertificate>> names_of(ClientCertificate) {
   return kClientCertificates;
 }
+inline std::span<const Named<Pins>> names_of(Pins) { return kPins; }
 inline std::span<const Named<AuditArguments>> names_of(AuditArguments) { return kAuditArguments; }
 inline std::span<const Named<SignatureMethod>> names_of(SignatureMethod) {
   return kSignatureMethods;

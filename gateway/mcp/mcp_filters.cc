@@ -1,11 +1,14 @@
 #include "gateway/mcp/mcp_filters.h"
 
 #include <optional>
+#include <utility>
 
 #include "gateway/mcp/cache_filter.h"
+#include "gateway/mcp/check_filter.h"
 #include "gateway/mcp/claim_filter.h"
 #include "gateway/mcp/era_answers.h"
 #include "gateway/mcp/param_filter.h"
+#include "gateway/mcp/pin_filter.h"
 
 namespace stdgate::mcp {
 
@@ -31,11 +34,36 @@ class McpFilters {
   ParamFilter params_;
 };
 
+// Those right below the rules.
+class JudgingFilters {
+ public:
+  JudgingFilters(const pool::FilterServices& services, const std::string& stamp) {
+    const config::BackendConfig& config = services.services.config;
+    // Before the checks: what is not pinned is not even looked at.
+    if (config.pins != config::Pins::off) {
+      auto lock = ToolLock::read(config.lock_text, config.name);
+      if (!lock) {
+        services.services.core.log.write(
+            LogLevel::error, "the lock file cannot be read: nothing is pinned",
+            {{"backend", config.name}, {"file", config.lock}, {"reason", lock.error()}});
+      }
+      services.chain.add("pins",
+                         pins_.emplace(services, stamp, std::move(lock).value_or(ToolLock())));
+    }
+    if (config.check.any()) services.chain.add("checks", checks_.emplace(services, stamp));
+  }
+
+ private:
+  std::optional<PinFilter> pins_;      // nothing: they are off
+  std::optional<CheckFilter> checks_;  // nothing: nothing is checked
+};
+
 }  // namespace
 
 std::shared_ptr<void> add_mcp_filters(const pool::FilterServices& services, pool::FilterLayer layer,
                                       const std::string& stamp) {
   if (layer == pool::FilterLayer::outer) return std::make_shared<EraAnswers>(services);
+  if (layer == pool::FilterLayer::judging) return std::make_shared<JudgingFilters>(services, stamp);
   return std::make_shared<McpFilters>(services, stamp);
 }
 

@@ -34,8 +34,9 @@ namespace stdgate::pool {
 
 struct FilterServices;
 
-// Where a protocol's filters stand: above the rules, or between these and the children.
-enum class FilterLayer : uint8_t { outer, inner };
+// Where a protocol's filters stand: above the rules, right below them, where also what is answered
+// in the place of a child is judged, or nearest to the children.
+enum class FilterLayer : uint8_t { outer, judging, inner };
 
 // Why the gateway gives up a call that a child is working on.
 enum class CancelReason : uint8_t { client_cancelled, client_left, deadline };

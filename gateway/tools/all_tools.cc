@@ -6,9 +6,15 @@
 namespace stdgate::tools {
 
 std::span<const Tool> all_tools() {
+<<<<<<< HEAD
   static const std::array kTools{kDoctorTool,     kLsTool,      kToolsTool,       kCallTool,
                                  kConnectTool,    kSnippetTool, kAddTool,         kAdoptTool,
                                  kCompletionTool, kManTool,     kUserInstallTool, kInstallTool};
+=======
+  static const std::array kTools{kDoctorTool,     kLsTool,      kToolsTool,  kCallTool,
+                                 kConnectTool,    kSnippetTool, kAddTool,    kPinTool,
+                                 kCompletionTool, kManTool,     kInstallTool};
+>>>>>>> checks
   return kTools;
 }
 

@@ -343,7 +343,16 @@ tl::expected<std::unique_ptr<Peer>, Trouble> open_command_peer(const ToolArgumen
                                                                Duration timeout) {
   const auto config = config_of(arguments, surroundings);
   if (!config) return tl::unexpected(Trouble{kBadUsage, config.error()});
-  auto stage = CommandStage::open(*config, config->backends.front(), surroundings);
+  return open_backend_peer(*config, config->backends.front(), surroundings, timeout);
+}
+
+}  // namespace
+
+tl::expected<std::unique_ptr<Peer>, Trouble> open_backend_peer(const config::Config& config,
+                                                               const config::BackendConfig& backend,
+                                                               const ToolSurroundings& surroundings,
+                                                               Duration timeout) {
+  auto stage = CommandStage::open(config, backend, surroundings);
   if (!stage) return tl::unexpected(Trouble{kUnreachable, stage.error()});
   const auto found = (*stage)->services().launcher.look_for((*stage)->services().launch);
   if (!found) return tl::unexpected(Trouble{kUnreachable, found.error().text()});
@@ -351,8 +360,6 @@ tl::expected<std::unique_ptr<Peer>, Trouble> open_command_peer(const ToolArgumen
   if (auto opened = peer->open(); !opened) return tl::unexpected(opened.error());
   return std::unique_ptr<Peer>(std::move(peer));
 }
-
-}  // namespace
 
 tl::expected<std::unique_ptr<Peer>, Trouble> open_peer(const ToolArguments& arguments,
                                                        const ToolSurroundings& surroundings) {

@@ -55,6 +55,13 @@ inline constexpr ToolOption kTimeoutOption{"--timeout", "TIME", "of a call (60s)
 tl::expected<std::unique_ptr<Peer>, Trouble> open_peer(const ToolArguments& arguments,
                                                        const ToolSurroundings& surroundings);
 
+// A backend of the configuration, started and greeted as the gateway would, which ends with the
+// peer. One at a time (CommandStage).
+tl::expected<std::unique_ptr<Peer>, Trouble> open_backend_peer(const config::Config& config,
+                                                               const config::BackendConfig& backend,
+                                                               const ToolSurroundings& surroundings,
+                                                               Duration timeout);
+
 // Where clients on this machine reach a listener, and the first one of a configuration.
 fetch::GatewayAddress address_of(const config::ListenerConfig& listener, bool has_tls);
 fetch::GatewayAddress address_of(const config::Config& config);

@@ -39,6 +39,8 @@ enum class Family : uint8_t {
   mcp_requests,
   cache_hits,
   remembered_answers,
+  check_failures,
+  pins,
   returns,
   parked_calls,
   parked_ends,

@@ -150,6 +150,14 @@ void MetricsObserver::on_remembered(BackendId backend) {
   ++store_.backend(backend).number(Family::remembered_answers);
 }
 
+void MetricsObserver::on_check_failed(BackendId backend, CheckFailure failure) {
+  ++store_.backend(backend).number(Family::check_failures, index_of(failure));
+}
+
+void MetricsObserver::on_pins(BackendId backend, PinState state, int64_t change) {
+  store_.backend(backend).number(Family::pins, index_of(state)) += static_cast<uint64_t>(change);
+}
+
 void MetricsObserver::on_cache_hit(BackendId backend) {
   ++store_.backend(backend).number(Family::cache_hits);
 }

@@ -42,6 +42,8 @@ class MetricsObserver final : public Observer {
   void on_return(BackendId backend, ReturnEnd end) override;
   void on_cache_hit(BackendId backend) override;
   void on_remembered(BackendId backend) override;
+  void on_check_failed(BackendId backend, CheckFailure failure) override;
+  void on_pins(BackendId backend, PinState state, int64_t change) override;
   void on_session_revived(BackendId backend, RevivalOutcome outcome,
                           Duration since_request) override;
   void on_session_closed(BackendId backend, SessionState state) override;

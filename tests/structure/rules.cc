@@ -31,8 +31,8 @@ const std::vector<Layer>& layers() {
   static const Patterns kRpc = {"gateway/base/*", "gateway/rpc/*"};
   static const Patterns kConfig = kRpc + Patterns{"gateway/config/*"};
   static const Patterns kPolicy = kConfig + Patterns{"gateway/policy/*"};
-  static const Patterns kSession =
-      kPolicy + Patterns{"gateway/session/*", "gateway/observer.h", "gateway/audit.h"};
+  static const Patterns kSession = kPolicy + Patterns{"gateway/session/*", "gateway/schema/*",
+                                                      "gateway/observer.h", "gateway/audit.h"};
   static const Patterns kCall = kSession + Patterns{"gateway/call/*"};
   static const Patterns kPool = kCall + Patterns{"gateway/pool/*"};
   static const Patterns kBackend = kPool + Patterns{"gateway/backend/*"};
@@ -44,6 +44,7 @@ const std::vector<Layer>& layers() {
   static const std::vector<Layer> kTable = {
       {"gateway/base/*", {}},
       {"gateway/rpc/*", kRpc},
+      {"gateway/schema/*", kRpc + Patterns{"gateway/schema/*"}},
       {"gateway/observer.*", kRpc},
       {"gateway/audit.h", kPolicy + Patterns{"gateway/observer.h"}},
       {"gateway/config/*", kConfig},
@@ -74,9 +75,10 @@ const std::vector<Layer>& layers() {
       {"gateway/tools/*",
        kPool + Patterns{"gateway/app/client_snippets.h", "gateway/app/command_*",
                         "gateway/app/dialects.h", "gateway/app/permissions.h", "gateway/mcp/*",
-                        "gateway/remote/*", "transports/fetch/curl_web_client.h",
-                        "transports/websocket/socket_link.h", "transports/fetch/http_client.h",
-                        "transports/net/*", "transports/stdio/*"}},
+                        "gateway/remote/*", "transports/auth/digest.h",
+                        "transports/fetch/curl_web_client.h", "transports/websocket/socket_link.h",
+                        "transports/fetch/http_client.h", "transports/net/*",
+                        "transports/stdio/*"}},
       // The composition root.
       {"gateway/main.cc", kAll},
       {"gateway/app/*", kAll},
@@ -124,6 +126,7 @@ const std::vector<Part>& parts() {
       {"gateway/audit.h", "stdgate"},
       {"gateway/base/*", "stdgate"},
       {"gateway/rpc/*", "stdgate::rpc"},
+      {"gateway/schema/*", "stdgate::schema"},
       {"gateway/config/*", "stdgate::config"},
       {"gateway/policy/*", "stdgate::policy"},
       {"gateway/session/*", "stdgate::session"},

@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "gateway/config/options/check_options.h"
 #include "gateway/config/options/client_limits_options.h"
 #include "gateway/config/options/option.h"
 #include "gateway/config/options/pool_options.h"
@@ -206,6 +207,21 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
     {.key = "calls",
      .type = Part{&BackendConfig::calls},
      .help = "limits of all clients of this backend together"},
+    {.key = "check",
+     .type = Part{&BackendConfig::check},
+     .help = "hold arguments and results of tools against the schemas that the server lists",
+     .details = "`protocol: mcp` only. See [Checks](checks.md#arguments-and-results)."},
+    {.key = "pins",
+     .type = Word{&BackendConfig::pins},
+     .help = "what becomes of tools, prompts and templates that are not pinned, or not any more: "
+             "enforce: they do not exist for clients, warn: the log tells of them",
+     .details = "`protocol: mcp` only. `stdgate pin` pins. See [Checks](checks.md#pinned-tools).",
+     .applies = [](const BackendConfig& backend) { return backend.pins != Pins::off; }},
+    {.key = "lock",
+     .type = Text{&BackendConfig::lock, EmptyText::left_out, TextKind::path},
+     .help = "the file with what is pinned, which `stdgate pin` writes",
+     .details = "Read at the start and at a reload. Where there is none, nothing is pinned.",
+     .default_words = "stdgate.lock"},
     {.key = "pool",
      .type = Part{&BackendConfig::pool},
      .help = "how many children there are, and how calls wait for them"},

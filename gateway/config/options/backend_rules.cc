@@ -259,6 +259,21 @@ void check_rules(const Section& section, const BackendConfig& out) {
   section.fail_at_key("rules", "tools, resources and prompts are for protocol mcp; name methods");
 }
 
+constexpr size_t kMaxLockFile = size_t{8} << 20;
+
+// The lock file need not be there yet: then nothing is pinned.
+void complete_pins(const Section& section, BackendConfig& out) {
+  const bool is_other = !section.failed("protocol") && out.protocol != Protocol::mcp;
+  for (const char* const key : {"check", "pins"}) {
+    if (is_other && section.has(key)) {
+      section.fail_at_key(key, "only for protocol mcp; others have no tools");
+    }
+  }
+  if (out.pins == Pins::off) return;
+  if (out.lock.empty()) out.lock = "stdgate.lock";
+  out.lock_text = section.read_file_if_any("lock", out.lock, kMaxLockFile).value_or("");
+}
+
 }  // namespace
 
 std::string remark_on_bridge(const BackendConfig& backend) {
@@ -275,6 +290,7 @@ void complete_backend(const Section& section, const LimitsConfig& limits, Backen
   check_principals(section, out);
   check_rules(section, out);
   complete_times(section, out);
+  complete_pins(section, out);
   if (const Section* sandbox = section.part("sandbox"); sandbox != nullptr) {
     complete_sandbox(*sandbox, out.sandbox);
   }

@@ -109,7 +109,7 @@ template <class S>
 struct Word {
   std::variant<Protocol S::*, rpc::Framing S::*, EnvelopeForm S::*, Isolation S::*, Revision S::*, Bridge S::*,
                LogLevel S::*, LogFormat S::*, ClientCertificate S::*, AuditArguments S::*,
-               SignatureMethod S::*>
+               Pins S::*, SignatureMethod S::*>
       member;
 };
 template <class S, class T>
@@ -280,7 +280,7 @@ struct Part {
                LogConfig S::*, MetricsConfig S::*, SessionsConfig S::*, TlsConfig S::*,
                AuthConfig S::*, MtlsConfig S::*, JwksConfig S::*, ClientLimits S::*,
                CallLimits S::*, AuditConfig S::*, FilesystemConfig S::*, TracesConfig S::*,
-               SelectionConfig S::*, MemberToolsConfig S::*, SearchConfig S::*>
+               SelectionConfig S::*, MemberToolsConfig S::*, SearchConfig S::*, CheckConfig S::*>
       member;
 };
 template <class S, class T>

@@ -32,6 +32,8 @@ class StrictObserver : public Observer {
   MOCK_METHOD(void, on_return, (BackendId, ReturnEnd), (override));
   MOCK_METHOD(void, on_cache_hit, (BackendId), (override));
   MOCK_METHOD(void, on_remembered, (BackendId), (override));
+  MOCK_METHOD(void, on_check_failed, (BackendId, CheckFailure), (override));
+  MOCK_METHOD(void, on_pins, (BackendId, PinState, int64_t), (override));
   MOCK_METHOD(void, on_session_revived, (BackendId, RevivalOutcome, Duration), (override));
   MOCK_METHOD(void, on_session_closed, (BackendId, SessionState), (override));
   MOCK_METHOD(void, on_connection_opened, (ConnectionKind), (override));
@@ -107,6 +109,8 @@ TEST(Observers, HearWhatTheyOverride) {
     EXPECT_CALL(*observer, on_return(1, ReturnEnd::lost));
     EXPECT_CALL(*observer, on_cache_hit(1));
     EXPECT_CALL(*observer, on_remembered(1));
+    EXPECT_CALL(*observer, on_check_failed(1, CheckFailure::result));
+    EXPECT_CALL(*observer, on_pins(1, PinState::changed, -2));
     EXPECT_CALL(*observer, on_session_revived(1, RevivalOutcome::failed, Duration{2}));
     EXPECT_CALL(*observer, on_session_closed(1, SessionState::parked));
     EXPECT_CALL(*observer, on_connection_opened(ConnectionKind::http));
@@ -140,6 +144,8 @@ TEST(Observers, HearWhatTheyOverride) {
   observers.on_return(1, ReturnEnd::lost);
   observers.on_cache_hit(1);
   observers.on_remembered(1);
+  observers.on_check_failed(1, CheckFailure::result);
+  observers.on_pins(1, PinState::changed, -2);
   observers.on_session_revived(1, RevivalOutcome::failed, Duration{2});
   observers.on_session_closed(1, SessionState::parked);
   observers.on_connection_opened(ConnectionKind::http);

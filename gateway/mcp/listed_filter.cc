@@ -1,0 +1,225 @@
+#include "gateway/mcp/listed_filter.h"
+
+#include <utility>
+
+#include "gateway/call/call_clock.h"
+#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/known_message.h"
+
+namespace stdgate::mcp {
+
+namespace {
+
+std::string list_request(std::string_view method, std::string_view cursor, std::string_view stamp) {
+  std::string text = R"({"jsonrpc":"2.0","id":0,"method":")" + std::string(method);
+  text.append(R"(","params":{)");
+  if (!cursor.empty()) text.append(R"("cursor":)").append(cursor).append(",");
+  return text.append(R"("_meta":{)").append(stamp).append("}}}");
+}
+
+}  // namespace
+
+ListedFilter::ListedFilter(const pool::FilterServices& services, std::string stamp,
+                           std::span<const ListFacts> lists)
+    : services_(services.services),
+      pool_(services.pool),
+      chain_(services.chain),
+      lists_(lists),
+      states_(services.services.calls.reserve<State>()),
+      stamp_(std::move(stamp)) {}
+
+ListedFilter::Scope ListedFilter::scope_of(session::SessionId session) const {
+  if (session.is_none() || services_.config.isolation != config::Isolation::session) return 0;
+  return (uint64_t{session.generation} << 32U) + session.index + 1;
+}
+
+bool ListedFilter::is_known(Scope scope, size_t list) const {
+  const auto listing = listings_.find(Key(scope, list));
+  return listing != listings_.end() && listing->second.is_known;
+}
+
+void ListedFilter::forget(Scope scope, size_t list, uint64_t child) {
+  const auto listing = listings_.find(Key(scope, list));
+  if (listing == listings_.end()) return;
+  listing->second.is_known = false;
+  listing->second.has_changed = true;
+  listing->second.child = child;
+  listing->second.not_before = {};
+}
+
+// --- Calls ----------------------------------------------------------------------------------
+
+void ListedFilter::review(call::CallPtr& call, const call::Request& request, size_t list) {
+  place_ = call->at;
+  if (is_known(scope_of(call->session), list)) return judge(call, request);
+  wait(call, request, list);
+}
+
+void ListedFilter::wait(call::CallPtr& call, const call::Request& request, size_t list) {
+  const Key key(scope_of(call->session), list);
+  Listing& listing = listings_[key];
+  if (pool_.is_draining()) return refuse(std::move(call), rpc::faults::shutting_down());
+  if (!listing.is_asked && now() < listing.not_before) {
+    return refuse(std::move(call),
+                  rpc::faults::child_failed("what the server offers could not be asked for"));
+  }
+  if (!listing.is_asked || listing.until <= now()) listing.until = now() + kMaxWait;
+  State& state = states_.of(call->slots);
+  state.list = list;
+  state.scope = key.first;
+  const session::SessionId session = key.first == 0 ? session::SessionId() : call->session;
+  if (!chain_.hold(call, request, listing.until)) {
+    return refuse(std::move(call),
+                  rpc::faults::overloaded("too many calls wait for what the server offers"));
+  }
+  if (listing.is_asked) return;
+  listing.failures = 0;
+  begin_asking(key, session);
+}
+
+void ListedFilter::begin_asking(const Key& key, session::SessionId session) {
+  Listing& listing = listings_[key];
+  listing.is_asked = true;
+  listing.has_changed = false;
+  listing.pages = 0;
+  ask(key, session, {}, std::exchange(listing.child, 0));
+}
+
+void ListedFilter::on_released(call::CallPtr call, const call::Request& request) {
+  const State& state = states_.of(call->slots);
+  const Key key(state.scope, state.list);
+  const Listing& listing = listings_[key];
+  if (!listing.is_known) {
+    // Another list has come.
+    if (listing.is_asked && now() < listing.until && chain_.hold(call, request, listing.until)) {
+      return;
+    }
+    // It has changed while it came.
+    if (!listing.is_asked && listing.has_changed) return wait(call, request, key.second);
+    return refuse(std::move(call),
+                  rpc::faults::child_failed("what the server offers could not be asked for"));
+  }
+  judge(call, request);
+  if (call != nullptr) chain_.go_on(std::move(call), request);
+}
+
+void ListedFilter::refuse(call::CallPtr call, rpc::FaultReport report) {
+  chain_.on_fault(std::move(call), report);
+}
+
+// --- Lists ----------------------------------------------------------------------------------
+
+void ListedFilter::ask(const Key& key, session::SessionId session, std::string_view cursor,
+                       uint64_t child) {
+  ++listings_[key].pages;
+  std::string text = list_request(lists_[key.second].method, cursor, stamp_);
+  const rpc::KnownMessage known(text);
+  const rpc::Envelope& request = known.envelope();
+  call::CallPtr call = services_.calls.take();
+  call->id = request.id;
+  call->method_name = lists_[key.second].method;
+  call->caller = session::Callers::kGateway;
+  call->session = session;
+  call->client_era = Era::modern;
+  call->transport = Transport::mcp;
+  call->is_own = true;
+  call->arrived = now();
+  // Its answer comes no higher than here.
+  call->at = static_cast<uint8_t>(place_ + 1);
+  call::start_clock(*call, services_.config.timeout, services_.config);
+  State& state = states_.of(call->slots);
+  state.is_own = true;
+  state.scope = key.first;
+  state.list = key.second;
+  call->route.child = child;
+  call->route.is_bound = child != 0;
+  call::Outgoing message;
+  message.text = request.text;
+  message.id = place_of(request.id, request.text);
+  // A legacy child gets it without its stamp.
+  const call::EraChanges changes = services_.dialect.omissions(request);
+  message.inserted = changes.view();
+  if (!pool_.submit(call, message)) end_asking(key, false);
+}
+
+void ListedFilter::on_answer(call::CallPtr& call, call::Answer& answer) {
+  const State* const state = states_.find(call->slots);
+  if (state == nullptr || !state->is_own) return see(call, answer);
+  take_page(std::move(call), answer);
+}
+
+void ListedFilter::take_page(call::CallPtr call, const call::Answer& answer) {
+  const State& state = states_.of(call->slots);
+  const Key key(state.scope, state.list);
+  Listing& listing = listings_[key];
+  Page page;
+  page.scope = key.first;
+  page.list = key.second;
+  page.child = call->child;
+  page.is_first = listing.pages == 1;
+  page.is_asked = true;
+  // A server that refuses has no such list.
+  if (answer.message.kind != rpc::MessageKind::result) {
+    page.is_last = true;
+    page.payload = "{}";
+    learn(page);
+    return end_asking(key, page.is_first);
+  }
+  page.payload = answer.payload;
+  const std::string_view cursor = rpc::member_or_empty(answer.payload, "nextCursor");
+  page.is_last = !cursor.starts_with('"');
+  learn(page);
+  if (page.is_last) return end_asking(key, true);
+  if (listing.pages >= kMaxPages) return end_asking(key, false);
+  ask(key, call->session, cursor, call->child);
+}
+
+void ListedFilter::on_fault(call::CallPtr& call, const rpc::FaultReport& /*report*/) {
+  const State* const state = states_.find(call->slots);
+  if (state == nullptr || !state->is_own) return;
+  const Key key(state->scope, state->list);
+  const call::CallPtr own = std::move(call);
+  fail_asking(key, own->session);
+}
+
+// Its child has ended, say: another one is asked, once.
+void ListedFilter::fail_asking(const Key& key, session::SessionId session) {
+  if (listings_[key].failures++ == 0 && !pool_.is_draining()) return begin_asking(key, session);
+  end_asking(key, false);
+}
+
+// Its session has ended.
+void ListedFilter::on_end(const call::Call& call, call::End& /*end*/) {
+  const State* const state = states_.find(call.slots);
+  if (state != nullptr && state->is_own) end_asking(Key(state->scope, state->list), false);
+}
+
+void ListedFilter::end_asking(const Key& key, bool is_known) {
+  Listing& listing = listings_[key];
+  listing.is_asked = false;
+  listing.is_known = is_known && !listing.has_changed;
+  if (!is_known) listing.not_before = now() + kAskAgain;
+  chain_.release(*this);
+}
+
+bool ListedFilter::on_child_message(call::ChildMessage& message) {
+  for (size_t list = 0; list < lists_.size(); ++list) {
+    if (message.method() != lists_[list].change) continue;
+    forget(message.child().is_shared ? 0 : scope_of(message.child().session), list);
+  }
+  return true;
+}
+
+void ListedFilter::on_child_gone(const call::ChildRef& child) {
+  const Scope scope = child.is_shared ? 0 : scope_of(child.session);
+  for (auto listing = listings_.lower_bound(Key(scope, 0));
+       listing != listings_.end() && listing->first.first == scope;) {
+    listing->second.is_known = false;
+    if (listing->second.child == child.number) listing->second.child = 0;
+    const bool is_over = scope != 0 && !listing->second.is_asked;
+    listing = is_over ? listings_.erase(listing) : std::next(listing);
+  }
+  forget_child(child);
+}
+
+}  // namespace stdgate::mcp

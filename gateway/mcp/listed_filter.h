@@ -1,0 +1,111 @@
+// ListedFilter: a filter that judges calls by what their server lists: tools, prompts.
+//
+// Job: have a call wait until the list that it is judged by is known, kMaxWait at most and within
+// its deadline; ask the server for that list, all pages, of the child that the call is for where
+// its session has one of its own; ask again when a list has changed or a child has ended. A call
+// whose list cannot be had is refused: what cannot be judged does not pass. Owner: the backend.
+// Limits: kMaxPages of a list; those of the chain for calls that are held.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "gateway/call/chain.h"
+#include "gateway/mcp/mcp_revision.h"
+#include "gateway/pool/filter_services.h"
+#include "gateway/pool/pool.h"
+
+namespace stdgate::mcp {
+
+class ListedFilter : public call::Filter {
+ public:
+  static constexpr size_t kMaxPages = 64;
+  static constexpr Duration kMaxWait = std::chrono::seconds(5);
+  static constexpr Duration kAskAgain = std::chrono::seconds(5);
+
+  void on_released(call::CallPtr call, const call::Request& request) override;
+  void on_answer(call::CallPtr& call, call::Answer& answer) override;
+  void on_fault(call::CallPtr& call, const rpc::FaultReport& report) override;
+  void on_end(const call::Call& call, call::End& end) override;
+  bool on_child_message(call::ChildMessage& message) override;
+  void on_child_gone(const call::ChildRef& child) override;
+
+ protected:
+  // Whose lists are the same: 0: of all that share children; else of a session.
+  using Scope = uint64_t;
+  struct ListFacts {
+    std::string_view method;
+    std::string_view change;  // the notification that tells of its changes
+  };
+  // A page of a list.
+  struct Page {
+    Scope scope = 0;
+    size_t list = 0;
+    uint64_t child = 0;        // the number of the one that has given it; 0: not known
+    std::string_view payload;  // the result
+    bool is_first = false;     // nothing of the same list came before
+    bool is_last = false;
+    bool is_asked = false;  // by this filter, for all pages
+  };
+
+  // `lists` is a constant.
+  ListedFilter(const pool::FilterServices& services, std::string stamp,
+               std::span<const ListFacts> lists);
+
+  // Judges the call, now or when its list is known.
+  void review(call::CallPtr& call, const call::Request& request, size_t list);
+  [[nodiscard]] bool is_known(Scope scope, size_t list) const;
+  // From now on it has to be asked for again; of the child with this number first, if it is not 0.
+  void forget(Scope scope, size_t list, uint64_t child = 0);
+  [[nodiscard]] Scope scope_of(session::SessionId session) const;
+
+  // The list is known. If the call is not taken, it goes on.
+  virtual void judge(call::CallPtr& call, const call::Request& request) = 0;
+  virtual void learn(const Page& page) = 0;
+  // An answer to a call of a client.
+  virtual void see(call::CallPtr& call, call::Answer& answer) = 0;
+  virtual void forget_child(const call::ChildRef& child) = 0;
+
+  const pool::PoolServices& services_;
+  pool::Pool& pool_;
+  call::Chain& chain_;
+
+ private:
+  struct Listing {
+    bool is_known = false;
+    bool is_asked = false;
+    bool has_changed = false;  // since it was asked for
+    size_t pages = 0;
+    size_t failures = 0;  // in a row
+    uint64_t child = 0;   // that is to be asked; 0: any
+    TimePoint not_before{};
+    TimePoint until{};
+  };
+  struct State {
+    bool is_own = false;  // it asks for a list
+    size_t list = 0;
+    Scope scope = 0;
+    void clear() { *this = State(); }
+  };
+  using Key = std::pair<Scope, size_t>;
+
+  [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
+  void wait(call::CallPtr& call, const call::Request& request, size_t list);
+  void refuse(call::CallPtr call, rpc::FaultReport report);
+  void ask(const Key& key, session::SessionId session, std::string_view cursor, uint64_t child);
+  void begin_asking(const Key& key, session::SessionId session);
+  void take_page(call::CallPtr call, const call::Answer& answer);
+  void fail_asking(const Key& key, session::SessionId session);
+  void end_asking(const Key& key, bool is_known);
+
+  const std::span<const ListFacts> lists_;
+  const call::Slot<State> states_;
+  const std::string stamp_;
+  std::map<Key, Listing> listings_;
+  uint8_t place_ = 0;  // in the chain
+};
+
+}  // namespace stdgate::mcp

@@ -1,0 +1,24 @@
+#include "gateway/schema/json_schema.h"
+
+#include "gateway/schema/schema_compiler.h"
+#include "gateway/schema/schema_uri.h"
+
+namespace stdgate::schema {
+
+tl::expected<JsonSchema, std::string> JsonSchema::compile(std::string_view text,
+                                                          std::string_view root, Draft draft) {
+  if (text.size() > kMaxText) return tl::unexpected(std::string("it is too large"));
+  auto compiled = std::make_unique<CompiledSchema>();
+  compiled->text = text;
+  if (!compiled->tree.read(compiled->text))
+    return tl::unexpected(std::string("it has too many values"));
+  if (find_duplicate_key(compiled->tree))
+    return tl::unexpected(std::string("a key is there twice"));
+  const auto at = follow_pointer(compiled->tree, 0, root);
+  if (!at) return tl::unexpected(std::string("there is no such part"));
+  SchemaCompiler compiler(*compiled, draft);
+  if (!compiler.compile(*at)) return tl::unexpected(compiler.why());
+  return JsonSchema(std::move(compiled));
+}
+
+}  // namespace stdgate::schema

@@ -1,0 +1,77 @@
+// JsonTree: the values of a JSON text in the order in which they stand there, each with the place
+// of the one behind it.
+//
+// Job: make any value, and what is behind it, reachable without another scan. Values point into the
+// text, which outlives the tree. Reused from text to text, so that the steady state allocates
+// nothing. Owner: whoever looks at the text. Limits: kMaxValues; kMaxKept values of storage are
+// kept for the next text.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stdgate::schema {
+
+enum class JsonKind : uint8_t { null, boolean, number, string, array, object };
+inline constexpr size_t kJsonKinds = static_cast<size_t>(JsonKind::object) + 1;
+std::string_view kind_name(JsonKind kind);  // as JSON Schema calls it
+
+// Place of a value in its tree.
+using ValueId = uint32_t;
+
+struct JsonValue {
+  uint32_t begin = 0;       // in the text
+  uint32_t size = 0;        // of its text, quotes included
+  ValueId next = 0;         // behind it and all that is in it
+  uint32_t count : 28 = 0;  // of an array's elements, or of an object's members
+  uint32_t kind : 3 = 0;
+  uint32_t has_escapes : 1 = 0;
+};
+
+class JsonTree {
+ public:
+  static constexpr size_t kMaxValues = size_t{1} << 20;
+  static constexpr size_t kMaxKept = size_t{1} << 12;
+
+  // `text` is valid JSON. False: it has too many values.
+  bool read(std::string_view text);
+
+  [[nodiscard]] size_t size() const { return values_.size(); }
+  [[nodiscard]] std::string_view text() const { return text_; }
+  [[nodiscard]] const JsonValue& at(ValueId id) const { return values_[id]; }
+  [[nodiscard]] JsonKind kind(ValueId id) const { return static_cast<JsonKind>(at(id).kind); }
+  [[nodiscard]] uint32_t count(ValueId id) const { return at(id).count; }
+  // Of an object the keys, each with its value behind it; of an array the elements. The first one
+  // stands behind the value itself, the end is next().
+  [[nodiscard]] ValueId next(ValueId id) const { return at(id).next; }
+  [[nodiscard]] std::string_view raw(ValueId id) const {
+    return text_.substr(at(id).begin, at(id).size);
+  }
+  // Of a string or key, decoded: a view of the text, or of `scratch`.
+  std::string_view string(ValueId id, std::string& scratch) const;
+  // The value of a member, by its decoded key; nothing: there is none, or `object` is no object.
+  [[nodiscard]] std::optional<ValueId> find(ValueId object, std::string_view key) const;
+  [[nodiscard]] bool is_true(ValueId id) const { return raw(id) == "true"; }
+
+ private:
+  std::string_view text_;
+  std::vector<JsonValue> values_;
+  std::vector<ValueId> open_;  // scratch: the arrays and objects around
+};
+
+// The key of an object that is there twice; nothing: none is. Readers of such a text could see
+// different values.
+std::optional<ValueId> find_duplicate_key(const JsonTree& tree);
+
+// Whether a value of one tree is a value of another one, as JSON Schema compares. `steps` is what
+// it may cost; none left: false.
+bool equal_values(const JsonTree& one, ValueId value, const JsonTree& other, ValueId with,
+                  size_t& steps);
+// Equal values have the same.
+uint64_t hash_value(const JsonTree& tree, ValueId value);
+
+}  // namespace stdgate::schema

@@ -1,0 +1,91 @@
+// SchemaCompiler: reads a JSON Schema's text and makes the nodes that are checked.
+//
+// Job: find the names within the document first, then make a node of each schema that is reached,
+// with a list of work in the place of recursion. Owner: JsonSchema::compile(), for one text.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "gateway/schema/json_schema.h"
+#include "gateway/schema/schema_node.h"
+#include "gateway/schema/schema_uri.h"
+
+namespace stdgate::schema {
+
+class SchemaCompiler {
+ public:
+  SchemaCompiler(CompiledSchema& out, Draft draft) : out_(out), tree_(out.tree), draft_(draft) {}
+
+  // False: why().
+  bool compile(ValueId root);
+  [[nodiscard]] const std::string& why() const { return why_; }
+
+ private:
+  struct Resource {
+    std::string uri;
+    ValueId root = 0;
+  };
+
+  [[nodiscard]] bool is_old() const { return draft_ <= Draft::v7; }
+  bool fail(std::string why) {
+    if (why_.empty()) why_ = std::move(why);
+    return false;
+  }
+  bool read_draft(ValueId root);
+  // --- Names
+  void note_names(ValueId schema, uint16_t resource);
+  void note_own_names(ValueId schema, uint16_t& resource);
+  std::optional<ValueId> resolve(const Reference& reference);
+  // --- Nodes
+  NodeId node_of(ValueId schema);
+  bool fill(NodeId id, ValueId schema);
+  bool read_keyword(SchemaNode& node, std::string_view keyword, ValueId value);
+  bool read_types(SchemaNode& node, ValueId value);
+  bool read_values(SchemaNode& node, std::string_view keyword, ValueId value);
+  bool read_number_keyword(SchemaNode& node, std::string_view keyword, ValueId value);
+  bool read_string_keyword(SchemaNode& node, std::string_view keyword, ValueId value);
+  bool read_array_keyword(SchemaNode& node, ValueId schema, std::string_view keyword,
+                          ValueId value);
+  bool read_object_keyword(SchemaNode& node, std::string_view keyword, ValueId value);
+  bool read_properties(SchemaNode& node, ValueId value);
+  bool read_required(SchemaNode& node, ValueId value);
+  bool read_dependencies(SchemaNode& node, ValueId value);
+  bool read_part(SchemaNode& node, ValueId schema, std::string_view keyword, ValueId value);
+  bool read_reference(SchemaNode& node, std::string_view keyword, ValueId value);
+  bool read_schemas(std::vector<NodeId>& into, ValueId value);
+  bool read_schema(NodeId& into, ValueId value);
+  bool read_size(uint64_t& into, ValueId value);
+  std::optional<TextPattern> pattern_of(std::string_view text);
+  bool is_schema(ValueId value) const {
+    return tree_.kind(value) == JsonKind::object || tree_.kind(value) == JsonKind::boolean;
+  }
+  // How many schemas in a row look at the same value; 0: in a circle, or too many.
+  size_t chain_of(NodeId id, size_t depth);
+
+  CompiledSchema& out_;
+  const JsonTree& tree_;
+  Draft draft_;
+  std::string why_;
+  std::vector<Resource> resources_;
+  std::map<std::string, uint16_t, std::less<>> by_uri_;
+  std::map<std::string, ValueId, std::less<>> anchors_;  // URI#NAME
+  struct Dynamic {
+    std::string name;
+    uint16_t resource = 0;
+    ValueId schema = 0;
+  };
+  std::vector<Dynamic> dynamic_;
+  std::unordered_map<ValueId, uint16_t> resource_of_;  // of schemas whose names are known
+  std::unordered_map<ValueId, NodeId> nodes_;
+  std::vector<std::pair<NodeId, ValueId>> work_;
+  std::vector<size_t> chains_;  // of nodes; 0: not known
+  size_t patterns_ = 0;
+  std::string scratch_;
+};
+
+}  // namespace stdgate::schema

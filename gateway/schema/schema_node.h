@@ -1,0 +1,122 @@
+// SchemaNode: a schema of JSON Schema as it is checked: each keyword read, each reference resolved.
+//
+// Made by SchemaCompiler, read by SchemaCheck. Nodes name each other by their places, as schemas
+// may refer to each other in circles. What few schemas have is apart. Owner: JsonSchema.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "gateway/schema/json_number.h"
+#include "gateway/schema/json_tree.h"
+#include "gateway/schema/text_pattern.h"
+
+namespace stdgate::schema {
+
+using NodeId = uint32_t;
+inline constexpr NodeId kNoNode = UINT32_MAX;
+
+// Bits of JsonKind, and one more.
+inline constexpr uint8_t kIntegerBit = uint8_t{1} << kJsonKinds;
+inline constexpr uint8_t kAnyType = (uint8_t{1} << (kJsonKinds + 1)) - 1;
+constexpr uint8_t type_bit(JsonKind kind) {
+  return static_cast<uint8_t>(1U << static_cast<unsigned>(kind));
+}
+
+struct Sizes {
+  uint64_t min = 0;
+  uint64_t max = UINT64_MAX;
+  [[nodiscard]] bool any() const { return min > 0 || max < UINT64_MAX; }
+};
+
+struct NumberChecks {
+  std::optional<JsonNumber> min;
+  std::optional<JsonNumber> max;
+  std::optional<JsonNumber> above;
+  std::optional<JsonNumber> below;
+  std::optional<JsonNumber> divisor;
+  // Their texts, for people.
+  std::string_view min_text, max_text, above_text, below_text, divisor_text;
+};
+
+struct StringChecks {
+  Sizes length;
+  std::optional<TextPattern> pattern;
+};
+
+struct ArrayChecks {
+  Sizes items_count;
+  bool is_unique = false;
+  std::vector<NodeId> prefix;
+  NodeId items = kNoNode;  // of those behind the prefix
+  NodeId contains = kNoNode;
+  Sizes contained{1};
+  bool contains_counts = false;  // what `contains` fits counts as evaluated (2020-12)
+  NodeId unevaluated = kNoNode;
+};
+
+struct Property {
+  std::string name;
+  NodeId node = kNoNode;
+  bool is_required = false;
+};
+
+struct ObjectChecks {
+  Sizes members;
+  std::vector<Property> properties;
+  // By name, where there are many.
+  std::unordered_map<std::string_view, uint32_t> places;
+  uint32_t required = 0;  // properties that are
+  std::vector<std::pair<TextPattern, NodeId>> patterns;
+  NodeId additional = kNoNode;
+  NodeId names = kNoNode;
+  std::vector<std::pair<std::string, std::vector<std::string>>> dependent_names;
+  std::vector<std::pair<std::string, NodeId>> dependent_schemas;
+  NodeId unevaluated = kNoNode;
+};
+
+// Schemas for the same value.
+struct SchemaParts {
+  std::vector<NodeId> all;  // also what it refers to
+  std::vector<NodeId> any;
+  std::vector<NodeId> one;
+  NodeId none = kNoNode;
+  NodeId condition = kNoNode;
+  NodeId then = kNoNode;
+  NodeId otherwise = kNoNode;
+  // Another schema than `all` has for it may be meant where the check comes from elsewhere.
+  std::string dynamic_anchor;
+  NodeId dynamic_default = kNoNode;
+};
+
+struct SchemaNode {
+  uint8_t types = kAnyType;
+  bool is_false = false;
+  uint16_t resource = 0;  // that it is in
+  // Lists of values in the schema's own text, one of which it has to be.
+  std::vector<std::vector<ValueId>> values;
+  std::unique_ptr<NumberChecks> number;
+  std::unique_ptr<StringChecks> string;
+  std::unique_ptr<ArrayChecks> array;
+  std::unique_ptr<ObjectChecks> object;
+  std::unique_ptr<SchemaParts> parts;
+};
+
+// Names that a reference may lead to by way of where a check comes from.
+using DynamicAnchors = std::map<std::string, NodeId, std::less<>>;
+
+struct CompiledSchema {
+  std::string text;
+  JsonTree tree;                  // of the text
+  std::vector<SchemaNode> nodes;  // the first is the whole
+  std::vector<DynamicAnchors> resources;
+};
+
+}  // namespace stdgate::schema

@@ -1,0 +1,304 @@
+// `stdgate pin`: pins what MCP servers offer in a lock file, and shows what has changed since.
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "gateway/config/text_file.h"
+#include "gateway/mcp/tool_lock.h"
+#include "gateway/rpc/fault.h"
+#include "gateway/rpc/json_cursor.h"
+#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_writer.h"
+#include "gateway/schema/canonical_json.h"
+#include "gateway/tools/command_stage.h"
+#include "gateway/tools/definition_diff.h"
+#include "gateway/tools/file_replacement.h"
+#include "gateway/tools/listing.h"
+#include "gateway/tools/peer.h"
+#include "transports/auth/digest.h"
+
+namespace stdgate::tools {
+
+namespace {
+
+using mcp::PinnedKind;
+using mcp::PinnedList;
+using mcp::ToolLock;
+using Locks = std::map<std::string, ToolLock>;
+
+constexpr std::array kPinOptions{
+    ToolOption{"--diff", "", "show what differs from the lock file; write nothing"},
+    ToolOption{"--config", "FILE", "where the servers are (gateway.yaml)"},
+    ToolOption{"--lock", "FILE", "the lock file (that of the configuration, else stdgate.lock)"},
+    ToolOption{"--timeout", "TIME", "of each call (60s)"},
+};
+constexpr std::string_view kUsualLock = "stdgate.lock";
+constexpr Duration kTimeout = std::chrono::seconds(60);
+constexpr size_t kMaxLockFile = size_t{8} << 20;
+constexpr std::array<std::string_view, mcp::kPinnedKinds> kWords = {"tool", "prompt", "template"};
+
+// --- What servers offer ----------------------------------------------------------------------
+
+bool is_refused(std::string_view error) {
+  return rpc::member_or_empty(error, "code") ==
+         std::to_string(rpc::rpc_error_code(rpc::RpcError::method_not_found));
+}
+
+// Appends a page of a list. The error says what is wrong with it.
+tl::expected<void, std::string> add_page(std::string_view result, const PinnedList& list,
+                                         ToolLock& lock) {
+  rpc::JsonCursor cursor(rpc::member_or_empty(result, list.member));
+  if (!cursor.take('[') || cursor.take(']')) return {};
+  std::string scratch;
+  do {
+    const std::string_view element = cursor.take_value();
+    const auto name = rpc::find_clear_member(element, list.name);
+    auto definition = schema::canonical_json(element);
+    if (!name || !name->starts_with('"') || !definition) {
+      return tl::unexpected(std::string(list.method) +
+                            " has an element that readers could take for different ones");
+    }
+    const std::string key(rpc::decode_string(rpc::string_content(*name), scratch));
+    if (!lock.of(list.kind).emplace(key, *std::move(definition)).second) {
+      return tl::unexpected(std::string(list.method) +
+                            " has two elements of the same name: " + key);
+    }
+  } while (cursor.take(','));
+  return {};
+}
+
+tl::expected<void, Trouble> read_pins(Peer& peer, const std::string& server, const PinnedList& list,
+                                      ToolLock& lock) {
+  std::string cursor;
+  for (size_t page = 0; page < kMaxPages; ++page) {
+    const auto answer = peer.call(server, std::string(list.method),
+                                  cursor.empty() ? "{}" : R"({"cursor":)" + cursor + "}");
+    if (!answer) return tl::unexpected(answer.error());
+    const auto response = read_response(*answer);
+    if (!response) return tl::unexpected(response.error());
+    if (response->is_error) {
+      if (is_refused(response->payload)) return {};
+      return tl::unexpected(Trouble{kFailed, server + ": " + error_text(response->payload)});
+    }
+    if (const auto added = add_page(response->payload, list, lock); !added) {
+      return tl::unexpected(Trouble{kFailed, server + ": " + added.error()});
+    }
+    cursor = rpc::member_or_empty(response->payload, "nextCursor");
+    if (!cursor.starts_with('"')) return {};
+  }
+  return tl::unexpected(Trouble{kFailed, server + ": " + std::string(list.method) +
+                                             " has no end: more than " + std::to_string(kMaxPages) +
+                                             " pages"});
+}
+
+tl::expected<ToolLock, Trouble> offer_of(const config::Config& config,
+                                         const config::BackendConfig& backend,
+                                         const ToolSurroundings& surroundings, Duration timeout) {
+  auto peer = open_backend_peer(config, backend, surroundings, timeout);
+  if (!peer) {
+    Trouble trouble = std::move(peer.error());
+    trouble.message = backend.name + ": " + trouble.message;
+    return tl::unexpected(std::move(trouble));
+  }
+  ToolLock lock;
+  for (const PinnedList& list : mcp::kPinnedLists) {
+    if (auto read = read_pins(**peer, backend.name, list, lock); !read) {
+      return tl::unexpected(std::move(read.error()));
+    }
+  }
+  return lock;
+}
+
+// --- The lock file ---------------------------------------------------------------------------
+
+std::string digest_of(std::string_view text) {
+  return auth::key_hash(auth::Sha256().of(text)).substr(std::string_view("sha256:").size());
+}
+
+std::string lock_text(const Locks& locks) {
+  rpc::JsonWriter json(rpc::JsonWriter::Layout::lines);
+  json.begin_object();
+  json.number("version", 1);
+  json.begin_object("servers");
+  for (const auto& [server, lock] : locks) {
+    json.begin_object(server);
+    for (const PinnedList& list : mcp::kPinnedLists) {
+      if (lock.of(list.kind).empty()) continue;
+      json.begin_object(list.member);
+      for (const auto& [name, definition] : lock.of(list.kind)) {
+        json.begin_object(name);
+        json.text("sha256", digest_of(definition));
+        json.raw("definition", definition);
+        json.end_object();
+      }
+      json.end_object();
+    }
+    json.end_object();
+  }
+  json.end_object();
+  json.end_object();
+  return json.take() + "\n";
+}
+
+// What is in the file; nothing: there is none.
+tl::expected<Locks, std::string> read_lock(const std::string& file) {
+  const auto text = config::read_text_file(file, kMaxLockFile);
+  if (!text && text.error().ends_with(std::generic_category().message(ENOENT))) return Locks();
+  if (!text) return tl::unexpected(text.error());
+  auto locks = ToolLock::read_all(*text);
+  if (!locks) return tl::unexpected(file + ": " + locks.error());
+  return locks;
+}
+
+// --- Differences -----------------------------------------------------------------------------
+
+struct Differences {
+  size_t fresh = 0;
+  size_t changed = 0;
+  size_t gone = 0;
+  std::string text;
+  [[nodiscard]] bool any() const { return fresh + changed + gone > 0; }
+};
+
+void note_element(std::string_view word, std::string_view name, std::string_view before,
+                  std::string_view after, Differences& all) {
+  std::string_view what = "changed";
+  if (before.empty()) {
+    what = "new";
+    ++all.fresh;
+  } else if (after.empty()) {
+    what = "gone";
+    ++all.gone;
+  } else {
+    ++all.changed;
+  }
+  all.text.append("  ").append(what).append(" ").append(word).append(" ");
+  all.text.append(revealed(name)) += '\n';
+  if (after.empty()) return;
+  for (const std::string& line : definition_diff(before, after)) {
+    all.text.append("    ").append(line) += '\n';
+  }
+  for (const std::string& mark : marks_of(after)) all.text.append("    ! ").append(mark) += '\n';
+}
+
+Differences differences_of(const ToolLock& pinned, const ToolLock& offered) {
+  Differences all;
+  for (const PinnedList& list : mcp::kPinnedLists) {
+    const std::string_view word = kWords[static_cast<size_t>(list.kind)];
+    const ToolLock::Definitions& before = pinned.of(list.kind);
+    const ToolLock::Definitions& after = offered.of(list.kind);
+    for (const auto& [name, definition] : after) {
+      const auto former = before.find(name);
+      if (former == before.end()) {
+        note_element(word, name, "", definition, all);
+      } else if (former->second != definition) {
+        note_element(word, name, former->second, definition, all);
+      }
+    }
+    for (const auto& [name, definition] : before) {
+      if (!after.contains(name)) note_element(word, name, definition, "", all);
+    }
+  }
+  return all;
+}
+
+std::string summary_of(const std::string& server, const ToolLock& offered,
+                       const Differences& differences) {
+  std::string text = server + ":";
+  for (const PinnedList& list : mcp::kPinnedLists) {
+    const size_t count = offered.of(list.kind).size();
+    if (count == 0 && list.kind != PinnedKind::tool) continue;
+    text.append(" ").append(std::to_string(count)).append(" ");
+    text.append(kWords[static_cast<size_t>(list.kind)]).append(count == 1 ? "," : "s,");
+  }
+  return text + " " + std::to_string(differences.fresh) + " new, " +
+         std::to_string(differences.changed) + " changed, " + std::to_string(differences.gone) +
+         " gone\n";
+}
+
+// --- The word --------------------------------------------------------------------------------
+
+// The servers that are named, or every one.
+tl::expected<std::vector<const config::BackendConfig*>, std::string> chosen_servers(
+    const config::Config& config, const std::vector<std::string>& names) {
+  std::vector<const config::BackendConfig*> servers;
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find(config.backends, name, &config::BackendConfig::name);
+    if (found == config.backends.end()) return tl::unexpected("no backend '" + name + "'");
+    if (found->protocol != config::Protocol::mcp) {
+      return tl::unexpected(name + " is no MCP server, and has nothing to pin");
+    }
+    servers.push_back(&*found);
+  }
+  if (!names.empty()) return servers;
+  for (const config::BackendConfig& backend : config.backends) {
+    if (backend.protocol == config::Protocol::mcp) servers.push_back(&backend);
+  }
+  if (servers.empty()) return tl::unexpected(std::string("there is no MCP server to pin"));
+  return servers;
+}
+
+ToolOutput pin(const ToolArguments& arguments, const ToolSurroundings& surroundings) {
+  const auto timeout = arguments.timeout(kTimeout);
+  if (!timeout) return failure(timeout.error());
+  const auto config = arguments.words.size() == 1
+                          ? config_of(arguments, surroundings, arguments.words.front())
+                          : config_of(arguments, surroundings);
+  if (!config) return {kBadUsage, {}, config.error()};
+  const auto servers = chosen_servers(*config, arguments.words);
+  if (!servers) return tool_error(kBadUsage, servers.error());
+  std::string file = arguments.value("--lock");
+  if (file.empty()) file = servers->front()->lock;
+  if (file.empty()) file = kUsualLock;
+  auto locks = read_lock(file);
+  if (!locks) return tool_error(kFailed, locks.error());
+  ToolOutput output;
+  const bool only_shows = arguments.has("--diff");
+  bool differs = false;
+  for (const config::BackendConfig* const server : *servers) {
+    auto offered = offer_of(*config, *server, surroundings, *timeout);
+    if (!offered) {
+      const ToolOutput failed = failure(offered.error());
+      output.exit_code = std::max(output.exit_code, failed.exit_code);
+      output.err += failed.err;
+      continue;
+    }
+    const Differences differences = differences_of((*locks)[server->name], *offered);
+    differs = differs || differences.any();
+    output.out += summary_of(server->name, *offered, differences) + differences.text;
+    (*locks)[server->name] = *std::move(offered);
+  }
+  if (only_shows) {
+    if (differs) output.exit_code = std::max(output.exit_code, kFailed);
+    return output;
+  }
+  // What one server did not tell stays as it was pinned.
+  if (const auto written = replace_file(file, lock_text(*locks)); !written) {
+    output.exit_code = kFailed;
+    output.err += "stdgate: " + written.error() + "\n";
+    return output;
+  }
+  output.err += "stdgate: pinned in " + file + "; a gateway that runs takes it with a reload\n";
+  return output;
+}
+
+}  // namespace
+
+const Tool kPinTool{
+    "pin",
+    "  stdgate pin [options] [SERVER...]\n"
+    "  stdgate pin --diff [options] [SERVER...]\n",
+    "Starts the MCP servers of the configuration, all or those that are named, and\n"
+    "writes the definitions of their tools, prompts and resource templates into the\n"
+    "lock file. A backend with `pins: enforce` shows and serves nothing else. Shows\n"
+    "what is new, has changed or has gone, word by word, and what to look at twice:\n"
+    "characters that cannot be seen or turn text around, markup, and text that\n"
+    "addresses the model. --diff does that alone.\n"
+    "\n"
+    "Exit code: 0, 1 a difference (--diff) or an error, 2 usage, 3 no answer.\n",
+    kPinOptions,
+    false,
+    pin};
+
+}  // namespace stdgate::tools
