@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "gateway/app/state_files.h"
 #include "gateway/base/web_url.h"
 #include "gateway/config/key_file.h"
 #include "gateway/config/package_run.h"
@@ -151,6 +152,13 @@ Findings unusable_audit(const config::Config& config) {
   const auto found = audit::AuditFile::check(config.audit.file);
   if (found) return {};
   return {{0, 0, "audit.file", found.error()}};
+}
+
+Findings unusable_state_dir(const config::Config& config) {
+  if (config.state_dir.empty()) return {};
+  const auto found = check_state_dir(config.state_dir);
+  if (found) return {};
+  return {{0, 0, "state_dir", found.error()}};
 }
 
 Findings unusable_keys(const config::Config& config) {

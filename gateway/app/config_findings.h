@@ -1,5 +1,5 @@
 // Checks, here and now, the things that a configuration names outside of itself: programs, users,
-// files of keys and certificates, the audit.
+// files of keys and certificates, the audit, the directory for what is remembered.
 //
 // Each finding has the path of the key that it is about, and no line yet (config/config_parser.h).
 // Nothing is changed or kept. Owner: none.
@@ -27,6 +27,8 @@ Findings exposed_files(const config::Config& config);
 Findings expired_keys(const config::Config& config, std::chrono::sys_seconds now);
 // An audit that cannot be written, as far as can be seen without making its file.
 Findings unusable_audit(const config::Config& config);
+// A directory for what is remembered that is not the gateway's alone, or cannot be made.
+Findings unusable_state_dir(const config::Config& config);
 // Files of keys that are read only where they are used.
 Findings unusable_keys(const config::Config& config);
 // A public URL that takes credentials in plain text.

@@ -35,19 +35,22 @@ std::function<std::string(std::string_view)> hider_of(const config::Config& conf
 }
 
 // What answers for the server while it sleeps; none: nothing does. `principal`: see MemoryFilter.
-pool::MakeRecall recall_of(std::shared_ptr<mcp::ServerMemory> memory, std::string principal) {
-  if (memory == nullptr) return nullptr;
-  return [memory = std::move(memory),
+pool::MakeRecall recall_of(mcp::MemoryFilter::FindMemory find, std::string principal) {
+  if (find == nullptr) return nullptr;
+  return [find = std::move(find),
           principal = std::move(principal)](const pool::RecallServices& services) {
-    return std::make_unique<mcp::MemoryFilter>(memory, principal, services);
+    return std::make_unique<mcp::MemoryFilter>(find, principal, services);
   };
 }
 
-// Null: nothing is to be remembered.
-std::shared_ptr<mcp::ServerMemory> memory_of(const config::BackendConfig& backend,
-                                             const pool::LaunchSpec& launch,
-                                             const UpstreamServices& services) {
-  return backend.pool.remember ? services.memories.of(memory_key(launch)) : nullptr;
+// None: nothing is to be remembered.
+mcp::MemoryFilter::FindMemory memory_of(const config::BackendConfig& backend,
+                                        const pool::LaunchSpec& launch,
+                                        const UpstreamServices& services) {
+  if (!backend.pool.remember) return nullptr;
+  return [launch, values = digest_of_values(backend), &memories = services.memories] {
+    return memories.of(memory_key(launch, values));
+  };
 }
 
 backend::BackendOptions options_of(const config::Config& config,

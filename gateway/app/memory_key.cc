@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "gateway/mcp/server_memory.h"
 #include "transports/stdio/program_search.h"
 
 namespace stdgate::app {
@@ -25,7 +26,15 @@ void append_file(std::string& key, const std::string& path) {
 
 }  // namespace
 
-std::string memory_key(const pool::LaunchSpec& launch) {
+uint16_t digest_of_values(const config::BackendConfig& backend) {
+  std::string all;
+  for (const auto& [name, value] : backend.env) append_part(all, name + "=" + value);
+  for (const auto& [name, value] : backend.env_from_files) append_part(all, name + "=" + value);
+  const uint64_t digest = mcp::digest_of(all);
+  return static_cast<uint16_t>(digest ^ digest >> 16U ^ digest >> 32U ^ digest >> 48U);
+}
+
+std::string memory_key(const pool::LaunchSpec& launch, uint16_t values) {
   std::string key;
   append_part(key, launch.working_directory);
   append_part(key, launch.user);
@@ -38,6 +47,7 @@ std::string memory_key(const pool::LaunchSpec& launch) {
     append_file(key, is_relative ? launch.working_directory + "/" + word : word);
   }
   for (const auto& [name, value] : launch.environment) append_part(key, name);
+  append_part(key, std::to_string(values));
   return key;
 }
 

@@ -25,6 +25,8 @@ constexpr std::string_view kMark = "stdgate-state 1 ";
 constexpr std::string_view kSuffix = ".state";
 constexpr std::string_view kUnfinished = ".new";
 constexpr size_t kDigits = 16;
+// Beside key and text: the mark, three numbers, a space and the end of the line.
+constexpr size_t kFrame = kMark.size() + 3 * kDigits + 2;
 
 std::string hex_of(uint64_t number) {
   std::array<char, kDigits> digits{};
@@ -76,14 +78,50 @@ std::string write_file(const std::string& path, std::string_view bytes) {
   return {};
 }
 
+// Calls visit(entry) for each file whose name ends so.
+template <class Visitor>
+void for_each_file(const std::string& directory, std::string_view suffix, Visitor&& visit) {
+  std::error_code error;
+  std::filesystem::directory_iterator entry(directory, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    if (entry->path().filename().string().ends_with(suffix)) visit(*entry);
+  }
+}
+
+// Of a process that has ended; or of one that writes now, and says so.
+void remove_unfinished(const std::string& directory) {
+  for_each_file(directory, kUnfinished, [](const std::filesystem::directory_entry& file) {
+    std::error_code ignored;
+    std::filesystem::remove(file.path(), ignored);
+  });
+}
+
+void remove_old(const std::string& directory) {
+  using File = std::pair<std::filesystem::file_time_type, std::filesystem::path>;
+  std::vector<File> files;
+  std::error_code ignored;
+  for_each_file(directory, kSuffix, [&](const std::filesystem::directory_entry& file) {
+    files.emplace_back(file.last_write_time(ignored), file.path());
+  });
+  if (files.size() <= StateFiles::kMaxFiles) return;
+  std::ranges::sort(files);
+  files.resize(files.size() - StateFiles::kMaxFiles);
+  for (const auto& [time, path] : files) std::filesystem::remove(path, ignored);
+}
+
 }  // namespace
 
-tl::expected<void, std::string> prepare_state_dir(const std::string& path) {
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
-    return tl::unexpected(problem_of(path) + "; make it, or change state_dir");
-  }
+tl::expected<void, std::string> check_state_dir(const std::string& path) {
   struct stat facts {};
-  if (::stat(path.c_str(), &facts) != 0) return tl::unexpected(problem_of(path));
+  if (::stat(path.c_str(), &facts) != 0) {
+    const std::string problem = problem_of(path) + "; make it, or change state_dir";
+    const bool is_link = ::lstat(path.c_str(), &facts) == 0;
+    std::filesystem::path made = std::filesystem::path(path).lexically_normal();
+    if (!made.has_filename()) made = made.parent_path();
+    const std::string parent = made.has_parent_path() ? made.parent_path() : ".";
+    if (!is_link && ::access(parent.c_str(), W_OK | X_OK) == 0) return {};
+    return tl::unexpected(problem);
+  }
   if (!S_ISDIR(facts.st_mode)) return tl::unexpected(path + " is no directory");
   if (facts.st_uid != ::geteuid() || (facts.st_mode & 077) != 0) {
     return tl::unexpected(path +
@@ -92,6 +130,13 @@ tl::expected<void, std::string> prepare_state_dir(const std::string& path) {
   }
   if (::access(path.c_str(), R_OK | W_OK | X_OK) != 0) return tl::unexpected(problem_of(path));
   return {};
+}
+
+tl::expected<void, std::string> prepare_state_dir(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    return tl::unexpected(problem_of(path) + "; make it, or change state_dir");
+  }
+  return check_state_dir(path);
 }
 
 // What the digest is of follows it.
@@ -120,33 +165,16 @@ std::optional<std::string> read_state_file(std::string_view key, std::string_vie
 
 StateFiles::StateFiles(std::string directory, net::Loop& loop, Log& log)
     : directory_(std::move(directory)), loop_(loop), log_(log), errands_(loop) {
-  if (!directory_.empty()) remove_old();
+  if (directory_.empty()) return;
+  remove_unfinished(directory_);
+  remove_old(directory_);
 }
 
 StateFiles::~StateFiles() {
   // An older text is not to take its name after a newer one.
   if (is_writing_) written_.wait();
-  for (const auto& [path, bytes] : waiting_) write_file(path, bytes);
-}
-
-// Also what another process has not finished writing.
-void StateFiles::remove_old() const {
-  namespace fs = std::filesystem;
-  std::vector<std::pair<fs::file_time_type, fs::path>> files;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory_, error)) {
-    const std::string name = entry.path().filename();
-    std::error_code ignored;
-    if (name.ends_with(kSuffix)) {
-      files.emplace_back(entry.last_write_time(ignored), entry.path());
-    } else if (name.ends_with(kUnfinished)) {
-      fs::remove(entry.path(), ignored);
-    }
-  }
-  if (files.size() <= kMaxFiles) return;
-  std::ranges::sort(files);
-  files.resize(files.size() - kMaxFiles);
-  for (const auto& [time, path] : files) fs::remove(path, error);
+  for (const auto& [path, content] : waiting_)
+    write_file(path, state_file(content.key, content.text));
 }
 
 std::string StateFiles::path_of(std::string_view key) const {
@@ -160,14 +188,16 @@ std::optional<std::string> StateFiles::load(std::string_view key) {
   const uintmax_t size = std::filesystem::file_size(path, error);
   if (error || size > kMaxFile) return std::nullopt;
   const auto bytes = config::read_text_file(path, size);
-  return bytes ? read_state_file(key, *bytes) : std::nullopt;
+  auto text = bytes ? read_state_file(key, *bytes) : std::nullopt;
+  // The file of a server that never changes is in use as well.
+  if (text)
+    std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now(), error);
+  return text;
 }
 
 void StateFiles::save(std::string_view key, std::string text) {
-  if (directory_.empty()) return;
-  std::string bytes = state_file(key, text);
-  if (bytes.size() > kMaxFile) return;
-  waiting_[path_of(key)] = std::move(bytes);
+  if (directory_.empty() || kFrame + key.size() + text.size() > kMaxFile) return;
+  waiting_[path_of(key)] = {std::string(key), std::move(text)};
   write_next();
 }
 
@@ -177,13 +207,20 @@ void StateFiles::write_next() {
   auto next = waiting_.extract(waiting_.begin());
   const auto problem = std::make_shared<std::promise<std::string>>();
   written_ = problem->get_future();
-  errands_.start([path = std::move(next.key()), bytes = std::move(next.mapped()),
-                  problem] { problem->set_value(write_file(path, bytes)); },
-                 [this] {
-                   is_writing_ = false;
-                   if (const std::string what = written_.get(); !what.empty()) note_failure(what);
-                   write_next();
-                 });
+  errands_.start(
+      [directory = directory_, path = std::move(next.key()), content = std::move(next.mapped()),
+       problem] {
+        std::error_code ignored;
+        const bool is_new = !std::filesystem::exists(path, ignored);
+        std::string what = write_file(path, state_file(content.key, content.text));
+        if (is_new) remove_old(directory);
+        problem->set_value(std::move(what));
+      },
+      [this] {
+        is_writing_ = false;
+        if (const std::string what = written_.get(); !what.empty()) note_failure(what);
+        write_next();
+      });
 }
 
 void StateFiles::note_failure(const std::string& problem) {

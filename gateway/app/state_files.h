@@ -3,8 +3,8 @@
 // Each file has the version of this form, its length and a digest, and the key that it is for; what
 // is cut, changed, foreign or of another version is as if it were not there. A file is written
 // whole, beside the one that it replaces, and synced before it takes its name; libuv's thread pool
-// does that. Owner: the worker. Limits: kMaxFile bytes of a file, kMaxFiles files, of which those
-// written longest ago go at the start.
+// does that. Owner: the worker. Limits: kMaxFile bytes of a file; kMaxFiles files: at the start and
+// with each new one those go that were used longest ago.
 #pragma once
 
 #include <future>
@@ -21,7 +21,9 @@
 
 namespace stdgate::app {
 
-// Makes the directory if it is not there. Else what is wrong with it.
+// What is wrong with the directory, or why it cannot be made.
+tl::expected<void, std::string> check_state_dir(const std::string& path);
+// The same; makes it if it is not there.
 tl::expected<void, std::string> prepare_state_dir(const std::string& path);
 
 // The bytes of a file, and what is in one; nothing: it is not the file of this key, as it was
@@ -45,8 +47,13 @@ class StateFiles final : public mcp::MemoryStore {
   void save(std::string_view key, std::string text) override;
 
  private:
+  // What is to be in a file.
+  struct Content {
+    std::string key;
+    std::string text;
+  };
+
   [[nodiscard]] std::string path_of(std::string_view key) const;
-  void remove_old() const;
   void write_next();
   void note_failure(const std::string& problem);
 
@@ -54,7 +61,7 @@ class StateFiles final : public mcp::MemoryStore {
   net::Loop& loop_;
   Log& log_;
   net::Errands errands_;
-  std::map<std::string, std::string> waiting_;  // bytes by path
+  std::map<std::string, Content> waiting_;  // by path
   bool is_writing_ = false;
   std::future<std::string> written_;  // while so: what is wrong
   RateLimit failures_{1};

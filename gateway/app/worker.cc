@@ -113,7 +113,7 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
                    services.number, config.sessions.ttl, {loop_, wall_clock_}),
       identity_(services.identity),
       state_files_(config.state_dir, loop_, log_),
-      memories_(&state_files_),
+      memories_({loop_, loop_.timers(), &state_files_, accounts_.servers()}),
       lent_{{core_, callers_, identity_, services.environment, memories_},
             session_ids_,
             fetcher_,
@@ -162,7 +162,10 @@ size_t Worker::OwnBallast::forget_sessions(const Account* client, const Enough& 
   return worker_.generation_.forget_sessions(client, is_enough);
 }
 
-void Worker::OwnBallast::drop_caches() { worker_.generation_.drop_caches(); }
+void Worker::OwnBallast::drop_caches() {
+  worker_.generation_.drop_caches();
+  worker_.memories_.drop_unused();
+}
 
 Observers Worker::wanted_observers(const config::Config& config) {
   Observers wanted;

@@ -68,6 +68,7 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
                       options_.make_recall);
   }
   assemble();
+  if (sleeping_ && sleeping_->recall().has_no_sessions()) greetings_.share_as_before();
 }
 
 // The order in which a request passes them; its answer, its fault and its end come the other way.

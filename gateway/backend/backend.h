@@ -225,9 +225,13 @@ class Backend final : public Upstream,
     chain_.answer(call, outcome, member, error_code);
   }
   void on_era(Era era) override { greetings_.note_era(era); }
-  void on_children_shared() override { set_owns_children(false); }
+  void on_children_shared() override {
+    set_owns_children(false);
+    if (sleeping_) sleeping_->recall().note_sessions(true);
+  }
   std::vector<call::CallPtr> on_children_separated() override {
     set_owns_children(true);
+    if (sleeping_) sleeping_->recall().note_sessions(false);
     std::vector<call::CallPtr> calls = rounds_.withdraw_all();
     for (call::CallPtr& call : pool_.withdraw_shared_of_sessions()) {
       if (!call->is_own) {

@@ -61,6 +61,10 @@ class RefusedGreetings final : public call::Filter {
   void on_ended(const call::Call& call) override {
     if (is_refused(call)) note_end(call);
   }
+  // Children have refused a session in another process, or before a reload.
+  void share_as_before() {
+    if (config_.share_modern && pool_.era() == Era::modern) share_children();
+  }
   // Shared children are of this era.
   void note_era(Era era) {
     if (era == Era::legacy && own_warm_ && !pool_.is_draining()) separate_children();

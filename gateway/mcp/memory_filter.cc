@@ -92,19 +92,19 @@ std::string whole_list(std::string_view first, std::string_view member, std::str
 
 }  // namespace
 
-MemoryFilter::MemoryFilter(std::shared_ptr<ServerMemory> memory, std::string principal,
+MemoryFilter::MemoryFilter(FindMemory find, std::string principal,
                            const pool::RecallServices& services)
     : services_(services.services),
       chain_(services.chain),
       owner_(services.owner),
-      memory_(std::move(memory)),
+      find_(std::move(find)),
+      memory_(find_()),
+      looked_(now()),
       principal_(std::move(principal)),
       holder_(memory_->add_holder()),
       pages_of_calls_(services.services.calls.reserve<Page>()),
-      timer_(services.services.core.timers, [this] { go_on(); }),
-      held_(services.services.payer, Holding::caches) {
-  if (holder_ == 1) held_.set(memory_->bytes());
-}
+      held_(services.services.payer, Holding::caches),
+      timer_(services.services.core.timers, [this] { go_on(); }) {}
 
 void MemoryFilter::describe(pool::BackendStatus& status) const {
   status.asleep = owner_.is_asleep();
@@ -122,11 +122,13 @@ void MemoryFilter::on_request(call::CallPtr& call, const call::Request& request)
     page.is_whole = cursor.has_value();
     page.cursor = cursor.value_or(std::string_view());
   }
-  const bool is_answered = kind || request.method == kInitialize || request.method == kDiscover ||
-                           request.method == kPing;
   const bool is_gateways =
       request.context.is_own && request.context.caller == session::Callers::kGateway;
-  if (!is_answered || is_gateways || !owner_.is_asleep()) return;
+  if (is_gateways || !owner_.is_asleep()) return;
+  look_again();
+  const bool is_answered = kind || request.method == kInitialize || request.method == kDiscover ||
+                           request.method == kPing;
+  if (!is_answered) return;
   if (kind) {
     answer_list(call, request, *kind);
   } else if (request.method == kPing) {
@@ -134,6 +136,17 @@ void MemoryFilter::on_request(call::CallPtr& call, const call::Request& request)
   } else {
     answer_greeting(call, request);
   }
+}
+
+// Whoever is about to wake the server learns for the program that it starts.
+void MemoryFilter::look_again() {
+  if (now() - looked_ < kLookEvery) return;
+  looked_ = now();
+  auto found = find_();
+  if (found == memory_) return;
+  memory_ = std::move(found);
+  holder_ = memory_->add_holder();
+  drop_pages();
 }
 
 // What nobody is there for, or is for others, is left to the filters and the pool below.
@@ -232,7 +245,6 @@ void MemoryFilter::on_answer(call::CallPtr& call, call::Answer& answer) {
   } else if (method == kInitialize) {
     note_greeting(call->memo_text, answer.message);
   }
-  if (holder_ == 1) held_.set(memory_->bytes());
 }
 
 void MemoryFilter::note_greeting(std::string_view params, const rpc::Envelope& answer) {
@@ -258,6 +270,7 @@ void MemoryFilter::note_change(session::SessionId of, uint8_t lists) {
   for (size_t i = 0; i < kListKindCount; ++i) {
     if ((kListNames[i].bit & lists) != 0) pages_[i].reset();
   }
+  charge_pages();
 }
 
 MemorySource MemoryFilter::source_of(const call::Call& call) const {
@@ -271,6 +284,7 @@ void MemoryFilter::learn_list(const call::Call& call, ListKind kind, std::string
   const auto variant = variant_of(call.session);
   if (page == nullptr || !page->is_whole || !variant) return;
   auto whole = take_page(*page, call, *variant, kind, payload);
+  charge_pages();
   if (!whole) return;
   const uint64_t digest = digest_of(*whole);
   MemorySource source = source_of(call);
@@ -281,8 +295,22 @@ void MemoryFilter::learn_list(const call::Call& call, ListKind kind, std::string
                           source, is_for_all, [this](const MemorySource& before) {
                             return before.holder == holder_ && owner_.is_running(before.child);
                           });
-  if (holder_ == 1) held_.set(memory_->bytes());
   settle_told(call, *variant, kind, digest, learned);
+}
+
+// A list whose pages there is no room for is not remembered.
+void MemoryFilter::charge_pages() {
+  size_t bytes = 0;
+  for (const std::optional<Pages>& pages : pages_) {
+    if (pages) bytes += pages->first.capacity() + pages->elements.capacity();
+  }
+  held_.set(bytes);
+  if (bytes > 0 && held_.lack() != MemoryLack::none) drop_pages();
+}
+
+void MemoryFilter::drop_pages() {
+  for (std::optional<Pages>& pages : pages_) pages.reset();
+  held_.set(0);
 }
 
 // The whole list, when its last page has come.

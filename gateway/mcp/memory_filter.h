@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,10 +26,13 @@ namespace stdgate::mcp {
 class MemoryFilter final : public pool::ServerRecall {
  public:
   static constexpr size_t kMaxPages = 64;
+  // While the server sleeps its program may become another one, and with it the memory.
+  static constexpr Duration kLookEvery = std::chrono::seconds(1);
+  using FindMemory = std::function<std::shared_ptr<ServerMemory>()>;
 
-  // `principal`: whose children are asked, if they are only one's; else empty.
-  MemoryFilter(std::shared_ptr<ServerMemory> memory, std::string principal,
-               const pool::RecallServices& services);
+  // `find`: the memory of the program that would run now. `principal`: whose children are asked, if
+  // they are only one's; else empty.
+  MemoryFilter(FindMemory find, std::string principal, const pool::RecallServices& services);
 
   // ServerRecall
   void add_to(call::Chain& chain) override { chain.add("memory", *this); }
@@ -36,6 +40,8 @@ class MemoryFilter final : public pool::ServerRecall {
   [[nodiscard]] bool may_greet_sessions() const override {
     return memory_->greets_sessions() && owner_.is_asleep();
   }
+  [[nodiscard]] bool has_no_sessions() const override { return memory_->has_no_sessions(); }
+  void note_sessions(bool has_none) override { memory_->note_sessions(has_none); }
   void note_greeting(std::string_view params, const rpc::Envelope& answer) override;
   void describe(pool::BackendStatus& status) const override;
 
@@ -44,6 +50,7 @@ class MemoryFilter final : public pool::ServerRecall {
   void on_answer(call::CallPtr& call, call::Answer& answer) override;
   void on_end(const call::Call& call, call::End& end) override;
   bool on_child_message(call::ChildMessage& message) override;
+  void drop_kept() override { drop_pages(); }
 
  private:
   // Of a call that asks for a list.
@@ -73,6 +80,7 @@ class MemoryFilter final : public pool::ServerRecall {
     std::optional<ListKind> asked;  // the one that is being asked for
   };
 
+  void look_again();
   bool answer_list(call::CallPtr& call, const call::Request& request, ListKind kind);
   bool answer_greeting(call::CallPtr& call, const call::Request& request);
   bool answer_ping(call::CallPtr& call, const call::Request& request);
@@ -86,6 +94,8 @@ class MemoryFilter final : public pool::ServerRecall {
   std::optional<std::string> take_page(const Page& page, const call::Call& call,
                                        const std::string& variant, ListKind kind,
                                        std::string_view payload);
+  void charge_pages();
+  void drop_pages();
   void settle_told(const call::Call& call, const std::string& variant, ListKind kind,
                    uint64_t digest, Learned learned);
   void tell_all_that_share(uint8_t lists);
@@ -101,18 +111,20 @@ class MemoryFilter final : public pool::ServerRecall {
   const pool::PoolServices& services_;
   call::Chain& chain_;
   pool::RecallOwner& owner_;
-  const std::shared_ptr<ServerMemory> memory_;
+  const FindMemory find_;
+  std::shared_ptr<ServerMemory> memory_;
+  TimePoint looked_;
   const std::string principal_;
-  const uint64_t holder_;
+  uint64_t holder_;
   const call::Slot<Page> pages_of_calls_;
   std::array<std::optional<Pages>, kListKindCount> pages_;
+  Share held_;                    // by them
   session::ToldLists told_;       // clients without children of their own
   bool has_told_shared_ = false;  // something, since a shared child has answered last
   bool has_told_session_ = false;
   std::deque<Check> checks_;  // the first is under way
   bool is_asking_ = false;
   Timer timer_;
-  Share held_;
 };
 
 }  // namespace stdgate::mcp

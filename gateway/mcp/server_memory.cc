@@ -171,18 +171,24 @@ void ServerMemory::count() {
       if (kept) bytes_ += kept->list.payload.size();
     }
   }
+  held_.set(bytes_);
 }
 
-// The variant used last stays in any case: one is less than the limit.
-void ServerMemory::note_change() {
-  for (count(); bytes_ > kMaxBytes && variants_.size() > 1; count()) {
+// The variant used last goes last.
+void ServerMemory::settle_size() {
+  for (count(); bytes_ > kMaxBytes || held_.lack() != MemoryLack::none; count()) {
+    if (variants_.empty()) return;
     variants_.erase(std::ranges::min_element(variants_, {}, &Variant::used));
   }
-  if (bytes_ > kMaxBytes) {
-    variants_.clear();
-    count();
-  }
+}
+
+void ServerMemory::note_change() {
+  settle_size();
   on_change_();
+}
+
+void ServerMemory::note_sessions(bool has_none) {
+  if (std::exchange(has_no_sessions_, has_none) != has_none) note_change();
 }
 
 // --- Files ----------------------------------------------------------------------------------
@@ -195,6 +201,7 @@ std::string ServerMemory::text() const {
   json.text("method", kFileMethod);
   json.begin_object("params");
   json.boolean("listsDiffer", lists_differ_);
+  json.boolean("hasNoSessions", has_no_sessions_);
   json.begin_array("variants");
   for (const Variant& variant : variants_) {
     json.begin_object();
@@ -223,6 +230,7 @@ bool ServerMemory::read(std::string text) {
   const std::string_view all = rpc::member_or_empty(envelope.params, "variants");
   variants_.clear();
   lists_differ_ = rpc::member_or_empty(envelope.params, "listsDiffer") == "true";
+  has_no_sessions_ = rpc::member_or_empty(envelope.params, "hasNoSessions") == "true";
   rpc::JsonCursor cursor(all);
   bool is_good = cursor.take('[');
   if (is_good && !cursor.take(']')) {
@@ -232,9 +240,9 @@ bool ServerMemory::read(std::string text) {
   }
   if (!is_good) {
     variants_.clear();
-    lists_differ_ = false;
+    lists_differ_ = has_no_sessions_ = false;
   }
-  count();
+  settle_size();
   return is_good;
 }
 

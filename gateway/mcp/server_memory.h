@@ -5,7 +5,8 @@
 // differs between principals, or between sessions though no child has said that it has changed, is
 // found out, and no list of the server is kept any more. Owner: ServerMemories, and the filters
 // that answer from it; the backends of the principals of one server have one together. Limits:
-// kMaxVariants, the one used longest ago goes; kMaxEntry bytes of an answer, kMaxBytes of all.
+// kMaxVariants, the one used longest ago goes; kMaxEntry bytes of an answer, kMaxBytes of all, and
+// what the payer has left.
 #pragma once
 
 #include <array>
@@ -16,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gateway/base/account.h"
 #include "gateway/observer.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/session/told_lists.h"
@@ -76,8 +78,9 @@ class ServerMemory {
     uint64_t digest = 0;
   };
 
-  // `on_change` is called when what is kept is not what it was.
-  explicit ServerMemory(std::function<void()> on_change) : on_change_(std::move(on_change)) {}
+  // `on_change` is called when what is kept is not what it was. `payer`: of what is kept.
+  explicit ServerMemory(std::function<void()> on_change, const Payer& payer = {})
+      : on_change_(std::move(on_change)), held_(payer, Holding::caches) {}
   ServerMemory(const ServerMemory&) = delete;
   ServerMemory& operator=(const ServerMemory&) = delete;
 
@@ -99,6 +102,9 @@ class ServerMemory {
   // A child says that these lists (bits of kMcpLists) are others now.
   void forget_lists(std::string_view variant, uint8_t bits);
   [[nodiscard]] bool lists_differ() const { return lists_differ_; }
+  // Whether children refuse the greeting of sessions, which therefore share modern ones.
+  [[nodiscard]] bool has_no_sessions() const { return has_no_sessions_; }
+  void note_sessions(bool has_none);
 
   // What is kept, as people name it.
   [[nodiscard]] std::vector<std::string_view> words() const;
@@ -129,6 +135,7 @@ class ServerMemory {
   Variant& use(std::string_view name, Era era);
   void forget_all_lists();
   void count();
+  void settle_size();
   void note_change();
   bool read_variant(std::string_view object);
 
@@ -137,7 +144,9 @@ class ServerMemory {
   uint64_t uses_ = 0;
   uint64_t holders_ = 0;
   size_t bytes_ = 0;
+  Share held_;
   bool lists_differ_ = false;
+  bool has_no_sessions_ = false;
 };
 
 }  // namespace stdgate::mcp

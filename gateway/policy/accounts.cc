@@ -13,6 +13,7 @@ namespace {
 constexpr uint64_t kPartOfMemory = 2;
 constexpr size_t kPartOfClient = 4;
 constexpr size_t kPartOfBackend = 2;
+constexpr size_t kPartOfServers = 8;
 // Storage doubles as a message arrives.
 constexpr size_t kLargestMessages = 2;
 
@@ -28,11 +29,15 @@ AccountBounds account_bounds(const config::LimitsConfig& limits, uint64_t memory
   return bounds;
 }
 
-Accounts::Accounts(const AccountBounds& bounds) : bounds_(bounds), gateway_(bounds.gateway) {}
+Accounts::Accounts(const AccountBounds& bounds)
+    : bounds_(bounds),
+      gateway_(bounds.gateway),
+      servers_(gateway_, bounds.gateway / kPartOfServers) {}
 
 void Accounts::set_bounds(const AccountBounds& bounds) {
   bounds_ = bounds;
   gateway_.set_bound(bounds.gateway);
+  servers_.set_bound(bounds.gateway / kPartOfServers);
   for (auto& [key, client] : clients_) client.set_bound(bounds.client);
   for (const auto& backend : backends_) backend->own.set_bound(bounds.gateway / kPartOfBackend);
 }
@@ -93,7 +98,7 @@ size_t Accounts::held_for_clients() const {
 
 // The root is charged with the sum of its children; bytes are counted where they are held.
 void Accounts::check_invariants() const {
-  size_t own = 0;
+  size_t own = servers_.used();
   size_t held = unrouted_.total();
   for (const auto& backend : backends_) {
     own += backend->own.used();

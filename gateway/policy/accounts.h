@@ -2,7 +2,8 @@
 //
 //   the gateway     limits.buffered
 //   ├ a client      limits.buffered_per_client; what its connections, sessions and calls hold
-//   └ a backend     half of limits.buffered; what it holds for no client: broadcasts, kept answers
+//   ├ a backend     half of limits.buffered; what it holds for no client: broadcasts, kept answers
+//   └ servers       an eighth of limits.buffered; what is remembered of servers that may sleep
 //
 // A client is a principal or, if anonymous, an address (ClientKey); clients with neither are one.
 // Bytes at a backend, also those for clients, are counted for that backend too (HeldBytes). Bytes
@@ -47,6 +48,8 @@ class Accounts final : private AccountKeeper {
   AccountRef of(const ClientRef& client);
   // The account of the backend with this number (BackendId), which stays in its place.
   Payer backend(size_t number);
+  // What is remembered of servers, which backends come and go for.
+  Payer servers() { return {&servers_, &unrouted_}; }
   // Bytes at no backend.
   [[nodiscard]] HeldBytes& unrouted() { return unrouted_; }
   [[nodiscard]] const HeldBytes& unrouted() const { return unrouted_; }
@@ -89,6 +92,7 @@ class Accounts final : private AccountKeeper {
 
   AccountBounds bounds_;
   Account gateway_;
+  Account servers_;
   HeldBytes unrouted_;
   std::vector<std::unique_ptr<Backend>> backends_;
   std::unordered_map<ClientKey, Client, ClientHash, ClientEqual> clients_;

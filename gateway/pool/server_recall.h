@@ -66,6 +66,9 @@ class ServerRecall : public call::Filter {
   [[nodiscard]] virtual std::optional<Era> era() const = 0;
   // Whether a session may be greeted from memory now, so that it needs no child to begin with.
   [[nodiscard]] virtual bool may_greet_sessions() const = 0;
+  // Whether sessions share children, as these refuse the greeting of a session.
+  [[nodiscard]] virtual bool has_no_sessions() const = 0;
+  virtual void note_sessions(bool has_none) = 0;
   // A session's child has answered the greeting with these params, sent by the gateway.
   virtual void note_greeting(std::string_view params, const rpc::Envelope& answer) = 0;
   virtual void describe(BackendStatus& status) const = 0;

@@ -125,7 +125,8 @@ class Replicas : public testing::TestWithParam<std::string> {
   void start(size_t replica) {
     const std::string host = network_ + std::to_string(replica + 1);
     GatewaySetup setup;
-    setup.config = read_example("replicas.yaml");
+    setup.config =
+        std::regex_replace(read_example("replicas.yaml"), std::regex(R"(pool: \{.*\})"), pool_);
     setup.arguments = {"--log-format", "json"};
     setup.environment = {{"HOSTNAME", "gate-" + std::to_string(replica)},
                          {"LISTEN", host + ":" + port_},
@@ -165,6 +166,7 @@ class Replicas : public testing::TestWithParam<std::string> {
   }
 
   TemporaryFolder shared_;
+  std::string pool_ = "pool: { max: 16, warm: 1 }";  // of the example
   std::string network_;
   std::string port_;
   std::string admin_port_;
@@ -221,39 +223,102 @@ TEST_P(Replicas, SessionsOfAReplicaThatIsKilledGoOnElsewhere) {
 }
 
 // Tasks by their ids, states by their client.
-TEST_P(Replicas, WhatAModernServerHasGivenComesBackToItsReplica) {
-  balancer_.reset();
-  for (auto& replica : replicas_) replica.reset();
-  fs::remove(shared_.path() / "mcp-server-filesystem");
-  shared_.write("mcp-server-filesystem", "#!/usr/bin/env python3\n" + std::string(kStatefulServer));
-  fs::permissions(shared_.path() / "mcp-server-filesystem", fs::perms::owner_all);
-  start_all();
-  const std::string capabilities =
-      R"({"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}})";
+// Modern clients, each of which shows another credential, in front of a server whose state is in
+// its processes.
+class StatefulReplicas : public Replicas {
+ protected:
+  void SetUp() override {
+    balancer_.reset();
+    for (auto& replica : replicas_) replica.reset();
+    fs::remove(shared_.path() / "mcp-server-filesystem");
+    shared_.write("mcp-server-filesystem",
+                  "#!/usr/bin/env python3\n" + std::string(kStatefulServer));
+    fs::permissions(shared_.path() / "mcp-server-filesystem", fs::perms::owner_all);
+    pool_ = "pool: { min: 2, max: 4 }";
+    start_all();
+  }
+  std::string post(HttpClient& client, size_t number, const std::string& method,
+                   const std::string& name, const std::string& params) const {
+    static const std::string kCapabilities =
+        R"({"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}})";
+    const Headers shows = {{"authorization", "Bearer " + std::to_string(number)}};
+    return client
+        .post("/mcp", modern_request(method, params, "1", kCapabilities),
+              modern_headers(method, name, shows))
+        .body;
+  }
+  // What a client has been given, and by which processes.
+  struct Given {
+    std::string task;
+    pid_t task_pid = 0;
+    std::string state;
+    pid_t state_pid = 0;
+  };
+  Given ask(HttpClient& client, size_t number) const {
+    const JsonValue task(post(client, number, "tools/call", "work", R"("name":"work")"));
+    const JsonValue asked(post(client, number, "tools/call", "ask", R"("name":"ask")"));
+    return {task.text("/result/taskId"), pid_in(task), asked.text("/result/requestState"),
+            pid_in(asked)};
+  }
+  std::string get_task(HttpClient& client, size_t number, const Given& given) const {
+    return post(client, number, "tasks/get", given.task, R"("taskId":")" + given.task + "\"");
+  }
+  std::string come_back(HttpClient& client, size_t number, const Given& given) const {
+    return post(client, number, "tools/call", "ask",
+                R"("name":"ask","requestState":")" + given.state + "\"");
+  }
+  static pid_t pid_in(const JsonValue& answer) {
+    return answer.has("/result/pid") ? static_cast<pid_t>(answer.number("/result/pid")) : 0;
+  }
+};
+
+TEST_P(StatefulReplicas, WhatAServerHasGivenComesBackToItsReplica) {
   std::set<std::string> homes;
-  for (int i = 0; i < 60; ++i) {
+  for (size_t i = 0; i < 60; ++i) {
     HttpClient client(url());
-    // Another client each time, by what it shows.
-    const Headers shows = {{"authorization", "Bearer " + std::to_string(i)}};
-    const auto post = [&](const std::string& method, const std::string& name,
-                          const std::string& params) {
-      return client
-          .post("/mcp", modern_request(method, params, "1", capabilities),
-                modern_headers(method, name, shows))
-          .body;
-    };
-    const JsonValue given(post("tools/call", "work", R"("name":"work")"));
-    const std::string task = given.text("/result/taskId");
-    homes.insert(task.substr(0, 7));
-    EXPECT_THAT(post("tasks/get", task, R"("taskId":")" + task + "\""),
-                HasSubstr(R"("status":"working")"));
-    const JsonValue asked(post("tools/call", "ask", R"("name":"ask")"));
-    EXPECT_THAT(
-        post("tools/call", "ask",
-             R"("name":"ask","requestState":")" + asked.text("/result/requestState") + "\""),
-        HasSubstr(R"("resultType":"complete")"));
+    const Given given = ask(client, i);
+    homes.insert(given.task.substr(0, 7));
+    EXPECT_THAT(get_task(client, i, given), HasSubstr(R"("status":"working")"));
+    EXPECT_THAT(come_back(client, i, given), HasSubstr(R"("resultType":"complete")"));
   }
   EXPECT_EQ(homes.size(), kReplicas) << "all are used";
+}
+
+// 160 rounds and 160 tasks, and a process that is killed every few of them.
+TEST_P(StatefulReplicas, KillsBetweenRoundsLoseTheirOwnOnly) {
+  constexpr size_t kClients = 8;
+  constexpr size_t kTurns = 20;
+  std::atomic<size_t> served = 0;
+  std::atomic<size_t> lost = 0;
+  for (size_t turn = 0; turn < kTurns; ++turn) {
+    std::vector<Given> given(kClients);
+    const auto for_each = [&](const auto& visit) {
+      in_parallel(kClients, [&](size_t i) {
+        HttpClient client(url());
+        visit(client, turn * kClients + i, given[i]);
+      });
+    };
+    for_each([this](HttpClient& client, size_t number, Given& one) { one = ask(client, number); });
+    const pid_t victim = turn % 4 == 3 ? given[turn % kClients].state_pid : 0;
+    if (victim > 0) {
+      ASSERT_EQ(::kill(victim, SIGKILL), 0);
+    }
+    for_each([&](HttpClient& client, size_t number, Given& one) {
+      const auto judge = [&](const std::string& answer, pid_t home) {
+        EXPECT_GT(home, 0);
+        if (home == victim) {
+          ++lost;
+          EXPECT_THAT(answer, testing::Not(HasSubstr("unknown "))) << "another process was asked";
+        } else {
+          served += pid_in(JsonValue(answer)) == home ? 1 : 0;
+        }
+      };
+      judge(get_task(client, number, one), one.task_pid);
+      judge(come_back(client, number, one), one.state_pid);
+    });
+  }
+  EXPECT_EQ(served + lost, 2 * kClients * kTurns);
+  EXPECT_LT(lost, kClients * kTurns) << "most are not concerned";
 }
 
 // The balancer in front of servers that say who they are, and that it checks seldom: which replica
@@ -384,6 +449,8 @@ TEST_P(Replicas, ARollingRestartLosesNoCall) {
   EXPECT_THAT(load.stop(), testing::IsEmpty());
 }
 
+INSTANTIATE_TEST_SUITE_P(LoadBalancers, StatefulReplicas, testing::Values("nginx", "haproxy"),
+                         [](const auto& given) { return given.param; });
 INSTANTIATE_TEST_SUITE_P(LoadBalancers, Replicas, testing::Values("nginx", "haproxy"),
                          [](const auto& given) { return given.param; });
 

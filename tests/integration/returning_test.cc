@@ -228,6 +228,38 @@ TEST_F(Returning, KillsBetweenRoundsLoseTheirOwnOnly) {
   }
 }
 
+// The one that uses too much memory is kept for those who come back at once.
+TEST_F(Returning, AServerThatLeaksLosesNothingUnderLoad) {
+  std::string leaking(kStatefulServer);
+  const std::string turn = "for line in sys.stdin:\n";
+  leaking.replace(leaking.find(turn), turn.size(),
+                  "hoard = []\n" + turn + "    hoard.append(bytearray(b'x' * 200_000))\n");
+  folder_.write("stateful.py", leaking);
+  GatewayProcess gateway(serve({backend("main", {"python3", folder_.path("stateful.py")},
+                                        "protocol: mcp, revision: modern, timeout: 5s, "
+                                        "pool: { min: 1, max: 8, max_memory: 48MiB }")}));
+  await_children(gateway, 1);
+  const auto replaced = [&] {
+    return gateway.metrics().sum("stdgate_children_replaced_total", {{"reason", "memory"}});
+  };
+  std::atomic<bool> is_done = false;
+  std::atomic<int> failed = 0;
+  in_parallel(4, [&](size_t number) {
+    if (number == 0) {
+      EXPECT_TRUE(holds_within(Millis(60000), [&] { return replaced() >= 3; }));
+      is_done = true;
+    }
+    Caller client(gateway.url());
+    while (!is_done) {
+      const std::string state = client.open_round();
+      if (served_by(client.come_back(state)) != client.pid) ++failed;
+      const std::string task = client.open_task();
+      if (served_by(client.task(task)) != client.pid) ++failed;
+    }
+  });
+  EXPECT_EQ(failed, 0);
+}
+
 TEST_F(Returning, ARestartOfTheGatewayIsTheEndOfThem) {
   const std::string root = "sessions: { key_file: " + folder_.path("sessions.key") + " }\n";
   std::string state;

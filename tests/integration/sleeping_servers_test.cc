@@ -5,12 +5,14 @@
 
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <string>
 #include <vector>
 
 #include "tests/integration/harness/eventually.h"
 #include "tests/integration/harness/mcp_sessions.h"
 #include "tests/integration/harness/modern_requests.h"
+#include "tests/integration/harness/program_run.h"
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/websocket_client.h"
 #include "tests/support/test_folder.h"
@@ -39,6 +41,11 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": answer}), flush=True)
 )py";
 
+// The same, but a variable says the name.
+const std::string kFlagsServer =
+    std::regex_replace(std::string("import os\n") + kServer,
+                       std::regex(R"(open\("tool"\)\.read\(\))"), "os.environ['TOOLS']");
+
 class SleepingServers : public testing::Test {
  protected:
   SleepingServers() {
@@ -61,9 +68,9 @@ class SleepingServers : public testing::Test {
     EXPECT_TRUE(eventually("it sleeps", [&] { return processes(gateway) == 0; }));
   }
   // Has it asked once, and lets it fall asleep.
-  static void teach(const GatewayProcess& gateway) {
+  static void teach(const GatewayProcess& gateway, const std::string& path = "/mcp") {
     HttpClient client = gateway.connect();
-    list(client, open_mcp_session(client));
+    list(client, open_mcp_session(client, path), path);
     await_sleep(gateway);
   }
 
@@ -194,6 +201,14 @@ TEST_F(SleepingServers, AreAskedAgainWhenTheirProgramIsAnother) {
   GatewayProcess gateway(serve_one(server(), options(), state_dir()));
   HttpClient client = gateway.connect();
   EXPECT_THAT(list(client, open_mcp_session(client)), HasSubstr("second"));
+  await_sleep(gateway);
+  EXPECT_THAT(list(client, open_mcp_session(client)), HasSubstr("second"));
+  EXPECT_EQ(processes(gateway), 0U);
+  folder_.write("tool", "third");
+  folder_.write("server.py", std::string(kServer) + "# one more version, while it sleeps\n");
+  EXPECT_TRUE(eventually("it is asked again", [&] {
+    return list(client, open_mcp_session(client)).find("third") != std::string::npos;
+  }));
 }
 
 TEST_F(SleepingServers, AreAskedAgainWhereFilesAreDamaged) {
@@ -226,8 +241,41 @@ TEST_F(SleepingServers, NeedADirectoryOfTheirOwn) {
   const std::string open = folder_.path("open");
   std::filesystem::create_directory(open);
   std::filesystem::permissions(open, std::filesystem::perms::all);
-  EXPECT_THROW(GatewayProcess(serve_one(server(), options(), "state_dir: \"" + open + "\"\n")),
-               std::runtime_error);
+  const GatewaySetup setup = serve_one(server(), options(), "state_dir: \"" + open + "\"\n");
+  EXPECT_THROW(GatewayProcess{setup}, std::runtime_error);
+  folder_.write("stdgate.yaml", setup.config);
+  const ProgramRun checked =
+      run_stdgate(TemporaryFolder(), {"check", "--config", folder_.path("stdgate.yaml")});
+  EXPECT_EQ(checked.exit_code, 0) << "it may be to serve elsewhere";
+  EXPECT_THAT(checked.err, HasSubstr("chmod 700"));
+}
+
+// The same program with another variable is another server.
+TEST_F(SleepingServers, AreToldApartByTheirVariables) {
+  folder_.write("flags.py", kFlagsServer);
+  const auto config = [this](const std::string& first, const std::string& second) {
+    const auto one = [this](const std::string& name, const std::string& tools) {
+      return backend(name, {"python3", folder_.path("flags.py")},
+                     options(", env: { TOOLS: " + tools + " }"));
+    };
+    return serve({one("first", first), one("second", second)}, state_dir());
+  };
+  {
+    GatewayProcess gateway(config("issues", "pages"));
+    teach(gateway, "/first/mcp");
+    HttpClient client = gateway.connect();
+    const std::string session = open_mcp_session(client, "/second/mcp");
+    EXPECT_THAT(list(client, session, "/second/mcp"), HasSubstr("pages"));
+    await_sleep(gateway);
+  }
+  GatewayProcess gateway(config("users", "pages"));
+  HttpClient client = gateway.connect();
+  const auto tools = [&](const std::string& path) {
+    return list(client, open_mcp_session(client, path), path);
+  };
+  EXPECT_THAT(tools("/second/mcp"), HasSubstr("pages"));
+  EXPECT_EQ(processes(gateway), 0U);
+  EXPECT_THAT(tools("/first/mcp"), HasSubstr("users"));
 }
 
 }  // namespace

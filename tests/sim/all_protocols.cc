@@ -1,3 +1,7 @@
+#include <array>
+#include <memory>
+#include <string>
+
 #include "gateway/app/dialects.h"
 #include "gateway/mcp/memory_filter.h"
 #include "tests/sim/sim_protocols.h"
@@ -15,11 +19,15 @@ std::unique_ptr<pool::Dialect> make_dialect(const config::BackendConfig& config)
   return app::make_dialect(config, {"0", ""});
 }
 
+// The program becomes another one now and then, and the former one again.
 pool::MakeRecall make_recall() {
-  return
-      [memory = std::make_shared<mcp::ServerMemory>([] {})](const pool::RecallServices& services) {
-        return std::make_unique<mcp::MemoryFilter>(memory, std::string(), services);
-      };
+  const auto memory = [] { return std::make_shared<mcp::ServerMemory>([] {}); };
+  auto find = [memories = std::array{memory(), memory()}, looks = size_t{0}]() mutable {
+    return memories[++looks / 8 % memories.size()];
+  };
+  return [find](const pool::RecallServices& services) {
+    return std::make_unique<mcp::MemoryFilter>(find, std::string(), services);
+  };
 }
 
 }  // namespace stdgate::sim

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <filesystem>
 
 #include "gateway/app/memory_key.h"
@@ -16,6 +17,7 @@ namespace stdgate::test {
 namespace {
 
 namespace fs = std::filesystem;
+using std::chrono::hours;
 
 const std::string kKey = "a key\nof two lines";
 const std::string kText = R"({"jsonrpc":"2.0","method":"memory","params":{}})";
@@ -104,6 +106,52 @@ TEST_F(StateFilesTest, AreNotTooManyNorTooLarge) {
   EXPECT_FALSE(files.load(kKey));
 }
 
+TEST_F(StateFilesTest, AreNotTooManyWhileTheGatewayRuns) {
+  for (size_t i = 0; i < app::StateFiles::kMaxFiles; ++i) {
+    folder_.write("state/" + std::to_string(i) + ".state", "x");
+  }
+  const auto count = [this] {
+    return std::distance(fs::directory_iterator(path()), fs::directory_iterator());
+  };
+  app::StateFiles files(path(), loop_, log_);
+  files.save(kKey, kText);
+  ASSERT_TRUE(run_until(loop_, [&] { return files.load(kKey).has_value(); }));
+  EXPECT_TRUE(run_until(loop_, [&] { return count() == app::StateFiles::kMaxFiles; }));
+}
+
+TEST_F(StateFilesTest, StayWhileTheyAreUsed) {
+  { app::StateFiles(path(), loop_, log_).save(kKey, kText); }
+  const fs::path file = fs::directory_iterator(path())->path();
+  fs::last_write_time(file, fs::file_time_type::clock::now() - hours(24 * 365));
+  EXPECT_EQ(app::StateFiles(path(), loop_, log_).load(kKey), kText);
+  for (size_t i = 0; i < app::StateFiles::kMaxFiles; ++i) {
+    const std::string other = folder_.write("state/" + std::to_string(i) + ".state", "x");
+    fs::last_write_time(other, fs::file_time_type::clock::now() - hours(1));
+  }
+  EXPECT_EQ(app::StateFiles(path(), loop_, log_).load(kKey), kText);
+}
+
+// Nothing there is worth more than a file that is not there.
+TEST_F(StateFilesTest, AreNothingElse) {
+  app::StateFiles files(path(), loop_, log_);
+  files.save(kKey, kText);
+  ASSERT_TRUE(run_until(loop_, [&] { return files.load(kKey).has_value(); }));
+  const fs::path file = fs::directory_iterator(path())->path();
+  const auto becomes = [&](const auto& make) {
+    fs::remove_all(file);
+    make();
+    return files.load(kKey).has_value();
+  };
+  EXPECT_FALSE(becomes([&] { fs::create_directory(file); }));
+  EXPECT_FALSE(becomes([&] { fs::create_symlink("/dev/zero", file); }));
+  EXPECT_FALSE(becomes([&] { fs::create_symlink(file, file); }));
+  EXPECT_FALSE(becomes([&] { ::mkfifo(file.c_str(), 0600); }));
+  EXPECT_FALSE(becomes([&] {
+    folder_.write("state/" + file.filename().string(), "");
+    fs::resize_file(file, uintmax_t{1} << 40U);
+  }));
+}
+
 TEST(StateDirectory, IsTheGatewaysAlone) {
   TestFolder folder;
   EXPECT_TRUE(app::prepare_state_dir(folder.path("new")));
@@ -118,26 +166,52 @@ TEST(StateDirectory, IsTheGatewaysAlone) {
   EXPECT_FALSE(app::prepare_state_dir(folder.path("file")));
 }
 
+TEST(StateDirectory, IsLookedAtWithoutBeingMade) {
+  TestFolder folder;
+  EXPECT_TRUE(app::check_state_dir(folder.path("new")));
+  EXPECT_TRUE(app::check_state_dir(folder.path("new/")));
+  EXPECT_FALSE(fs::exists(folder.path("new")));
+  EXPECT_FALSE(app::check_state_dir(folder.path("no/such/parent")));
+  folder.write("file", "x");
+  EXPECT_FALSE(app::check_state_dir(folder.path("file")));
+  fs::create_symlink("nowhere", folder.path("link"));
+  EXPECT_FALSE(app::check_state_dir(folder.path("link")));
+  fs::create_directory(folder.path("open"));
+  fs::permissions(folder.path("open"), fs::perms::all);
+  EXPECT_FALSE(app::check_state_dir(folder.path("open")));
+}
+
 TEST(MemoryKey, NamesWhatDecidesWhatAServerIs) {
   TestFolder folder;
   pool::LaunchSpec launch;
   launch.command = {"/bin/sh", folder.write("script", "x"), "--flag"};
   launch.environment = {{"NAME", "secret"}};
-  const std::string key = app::memory_key(launch);
-  EXPECT_EQ(app::memory_key(launch), key);
+  const std::string key = app::memory_key(launch, 1);
+  EXPECT_EQ(app::memory_key(launch, 1), key);
   EXPECT_EQ(key.find("secret"), std::string::npos);
   const auto differs = [&](const auto& change) {
     pool::LaunchSpec other = launch;
     change(other);
-    return app::memory_key(other) != key;
+    return app::memory_key(other, 1) != key;
   };
   EXPECT_TRUE(differs([](auto& other) { other.command.push_back("more"); }));
   EXPECT_TRUE(differs([](auto& other) { other.command[2] = "--other"; }));
   EXPECT_TRUE(differs([](auto& other) { other.environment["MORE"] = ""; }));
   EXPECT_TRUE(differs([](auto& other) { other.working_directory = "/"; }));
-  EXPECT_FALSE(differs([](auto& other) { other.environment["NAME"] = "other"; }));
+  EXPECT_FALSE(differs([](auto& other) { other.environment["NAME"] = "other"; }))
+      << "it may be inherited, and differ with each start";
+  EXPECT_NE(app::memory_key(launch, 2), key);
+  config::BackendConfig backend;
+  backend.env = {{"NAME", "secret"}};
+  const uint16_t values = app::digest_of_values(backend);
+  EXPECT_EQ(app::digest_of_values(backend), values);
+  backend.env["NAME"] = "other";
+  EXPECT_NE(app::digest_of_values(backend), values) << "it may decide what is offered";
+  backend.env.clear();
+  backend.env_from_files = {{"NAME", "other"}};
+  EXPECT_NE(app::digest_of_values(backend), values);
   folder.write("script", "xy");
-  EXPECT_NE(app::memory_key(launch), key) << "the script has changed";
+  EXPECT_NE(app::memory_key(launch, 1), key) << "the script has changed";
 }
 
 }  // namespace

@@ -282,21 +282,28 @@ TEST_F(SessionMemoryTest, DoesNotAnswerWithARevisionThatWasNotAskedFor) {
   EXPECT_EQ(bench_.launcher.running(), 1U);
 }
 
-TEST_F(SessionMemoryTest, ListsThatDifferBetweenSessionsAreFoundOut) {
-  FakeSession first(bench_.callers);
-  FakeSession second(bench_.callers);
-  FakeChild& one = bench_.greet_own(first);
-  FakeChild& other = bench_.greet_own(second);
-  bench_.send(first, request_text("2", "tools/list"));
-  one.answer(one.take_ids().at(0), kOneTool);
-  bench_.send(second, request_text("2", "tools/list"));
-  other.answer(other.take_ids().at(0), kTwoTools);
+class TwoSessionsMemoryTest : public SessionMemoryTest {
+ protected:
+  void list(FakeSession& session, FakeChild& child, const std::string& list) {
+    bench_.send(session, request_text("2", "tools/list"));
+    child.answer(child.take_ids().at(0), list);
+  }
+
+  FakeSession first_{bench_.callers};
+  FakeSession second_{bench_.callers};
+  FakeChild& one_ = bench_.greet_own(first_);
+  FakeChild& other_ = bench_.greet_own(second_);
+};
+
+TEST_F(TwoSessionsMemoryTest, ListsThatDifferAreFoundOut) {
+  list(first_, one_, kOneTool);
+  list(second_, other_, kTwoTools);
   EXPECT_TRUE(bench_.memory->lists_differ());
   EXPECT_EQ(bench_.status().not_remembered, "its lists differ between clients");
-  bench_.close(first);
-  bench_.close(second);
-  one.exit(0);
-  other.exit(0);
+  bench_.close(first_);
+  bench_.close(second_);
+  one_.exit(0);
+  other_.exit(0);
   bench_.settle();
   FakeSession session(bench_.callers);
   ASSERT_FALSE(bench_.open(session));
@@ -306,16 +313,10 @@ TEST_F(SessionMemoryTest, ListsThatDifferBetweenSessionsAreFoundOut) {
   EXPECT_EQ(bench_.launcher.running(), 1U);
 }
 
-TEST_F(SessionMemoryTest, AListThatAChildSaysHasChangedDiffersFromNone) {
-  FakeSession first(bench_.callers);
-  FakeSession second(bench_.callers);
-  FakeChild& one = bench_.greet_own(first);
-  FakeChild& other = bench_.greet_own(second);
-  bench_.send(first, request_text("2", "tools/list"));
-  one.answer(one.take_ids().at(0), kOneTool);
-  one.say(kToolsChanged);
-  bench_.send(second, request_text("2", "tools/list"));
-  other.answer(other.take_ids().at(0), kTwoTools);
+TEST_F(TwoSessionsMemoryTest, AListThatAChildSaysHasChangedDiffersFromNone) {
+  list(first_, one_, kOneTool);
+  one_.say(kToolsChanged);
+  list(second_, other_, kTwoTools);
   EXPECT_FALSE(bench_.memory->lists_differ());
 }
 
@@ -369,6 +370,32 @@ TEST(PrincipalMemory, ListsThatDifferBetweenPrincipalsAreFoundOut) {
   EXPECT_EQ(eve.launcher.running(), 1U);
 }
 
+// --- Another program ------------------------------------------------------------------------
+
+TEST(Memory, IsThatOfTheProgramThatWouldRunNow) {
+  auto memory = MemoryBench::fresh();
+  auto found = memory;
+  backend::BackendOptions options = remembered(Isolation::shared, memory);
+  options.make_recall = [&found](const pool::RecallServices& services) {
+    return std::make_unique<mcp::MemoryFilter>([&found] { return found; }, std::string(), services);
+  };
+  memory->learn_list({}, Era::legacy, ListKind::tools, kOneTool, {}, true,
+                     [](const mcp::MemorySource&) { return false; });
+  BackendBench bench(options, std::make_unique<mcp::McpDialect>("1"));
+  FakeClient client(bench.callers);
+  bench.send(client, request_text("1", "tools/list"));
+  EXPECT_THAT(client.texts(), ElementsAre(result_text("1", kOneTool)));
+  found = MemoryBench::fresh();
+  bench.advance(mcp::MemoryFilter::kLookEvery);
+  bench.send(client, request_text("2", "tools/list"));
+  EXPECT_THAT(client.answers, SizeIs(1));
+  FakeChild& child = bench.start_child();
+  child.answer(child.take_ids().at(0), kTerms);
+  child.answer(id_in(child.take_lines().back()), kTwoTools);
+  EXPECT_EQ(found->list({}, ListKind::tools)->payload, kTwoTools);
+  EXPECT_EQ(memory->list({}, ListKind::tools)->payload, kOneTool);
+}
+
 // --- Rules --------------------------------------------------------------------------------------
 
 TEST(Memory, StandsBelowTheRules) {
@@ -406,6 +433,83 @@ TEST(Memory, StandsBelowTheRules) {
 }
 
 // --- A process that follows another one -----------------------------------------------------
+
+// A server that may be of the modern era, with children for sessions.
+class RefusalMemoryTest : public testing::Test {
+ protected:
+  static std::unique_ptr<BackendBench> bench(std::shared_ptr<mcp::ServerMemory> memory) {
+    backend::BackendOptions options = remembered(Isolation::session, std::move(memory));
+    options.config.revision = config::Revision::automatic;
+    return std::make_unique<BackendBench>(options, std::make_unique<mcp::McpDialect>("1"));
+  }
+  static void open(BackendBench& bench, FakeSession& session) {
+    ASSERT_FALSE(bench.open(session));
+    bench.send(session, greeting());
+  }
+  // The child that was launched last, running, and what it is sent first.
+  static FakeChild& begin(BackendBench& bench, const std::string& method) {
+    FakeChild& child = bench.child(bench.launcher.launched() - 1);
+    child.start();
+    first_ = child.take_line();
+    EXPECT_THAT(first_, HasSubstr(method));
+    return child;
+  }
+  static void refuse(FakeChild& child, const std::string& code) {
+    child.say(R"({"jsonrpc":"2.0","id":)" + id_in(first_) + R"(,"error":{"code":)" + code +
+              R"(,"message":"no"}})");
+  }
+
+  static inline std::string first_;
+  const std::string kDiscovery =
+      R"({"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}})";
+  const std::string kAgreed = R"("protocolVersion":"2025-11-25")";
+  std::shared_ptr<mcp::ServerMemory> memory_ = MemoryBench::fresh();
+};
+
+// A child of its own would only refuse the session again.
+TEST_F(RefusalMemoryTest, SparesAskingAgain) {
+  {
+    const auto memory = MemoryBench::fresh();
+    const auto former = bench(memory);
+    FakeSession session(former->callers);
+    open(*former, session);
+    refuse(begin(*former, "initialize"), "-32022");
+    FakeChild& shared = begin(*former, "server/discover");
+    shared.answer(id_in(first_), kDiscovery);
+    ASSERT_THAT(session.take(), ElementsAre(HasSubstr(kAgreed)));
+    ASSERT_TRUE(memory_->read(memory->text()));
+  }
+  const auto next = bench(memory_);
+  FakeSession session(next->callers);
+  open(*next, session);
+  EXPECT_THAT(session.take(), ElementsAre(HasSubstr(kAgreed)));
+  EXPECT_EQ(next->launcher.launched(), 0U);
+  EXPECT_EQ(next->status().isolation, Isolation::shared);
+  next->send(session, request_text("3", "tools/call"));
+  begin(*next, "server/discover");
+  EXPECT_EQ(next->launcher.launched(), 1U);
+}
+
+// The server has been rolled back meanwhile.
+TEST_F(RefusalMemoryTest, IsNotBelievedForLong) {
+  memory_->learn_greeting({}, Era::modern, kDiscovery);
+  memory_->note_sessions(true);
+  const auto next = bench(memory_);
+  FakeSession session(next->callers);
+  open(*next, session);
+  EXPECT_THAT(session.take(), ElementsAre(HasSubstr(kAgreed)));
+  next->send(session, request_text("2", "tools/call"));
+  FakeChild& first = begin(*next, "server/discover");
+  refuse(first, "-32601");
+  first.exit(0);
+  next->settle();
+  FakeChild& second = begin(*next, "server/discover");
+  refuse(second, "-32601");
+  second.answer(id_in(second.take_line()), kTerms);
+  next->settle();
+  EXPECT_EQ(next->status().isolation, Isolation::session);
+  EXPECT_FALSE(memory_->has_no_sessions());
+}
 
 TEST(Memory, OutlivesAProcessAsAText) {
   std::string text;

@@ -44,16 +44,16 @@ inline backend::BackendOptions remembered(config::Isolation isolation,
   options.config.pool.idle_timeout = seconds(1);
   options.make_recall = [memory = std::move(memory),
                          principal](const pool::RecallServices& services) {
-    return std::make_unique<mcp::MemoryFilter>(memory, principal, services);
+    return std::make_unique<mcp::MemoryFilter>([memory] { return memory; }, principal, services);
   };
   return options;
 }
 
 class MemoryBench : public BackendBench {
  public:
-  explicit MemoryBench(config::Isolation isolation, std::shared_ptr<mcp::ServerMemory> memory = {},
+  explicit MemoryBench(config::Isolation isolation, std::shared_ptr<mcp::ServerMemory> kept = {},
                        const std::string& principal = {})
-      : MemoryBench(isolation, memory == nullptr ? fresh() : std::move(memory), principal, 0) {}
+      : MemoryBench(isolation, kept == nullptr ? fresh() : std::move(kept), principal, 0) {}
 
   static std::shared_ptr<mcp::ServerMemory> fresh() {
     return std::make_shared<mcp::ServerMemory>([] {});

@@ -5,6 +5,8 @@
 #include <string>
 
 #include "gateway/mcp/server_memories.h"
+#include "gateway/policy/accounts.h"
+#include "tests/support/manual_clock.h"
 
 namespace stdgate::test {
 namespace {
@@ -94,12 +96,14 @@ TEST_F(ServerMemoryTest, ReadsWhatItHasWritten) {
   memory_.learn_greeting("2025\n{\"roots\":{}}", Era::legacy, R"({"b":[1,{}]})");
   memory_.learn_list("", Era::modern, ListKind::templates, R"({"resourceTemplates":[]})", {}, true,
                      has_ended);
+  memory_.note_sessions(true);
   ServerMemory other([] {});
   ASSERT_TRUE(other.read(memory_.text()));
   EXPECT_EQ(other.text(), memory_.text());
   EXPECT_EQ(other.bytes(), memory_.bytes());
   EXPECT_EQ(*other.greeting("2025\n{\"roots\":{}}"), R"({"b":[1,{}]})");
   EXPECT_EQ(other.era({}), Era::modern);
+  EXPECT_TRUE(other.has_no_sessions());
 }
 
 TEST_F(ServerMemoryTest, TakesNoOtherText) {
@@ -145,30 +149,87 @@ class MemoryTexts final : public mcp::MemoryStore {
   }
   void save(std::string_view key, std::string text) override {
     texts[std::string(key)] = std::move(text);
+    ++saved;
   }
   std::map<std::string, std::string> texts;
+  size_t saved = 0;
 };
 
-TEST(ServerMemories, AreFoundAgain) {
-  MemoryTexts store;
+class ServerMemoriesTest : public testing::Test {
+ protected:
+  [[nodiscard]] mcp::ServerMemories::Services services() {
+    return {clock_, timers_, &store_, accounts_.servers()};
+  }
+  void advance(Duration time) {
+    clock_.set(clock_.now() + time);
+    timers_.run_due(clock_.now());
+  }
+
+  ManualClock clock_;
+  TimerQueue timers_;
+  MemoryTexts store_;
+  policy::Accounts accounts_{{.gateway = 64 << 20, .client = 1 << 20}};
+};
+
+TEST_F(ServerMemoriesTest, AreFoundAgain) {
   {
-    mcp::ServerMemories memories(&store);
+    mcp::ServerMemories memories(services());
     memories.of("k")->learn_greeting("v", Era::legacy, "{}");
     EXPECT_NE(memories.of("k")->greeting("v"), nullptr);
     EXPECT_EQ(memories.of("other")->greeting("v"), nullptr);
   }
-  mcp::ServerMemories later(&store);
+  mcp::ServerMemories later(services());
   EXPECT_NE(later.of("k")->greeting("v"), nullptr);
 }
 
-TEST(ServerMemories, ForgetThoseThatNobodyUses) {
-  mcp::ServerMemories memories(nullptr);
+TEST_F(ServerMemoriesTest, AreSavedOnceForManyChanges) {
+  mcp::ServerMemories memories(services());
+  const auto first = memories.of("first");
+  const auto second = memories.of("second");
+  for (int i = 0; i < 100; ++i) {
+    first->learn_greeting("v", Era::legacy, "{\"n\":" + std::to_string(i) + "}");
+    second->learn_greeting("v", Era::legacy, "{\"n\":" + std::to_string(i) + "}");
+    advance(std::chrono::milliseconds(5));
+  }
+  EXPECT_EQ(store_.saved, 0U);
+  advance(mcp::ServerMemories::kSaveDelay);
+  EXPECT_EQ(store_.saved, 1U) << "one at a time";
+  advance(std::chrono::milliseconds(10));
+  EXPECT_EQ(store_.saved, 2U);
+  advance(std::chrono::hours(1));
+  EXPECT_EQ(store_.saved, 2U);
+  EXPECT_NE(store_.texts["second"].find("99"), std::string::npos);
+}
+
+TEST_F(ServerMemoriesTest, ForgetThoseThatNobodyUses) {
+  mcp::ServerMemories memories(services());
   const auto used = memories.of("used");
   for (size_t i = 0; i < 2 * mcp::ServerMemories::kMaxServers; ++i) {
     memories.of(std::to_string(i));
     EXPECT_LE(memories.size(), mcp::ServerMemories::kMaxServers);
   }
   EXPECT_EQ(memories.of("used"), used);
+  memories.of("new")->learn_greeting("v", Era::legacy, "{}");
+  memories.drop_unused();
+  EXPECT_EQ(memories.size(), 1U);
+  EXPECT_TRUE(store_.texts.contains("new")) << "it was saved before";
+}
+
+TEST_F(ServerMemoriesTest, TakeNoMoreThanTheirAccountHas) {
+  mcp::ServerMemories memories(services());
+  const std::string large = "{\"a\":\"" + std::string(900 << 10, 'x') + "\"}";
+  std::vector<std::shared_ptr<ServerMemory>> used;
+  for (int i = 0; i < 20; ++i) {
+    used.push_back(memories.of(std::to_string(i)));
+    used.back()->learn_list("v", Era::legacy, ListKind::tools, large, source(1), false, has_ended);
+    ASSERT_LE(accounts_.gateway().used(), accounts_.gateway().bound() / 8);
+    accounts_.check_invariants();
+  }
+  EXPECT_NE(used.front()->list("v", ListKind::tools), nullptr) << "the first ones are kept";
+  EXPECT_EQ(used.back()->list("v", ListKind::tools), nullptr);
+  used.clear();
+  memories.drop_unused();
+  EXPECT_EQ(accounts_.gateway().used(), 0U);
 }
 
 }  // namespace
