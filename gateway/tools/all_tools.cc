@@ -6,15 +6,9 @@
 namespace stdgate::tools {
 
 std::span<const Tool> all_tools() {
-<<<<<<< HEAD
-  static const std::array kTools{kDoctorTool,     kLsTool,      kToolsTool,       kCallTool,
-                                 kConnectTool,    kSnippetTool, kAddTool,         kAdoptTool,
-                                 kCompletionTool, kManTool,     kUserInstallTool, kInstallTool};
-=======
-  static const std::array kTools{kDoctorTool,     kLsTool,      kToolsTool,  kCallTool,
-                                 kConnectTool,    kSnippetTool, kAddTool,    kPinTool,
-                                 kCompletionTool, kManTool,     kInstallTool};
->>>>>>> checks
+  static const std::array kTools{
+      kDoctorTool, kLsTool,  kToolsTool,      kCallTool, kConnectTool,     kSnippetTool, kAddTool,
+      kAdoptTool,  kPinTool, kCompletionTool, kManTool,  kUserInstallTool, kInstallTool};
   return kTools;
 }
 

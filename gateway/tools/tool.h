@@ -96,11 +96,8 @@ extern const Tool kAdoptTool;
 extern const Tool kCompletionTool;
 extern const Tool kManTool;
 extern const Tool kInstallTool;
-<<<<<<< HEAD
 extern const Tool kUserInstallTool;
-=======
 extern const Tool kPinTool;
->>>>>>> checks
 
 // In the order of --help.
 std::span<const Tool> all_tools();
