@@ -1,0 +1,313 @@
+// AcpConnections in memory: what is kept for a client that is away, told again, and bounded.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "gateway/acp/acp_connections.h"
+#include "gateway/acp/acp_dialect.h"
+#include "tests/support/backend_bench.h"
+#include "tests/support/fake_event_sink.h"
+#include "tests/support/parsed_text.h"
+#include "tests/support/random_session_ids.h"
+
+namespace stdgate::test {
+namespace {
+
+using acp::AcpConnection;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr Duration kLinger = std::chrono::minutes(30);
+
+std::string update(const std::string& session, int number) {
+  return R"({"jsonrpc":"2.0","method":"session/update","params":{"sessionId":")" + session +
+         R"(","n":)" + std::to_string(number) + "}}";
+}
+
+std::string question(const std::string& session, int id) {
+  return R"({"jsonrpc":"2.0","id":)" + std::to_string(id) +
+         R"(,"method":"session/request_permission","params":{"sessionId":")" + session + R"("}})";
+}
+
+struct AcpWorld {
+  explicit AcpWorld(Duration linger = kLinger, size_t sessions = 10)
+      : bench(options(sessions), std::make_unique<acp::AcpDialect>()),
+        ids([this] { return "a-secret-of-this-connection-" + std::to_string(++opened); }),
+        connections({bench.backend, bench.callers, bench.timers, bench.clock, limits,
+                     bench.storages, linger},
+                    ids) {}
+
+  static backend::BackendOptions options(size_t sessions) {
+    backend::BackendOptions options = session_options(16);
+    options.config.protocol = config::Protocol::acp;
+    options.config.pool.sessions = static_cast<uint32_t>(sessions);
+    return options;
+  }
+
+  AcpConnection& open(AcpConnection::Kind kind) {
+    const auto opened_one = connections.open(kind, {});
+    EXPECT_TRUE(opened_one);
+    child = &bench.start_child();
+    return **opened_one;
+  }
+  // Initialized, with session "s", whose stream may be opened.
+  AcpConnection& greet() {
+    AcpConnection& connection = open(AcpConnection::Kind::http);
+    FakeEventSink greeting;
+    post(connection, R"({"jsonrpc":"2.0","id":1,"method":"initialize"})", {}, greeting);
+    answer(R"({"agentCapabilities":{"loadSession":false}})");
+    EXPECT_TRUE(greeting.json);
+    post(connection, R"({"jsonrpc":"2.0","id":2,"method":"session/new"})");
+    answer(R"({"sessionId":"s"})");
+    return connection;
+  }
+  AcpConnection::Posted post(AcpConnection& connection, const std::string& text,
+                             std::string_view session, FakeEventSink& sink) {
+    const ParsedText message(text);
+    return connection.post(message.envelope, session, {}, sink);
+  }
+  AcpConnection::Posted post(AcpConnection& connection, const std::string& text,
+                             std::string_view session = {}) {
+    FakeEventSink none;
+    none.leave();
+    return post(connection, text, session, none);
+  }
+  AcpConnection::Posted prompt(AcpConnection& connection, int id) {
+    return post(connection,
+                R"({"jsonrpc":"2.0","id":)" + std::to_string(id) +
+                    R"(,"method":"session/prompt","params":{"sessionId":"s"}})",
+                "s");
+  }
+  // The agent answers the oldest call that it has taken.
+  void answer(const std::string& result) {
+    for (const std::string& id : child->take_ids()) asked.push_back(id);
+    ASSERT_FALSE(asked.empty());
+    child->answer(asked.front(), result);
+    asked.erase(asked.begin());
+  }
+  [[nodiscard]] bool has(const std::string& id) const { return connections.has(id); }
+
+  config::LimitsConfig limits;
+  BackendBench bench;
+  int opened = 0;
+  RandomSessionIds ids;
+  acp::AcpConnections connections;
+  FakeChild* child = nullptr;
+  std::vector<std::string> asked;
+};
+
+TEST(AcpConnection, WhatNamesASessionGoesToItsStream) {
+  AcpWorld world;
+  AcpConnection& connection = world.greet();
+  FakeEventSink of_connection;
+  FakeEventSink of_session;
+  connection.listen(of_connection, {}, std::nullopt);
+  EXPECT_THAT(of_connection.take(), ElementsAre(HasSubstr(R"("sessionId":"s")")));
+  connection.listen(of_session, "s", std::nullopt);
+  EXPECT_EQ(world.prompt(connection, 3), AcpConnection::Posted::taken);
+  world.child->say(update("s", 1));
+  world.child->say(update("another", 2));
+  world.answer(R"({"stopReason":"end_turn"})");
+  EXPECT_THAT(of_session.take(), ElementsAre(update("s", 1), HasSubstr("end_turn")));
+  EXPECT_THAT(of_connection.take(), ElementsAre(update("another", 2)));
+  connection.check_invariants();
+  world.connections.close(connection);
+  EXPECT_TRUE(of_connection.ended && of_session.ended);
+}
+
+TEST(AcpConnection, MessagesOfASessionNameItInTheirHead) {
+  AcpWorld world;
+  AcpConnection& connection = world.greet();
+  const std::string cancel =
+      R"({"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}})";
+  EXPECT_EQ(world.post(connection, cancel), AcpConnection::Posted::lacks_session);
+  EXPECT_EQ(world.post(connection, cancel, "t"), AcpConnection::Posted::other_session);
+  EXPECT_EQ(world.post(connection, cancel, "s"), AcpConnection::Posted::taken);
+  EXPECT_FALSE(connection.has_session("t"));
+}
+
+TEST(AcpConnection, TheOldestGoesWhereTheReplayEnds) {
+  AcpWorld world;
+  world.limits.replay_events = 3;
+  AcpConnection& connection = world.greet();
+  for (int i = 1; i <= 5; ++i) world.child->say(update("s", i));
+  FakeEventSink stream;
+  connection.listen(stream, "s", std::nullopt);
+  EXPECT_THAT(stream.take(), ElementsAre(update("s", 3), update("s", 4), update("s", 5)));
+  stream.leave();
+  connection.detach(stream);
+}
+
+TEST(AcpConnection, AQuestionIsKeptBeyondTheReplayUntilItIsAnswered) {
+  AcpWorld world;
+  world.limits.replay_events = 2;
+  AcpConnection& connection = world.greet();
+  world.child->say(question("s", 7));
+  for (int i = 1; i <= 4; ++i) world.child->say(update("s", i));
+  FakeEventSink first;
+  connection.listen(first, "s", std::nullopt);
+  const std::vector<std::string> told = first.take();
+  ASSERT_EQ(told.size(), 3u);
+  EXPECT_THAT(told[0], HasSubstr("request_permission"));
+  first.leave();
+  connection.detach(first);
+  FakeEventSink second;
+  connection.listen(second, "s", std::nullopt);
+  EXPECT_THAT(second.take(), ElementsAre(told[0]));
+  const std::string id = std::string(ParsedText(told[0]).envelope.id);
+  const std::string answer = R"({"jsonrpc":"2.0","id":)" + id + R"(,"result":{}})";
+  EXPECT_EQ(world.post(connection, answer), AcpConnection::Posted::lacks_session);
+  world.child->take_lines();
+  EXPECT_EQ(world.post(connection, answer, "s"), AcpConnection::Posted::taken);
+  EXPECT_THAT(world.child->take_lines(), ElementsAre(R"({"jsonrpc":"2.0","id":7,"result":{}})"));
+  second.leave();
+  connection.detach(second);
+  FakeEventSink third;
+  connection.listen(third, "s", std::nullopt);
+  EXPECT_THAT(third.take(), IsEmpty());
+  third.leave();
+  connection.detach(third);
+}
+
+TEST(AcpConnection, AClientSaysWhatItHas) {
+  AcpWorld world;
+  AcpConnection& connection = world.greet();
+  FakeEventSink first;
+  connection.listen(first, "s", std::nullopt);
+  for (int i = 1; i <= 3; ++i) world.child->say(update("s", i));
+  const uint64_t number = std::stoull(first.events.at(0).id);
+  first.leave();
+  connection.detach(first);
+  FakeEventSink second;
+  connection.listen(second, "s", number);
+  EXPECT_THAT(second.take(), ElementsAre(update("s", 2), update("s", 3)));
+  FakeEventSink third;
+  connection.listen(third, "s", std::nullopt);
+  EXPECT_TRUE(second.ended);
+  EXPECT_THAT(third.take(), IsEmpty());
+  third.leave();
+  connection.detach(third);
+}
+
+TEST(AcpConnection, ASocketMissesNothingWhileItIsAway) {
+  AcpWorld world;
+  const std::string id = world.open(AcpConnection::Kind::websocket).id();
+  FakeSession first(world.bench.callers);
+  ASSERT_TRUE(world.connections.attach(id, first));
+  world.connections.replay(id, first);
+  world.child->say(question("s", 7));
+  world.child->say(update("s", 1));
+  ASSERT_EQ(first.take().size(), 2u);
+  world.connections.detach(id, first);
+  world.child->say(update("s", 2));
+  world.bench.advance(kLinger / 2);
+  FakeSession second(world.bench.callers);
+  ASSERT_TRUE(world.connections.attach(id, second));
+  world.child->say(update("s", 3));
+  EXPECT_THAT(second.received, IsEmpty());
+  world.connections.replay(id, second);
+  EXPECT_THAT(second.take(),
+              ElementsAre(HasSubstr("request_permission"), update("s", 2), update("s", 3)));
+  FakeSession third(world.bench.callers);
+  ASSERT_TRUE(world.connections.attach(id, third));
+  EXPECT_EQ(second.end, session::SessionEnd::replaced);
+  world.connections.detach(id, second);
+  EXPECT_TRUE(world.has(id));
+  world.connections.check_invariants();
+  world.connections.detach(id, third);
+}
+
+TEST(AcpConnection, LingersNoLongerThanItMay) {
+  AcpWorld world;
+  const std::string id = world.open(AcpConnection::Kind::websocket).id();
+  FakeSession socket(world.bench.callers);
+  ASSERT_TRUE(world.connections.attach(id, socket));
+  world.bench.advance(2 * kLinger);
+  EXPECT_TRUE(world.has(id));
+  world.connections.detach(id, socket);
+  world.bench.advance(kLinger - std::chrono::seconds(1));
+  EXPECT_TRUE(world.has(id));
+  world.bench.advance(std::chrono::seconds(1));
+  EXPECT_FALSE(world.has(id));
+  EXPECT_FALSE(world.child->ends().empty());
+}
+
+TEST(AcpConnection, EndsAtOnceWhereNothingLingers) {
+  AcpWorld world(Duration{0});
+  const std::string id = world.open(AcpConnection::Kind::websocket).id();
+  FakeSession socket(world.bench.callers);
+  ASSERT_TRUE(world.connections.attach(id, socket));
+  world.connections.detach(id, socket);
+  EXPECT_FALSE(world.has(id));
+  // Over HTTP nothing carries it between two requests.
+  const std::string other = world.greet().id();
+  world.bench.advance(acp::AcpConnections::kBetweenRequests - std::chrono::seconds(1));
+  EXPECT_TRUE(world.has(other));
+  world.bench.advance(std::chrono::seconds(1));
+  EXPECT_FALSE(world.has(other));
+}
+
+TEST(AcpConnection, IsOverWithItsAgent) {
+  AcpWorld world;
+  const std::string id = world.open(AcpConnection::Kind::websocket).id();
+  FakeSession socket(world.bench.callers);
+  ASSERT_TRUE(world.connections.attach(id, socket));
+  world.connections.replay(id, socket);
+  world.child->exit(1);
+  world.bench.settle();
+  EXPECT_TRUE(socket.end.has_value());
+  EXPECT_TRUE(world.connections.has_ended(id));
+  world.connections.detach(id, socket);
+  EXPECT_FALSE(world.has(id));
+}
+
+TEST(AcpConnection, AnAgentThatRefusesHasNoConnection) {
+  AcpWorld world;
+  AcpConnection& connection = world.open(AcpConnection::Kind::http);
+  const std::string id = connection.id();
+  FakeEventSink greeting;
+  world.post(connection, R"({"jsonrpc":"2.0","id":1,"method":"initialize"})", {}, greeting);
+  const std::vector<std::string> asked = world.child->take_ids();
+  ASSERT_EQ(asked.size(), 1u);
+  world.child->say(R"({"jsonrpc":"2.0","id":)" + asked[0] +
+                   R"(,"error":{"code":-32000,"message":"no"}})");
+  ASSERT_TRUE(greeting.json);
+  EXPECT_THAT(*greeting.json, HasSubstr("-32000"));
+  EXPECT_TRUE(world.connections.has_ended(id));
+  world.bench.settle();
+  EXPECT_FALSE(world.has(id));
+}
+
+TEST(AcpConnection, TheOneThatIsAloneForLongestMakesRoom) {
+  AcpWorld world(kLinger, 2);
+  const std::string first = world.open(AcpConnection::Kind::http).id();
+  world.bench.advance(std::chrono::seconds(1));
+  const std::string second = world.open(AcpConnection::Kind::http).id();
+  world.bench.advance(std::chrono::seconds(1));
+  const std::string third = world.open(AcpConnection::Kind::http).id();
+  EXPECT_FALSE(world.has(first));
+  EXPECT_TRUE(world.has(second) && world.has(third));
+}
+
+TEST(AcpConnection, ASlowClientHoldsItsAgentAlone) {
+  AcpWorld world;
+  AcpConnection& connection = world.greet();
+  FakeEventSink stream;
+  connection.listen(stream, "s", std::nullopt);
+  stream.backed_up = true;
+  world.child->say(update("s", 1));
+  world.bench.settle();
+  EXPECT_FALSE(world.child->is_read());
+  stream.backed_up = false;
+  connection.on_sink_writable();
+  EXPECT_TRUE(world.child->is_read());
+  stream.leave();
+  connection.detach(stream);
+}
+
+}  // namespace
+}  // namespace stdgate::test
