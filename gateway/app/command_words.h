@@ -24,6 +24,7 @@ inline constexpr std::array kCommandWords{
     CommandWord{"snippet", "CLIENT", "what to paste into a client"},
     CommandWord{"add", "NAME -- COMMAND", "add a backend to FILE, or import"},
     CommandWord{"adopt", "CLIENT", "its servers once, behind a gateway"},
+    CommandWord{"pin", "[SERVER...]", "pins tools, and shows what has changed"},
     CommandWord{"config", "schema", "print FILE's JSON Schema, for editors"},
     CommandWord{"config", "reference", "print what FILE's keys mean"},
     CommandWord{"hash-key", "", "make an API key, or hash one on stdin"},

@@ -30,7 +30,7 @@ using Locks = std::map<std::string, ToolLock>;
 constexpr std::array kPinOptions{
     ToolOption{"--diff", "", "show what differs from the lock file; write nothing"},
     ToolOption{"--config", "FILE", "where the servers are (gateway.yaml)"},
-    ToolOption{"--lock", "FILE", "the lock file (that of the configuration, else stdgate.lock)"},
+    ToolOption{"--lock", "FILE", "the lock file (the configured one, or stdgate.lock)"},
     ToolOption{"--timeout", "TIME", "of each call (60s)"},
 };
 constexpr std::string_view kUsualLock = "stdgate.lock";

@@ -360,7 +360,7 @@ TEST_F(Schema, HasNoOtherKeys) {
     }
   }
   EXPECT_EQ(keys, count_keys(config::describe_options()));
-  EXPECT_EQ(closed, 36U);  // the top, a backend, its pool, limits, rules, clients, a role, auth, …
+  EXPECT_EQ(closed, 37U);  // the top, a backend, its pool, limits, rules, clients, a role, auth, …
 }
 
 TEST_F(Schema, ListsTheWords) {
