@@ -5,7 +5,6 @@
 #include <charconv>
 #include <utility>
 
-#include "gateway/rpc/json_string.h"
 #include "gateway/schema/json_schema.h"
 #include "gateway/schema/schema_uri.h"
 
