@@ -22,7 +22,7 @@ class JsonSchema {
  public:
   static constexpr size_t kMaxText = 512 << 10;
   static constexpr size_t kMaxNodes = 20000;
-  static constexpr size_t kMaxPatterns = 500;
+  static constexpr size_t kMaxExpressions = 500;
   // Schemas in a row for the same value: references, alternatives.
   static constexpr size_t kMaxChain = 64;
 

@@ -5,7 +5,6 @@
 #include <charconv>
 #include <utility>
 
-#include "gateway/rpc/json_string.h"
 #include "gateway/schema/json_schema.h"
 #include "gateway/schema/schema_uri.h"
 
@@ -309,7 +308,7 @@ bool SchemaCompiler::read_number_keyword(SchemaNode& node, std::string_view keyw
 }
 
 std::optional<TextPattern> SchemaCompiler::pattern_of(std::string_view text) {
-  if (++patterns_ > JsonSchema::kMaxPatterns) {
+  if (++patterns_ > JsonSchema::kMaxExpressions) {
     fail("it has too many patterns");
     return std::nullopt;
   }
@@ -496,37 +495,6 @@ bool SchemaCompiler::read_reference(SchemaNode& node, std::string_view keyword, 
     made(node.parts).all.push_back(to);
   }
   return true;
-}
-
-// --- Circles --------------------------------------------------------------------------------
-
-size_t SchemaCompiler::chain_of(NodeId id, size_t depth) {
-  if (depth > JsonSchema::kMaxChain) return 0;
-  if (chains_[id] != 0) return depth + chains_[id] > JsonSchema::kMaxChain ? 0 : chains_[id];
-  size_t longest = 0;
-  const auto visit = [&](NodeId next) {
-    if (next == kNoNode) return true;
-    const size_t chain = chain_of(next, depth + 1);
-    longest = std::max(longest, chain);
-    return chain != 0;
-  };
-  const auto visit_all = [&](const std::vector<NodeId>& nodes) {
-    return std::ranges::all_of(nodes, visit);
-  };
-  const SchemaNode& node = out_.nodes[id];
-  if (const SchemaParts* const parts = node.parts.get()) {
-    if (!visit_all(parts->all) || !visit_all(parts->any) || !visit_all(parts->one) ||
-        !visit(parts->none) || !visit(parts->condition) || !visit(parts->then) ||
-        !visit(parts->otherwise)) {
-      return 0;
-    }
-  }
-  if (node.object) {
-    for (const auto& [name, next] : node.object->dependent_schemas) {
-      if (!visit(next)) return 0;
-    }
-  }
-  return chains_[id] = longest + 1;
 }
 
 }  // namespace stdgate::schema

@@ -248,7 +248,7 @@ TextPattern& TextPattern::operator=(TextPattern&&) noexcept = default;
 TextPattern::~TextPattern() = default;
 
 tl::expected<TextPattern, const char*> TextPattern::compile(std::string_view pattern) {
-  if (pattern.size() > kMaxPattern) return tl::unexpected(kTooLarge);
+  if (pattern.size() > kMaxExpression) return tl::unexpected(kTooLarge);
   auto text = in_re2_syntax(pattern);
   if (!text) return tl::unexpected(text.error());
   auto compiled = std::make_unique<re2::RE2>(*text, options());

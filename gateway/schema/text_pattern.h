@@ -1,7 +1,7 @@
 // TextPattern: a regular expression of JSON Schema (ECMA-262), matched in time linear in the text.
 //
 // RE2 does it, which never backtracks. What needs backtracking (back references, looking around)
-// cannot be compiled. Owner: the schema. Limits: kMaxPattern bytes, kMaxProgram instructions.
+// cannot be compiled. Owner: the schema. Limits: kMaxExpression bytes, kMaxProgram instructions.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace stdgate::schema {
 
 class TextPattern {
  public:
-  static constexpr size_t kMaxPattern = 4096;
+  static constexpr size_t kMaxExpression = 4096;
   static constexpr size_t kMaxProgram = 2000;
 
   // Why it cannot be: a constant phrase.

@@ -148,7 +148,7 @@ std::string word_diff(std::string_view before, std::string_view after) {
   const std::vector<std::string_view> new_words = words_of(after);
   const size_t rows = old_words.size();
   const size_t columns = new_words.size();
-  if (rows > kMaxWords || columns > kMaxWords) return whole_change(before, after);
+  if (rows > kMaxDiffWords || columns > kMaxDiffWords) return whole_change(before, after);
   std::vector<uint16_t> common((rows + 1) * (columns + 1));
   const auto at = [&](size_t row, size_t column) -> uint16_t& {
     return common[row * (columns + 1) + column];
@@ -194,7 +194,7 @@ void mark_text(const std::string& place, std::string_view text, std::vector<std:
   const auto mark = [&](std::string what) {
     std::string line = (place.empty() ? "/" : revealed(place)) + ": " + std::move(what);
     const bool is_new = std::ranges::find(marks, line) == marks.end();
-    if (is_new && marks.size() < kMaxMarks) marks.push_back(std::move(line));
+    if (is_new && marks.size() < kMaxDefinitionMarks) marks.push_back(std::move(line));
   };
   for_characters(text, [&](std::string_view, uint32_t point) {
     if (const Range* const range = hidden_at(point)) {

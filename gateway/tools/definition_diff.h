@@ -2,8 +2,8 @@
 // a person should look at twice.
 //
 // Shown are characters that cannot be seen, that turn the direction of text, or that only a model
-// reads; told are markup and phrases that address a model. Owner: none; pure. Limits: kMaxWords of
-// a text, beyond which it is shown whole; kMaxMarks.
+// reads; told are markup and phrases that address a model. Owner: none; pure. Limits: kMaxDiffWords of
+// a text, beyond which it is shown whole; kMaxDefinitionMarks.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace stdgate::tools {
 
-inline constexpr size_t kMaxWords = 2000;
-inline constexpr size_t kMaxMarks = 20;
+inline constexpr size_t kMaxDiffWords = 2000;
+inline constexpr size_t kMaxDefinitionMarks = 20;
 
 // `before` and `after` are canonical JSON, an empty one: there is none. A line for each text that
 // differs, with its place: `/description: read [-a file-]{+any file+}`.

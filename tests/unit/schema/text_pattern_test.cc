@@ -54,7 +54,7 @@ TEST(TextPattern, RefusesWhatNeedsBacktrackingOrIsBroken) {
         R"(\)", R"(\u12)", R"(\q)", "((a{100}){100}){100}"}) {
     EXPECT_FALSE(TextPattern::compile(pattern)) << pattern;
   }
-  EXPECT_FALSE(TextPattern::compile(std::string(TextPattern::kMaxPattern + 1, 'a')));
+  EXPECT_FALSE(TextPattern::compile(std::string(TextPattern::kMaxExpression + 1, 'a')));
 }
 
 TEST(TextPattern, TakesLinearTime) {
