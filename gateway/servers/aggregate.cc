@@ -193,7 +193,7 @@ void Aggregate::review() {
 }
 
 void Aggregate::hand_over(call::CallPtr call, const call::Request& request, const Route& route,
-                          Kept kept, std::optional<rpc::FaultReport> fault) {
+                          Kept kept) {
   MemberCall out;
   out.member = route.members.front();
   out.upstream = members_[out.member]->upstream();
@@ -214,7 +214,6 @@ void Aggregate::hand_over(call::CallPtr call, const call::Request& request, cons
   call->written = now();
   out.call = std::move(call);
   out.kept = std::move(kept);
-  out.fault = std::move(fault);
   call::CallContext context = out.kept == nullptr ? request.context : out.kept->context();
   // What its client repeats in the head is not what the member gets.
   if (route.tools != nullptr) context.mirrored.reset();
@@ -250,8 +249,9 @@ void Aggregate::send(MemberCall out, session::Tag tag, std::string text,
 void Aggregate::on_member_reply(session::Tag tag, const session::Reply& reply) {
   std::optional<MemberCall> ended = under_way_.take(tag);
   if (!ended) return;
-  std::string text(reply.head);
-  text.append(reply.id).append(reply.tail);
+  std::string text;
+  text.reserve(reply.size());
+  text.append(reply.head).append(reply.id).append(reply.tail);
   const rpc::KnownMessage known(text);
   const rpc::Envelope& answer = known.envelope();
   if (reply.fault) return fail(std::move(*ended), report_of(reply, answer.payload));
@@ -262,10 +262,14 @@ void Aggregate::on_member_reply(session::Tag tag, const session::Reply& reply) {
   if (is_not_found(answer)) {
     if (try_next(*ended)) return;
     // The one that could not be asked may know it.
-    if (ended->fault) return services_.chain.on_fault(std::move(ended->call), *ended->fault);
+    if (ended->kept != nullptr && ended->kept->fault) {
+      return services_.chain.on_fault(std::move(ended->call), *ended->kept->fault);
+    }
   }
   note_answer(*ended, answer);
-  std::string asking = with_asking_member(answer, members_[ended->member]->name());
+  const bool may_ask = ended->call->client_era == Era::modern;
+  std::string asking =
+      may_ask ? with_asking_member(answer, members_[ended->member]->name()) : std::string();
   if (asking.empty()) return services_.chain.on_answer(std::move(ended->call), answer);
   const rpc::KnownMessage shown(asking);
   services_.chain.on_answer(std::move(ended->call), shown.envelope());
@@ -278,9 +282,10 @@ void Aggregate::lose(MemberCall listener) {
 
 void Aggregate::fail(MemberCall call, const rpc::FaultReport& report) {
   if (call.call == nullptr) return lose(std::move(call));
-  if (!call.fault) call.fault = report;
+  const Kept kept = call.kept;
+  if (kept != nullptr && !kept->fault) kept->fault = report;
   if (try_next(call)) return;
-  services_.chain.on_fault(std::move(call.call), *call.fault);
+  services_.chain.on_fault(std::move(call.call), kept == nullptr ? report : *kept->fault);
 }
 
 // A resource that this member does not know, or cannot give, may be another one's.
@@ -295,7 +300,7 @@ bool Aggregate::try_next(MemberCall& call) {
   const auto intent = intent_of(known.envelope(), kept->method, kept->context());
   STDGATE_CHECK(intent.has_value());
   const call::Request request{known.envelope(), kept->method, *intent, kept->context()};
-  hand_over(std::move(call.call), request, route, kept, std::move(call.fault));
+  hand_over(std::move(call.call), request, route, kept);
   return true;
 }
 

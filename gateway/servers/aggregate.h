@@ -115,9 +115,7 @@ class Aggregate final : public call::Filter, private MemberOwner, private PartCa
   void hold(call::CallPtr call, const call::Request& request, Kept kept);
   void review();
 
-  // `fault`: of a member that has been asked before.
-  void hand_over(call::CallPtr call, const call::Request& request, const Route& route, Kept kept,
-                 std::optional<rpc::FaultReport> fault = {});
+  void hand_over(call::CallPtr call, const call::Request& request, const Route& route, Kept kept);
   void send(MemberCall out, session::Tag tag, std::string text, const call::CallContext& context);
   // A member has not answered.
   void fail(MemberCall call, const rpc::FaultReport& report);

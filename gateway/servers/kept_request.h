@@ -10,6 +10,7 @@
 #include "gateway/base/trace_context.h"
 #include "gateway/call/call_context.h"
 #include "gateway/policy/principal.h"
+#include "gateway/rpc/fault.h"
 
 namespace stdgate::servers {
 
@@ -24,6 +25,7 @@ class KeptRequest {
 
   std::string text;
   const std::string method;
+  std::optional<rpc::FaultReport> fault{};  // of the first member that could not answer it
 
  private:
   call::CallContext context_;

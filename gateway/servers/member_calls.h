@@ -27,10 +27,9 @@ struct MemberCall {
   backend::Upstream* upstream = nullptr;
   Part* part = nullptr;  // null: it stands alone
   std::shared_ptr<KeptRequest> kept = nullptr;
-  std::vector<size_t> others{};             // members that are asked if this one does not know it
-  std::optional<rpc::FaultReport> fault{};  // of the first one that could not be asked
-  uint64_t listener = 0;                    // 0: none
-  std::vector<std::string> uris{};          // what it listens for
+  std::vector<size_t> others{};     // members that are asked if this one does not know it
+  uint64_t listener = 0;            // 0: none
+  std::vector<std::string> uris{};  // what it listens for
 };
 
 class MemberCalls {

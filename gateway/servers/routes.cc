@@ -78,8 +78,8 @@ Route Routes::route_of(const rpc::Envelope& request, std::string_view method,
 }
 
 // What is not found may come with a list that is not there yet.
-Route Routes::found_or_open(Route route, ListKind kind, std::string_view name,
-                            const call::CallContext& context) {
+Route Routes::found_or_open(Route route, ListKind kind, const call::CallContext& context) {
+  const std::string_view name = route.name;
   Found found = answers_.find(kind, name, context);
   if (found.element == nullptr) {
     const bool is_settled = answers_.prepare(kind, context);
@@ -105,13 +105,15 @@ Route Routes::route_of_named(const rpc::Envelope& request, ListKind kind,
                              const call::CallContext& context) {
   const auto name = clear_text(request.params, "name");
   if (!name) return malformed(name.error());
-  const auto arguments = rpc::find_clear_member(request.params, "arguments");
-  if (!arguments && !rpc::is_absent(arguments)) return malformed(kAmbiguous);
   Route route;
-  route.element = shape_of(kind).kind;
+  route.element = kind == ListKind::tools ? policy::ElementKind::tool : policy::ElementKind::prompt;
   route.name = decoded(*name);
   route.name_place = *name;
-  return found_or_open(std::move(route), kind, decoded(*name), context);
+  route = found_or_open(std::move(route), kind, context);
+  // Which arguments are meant matters where some are set here.
+  if (route.tools == nullptr) return route;
+  const auto arguments = rpc::find_clear_member(request.params, "arguments");
+  return arguments || rpc::is_absent(arguments) ? route : malformed(kAmbiguous);
 }
 
 std::vector<size_t> Routes::members_of(std::string_view uri, const call::CallContext& context) {
@@ -185,10 +187,9 @@ Route Routes::route_of_completion(const rpc::Envelope& request, const call::Call
   route.name = decoded(*name);
   if (is_prompt) {
     route.name_place = *name;
-    return found_or_open(std::move(route), ListKind::prompts, decoded(*name), context);
+    return found_or_open(std::move(route), ListKind::prompts, context);
   }
-  const std::string uri = route.name;
-  route = found_or_open(std::move(route), ListKind::templates, uri, context);
+  route = found_or_open(std::move(route), ListKind::templates, context);
   if (route.kind != Route::Kind::unknown) return route;
   return route_of_resource(request, *name, context);
 }
@@ -264,7 +265,9 @@ std::string request_for_member(const rpc::Envelope& request, const Route& route,
                                std::span<const call::Insertion> insertions) {
   TextEdits edits(request.text);
   edits.replace(request.id, std::to_string(tag));
-  if (!route.name_place.empty()) edits.replace(route.name_place, json_text(route.own_name));
+  if (!route.name_place.empty() && route.own_name != route.name) {
+    edits.replace(route.name_place, json_text(route.own_name));
+  }
   if (route.tools != nullptr) {
     const auto arguments = rpc::find_member(request.params, "arguments");
     std::string filled =

@@ -65,8 +65,8 @@ class Routes {
                           const call::CallContext& context);
   Route route_of_completion(const rpc::Envelope& request, const call::CallContext& context);
   Route route_of_task(const rpc::Envelope& request, const call::CallContext& context);
-  Route found_or_open(Route route, ListKind kind, std::string_view name,
-                      const call::CallContext& context);
+  // By its name.
+  Route found_or_open(Route route, ListKind kind, const call::CallContext& context);
   void note(std::string key, size_t member);
   [[nodiscard]] std::optional<size_t> noted(const std::string& key) const;
 

@@ -1,6 +1,6 @@
 #include "gateway/servers/text_edits.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "gateway/base/text_place.h"
 #include "gateway/rpc/json_cursor.h"
@@ -11,22 +11,31 @@ namespace stdgate::servers {
 
 void TextEdits::replace(std::string_view part, std::string with) {
   const TextPlace place = place_of(part, text_);
-  edits_.push_back({place.offset, place.length, std::move(with)});
+  add({place.offset, place.length, std::move(with)});
 }
 
 void TextEdits::insert(const char* before, std::string what) {
-  edits_.push_back({static_cast<size_t>(before - text_.data()), 0, std::move(what)});
+  add({static_cast<size_t>(before - text_.data()), 0, std::move(what)});
 }
 
 void TextEdits::insert(const call::Insertion& insertion) {
   std::string what(insertion.head);
   what.append(insertion.members).append(insertion.tail);
-  edits_.push_back({insertion.offset, insertion.replaced, std::move(what)});
+  add({insertion.offset, insertion.replaced, std::move(what)});
+}
+
+// Those at the same place in the order in which they have come.
+void TextEdits::add(Edit edit) {
+  size_ += edit.with.size();
+  edits_.push_back(std::move(edit));
+  for (size_t i = edits_.size() - 1; i > 0 && edits_[i].offset < edits_[i - 1].offset; --i) {
+    std::swap(edits_[i], edits_[i - 1]);
+  }
 }
 
 std::string TextEdits::apply() {
-  std::ranges::stable_sort(edits_, {}, &Edit::offset);
   std::string out;
+  out.reserve(text_.size() + size_);
   size_t at = 0;
   for (const Edit& edit : edits_) {
     out.append(text_.substr(at, edit.offset - at)).append(edit.with);

@@ -31,8 +31,11 @@ class TextEdits {
     std::string with;
   };
 
+  void add(Edit edit);
+
   const std::string_view text_;
-  std::vector<Edit> edits_;
+  std::vector<Edit> edits_;  // by place
+  size_t size_ = 0;          // of what they add
 };
 
 // `object` without the members whose keys, decoded, are to go.

@@ -77,6 +77,9 @@ std::optional<test::SteadyCall> call_by(std::string_view transport, std::string_
   if (transport == "http") return test::echo_over_http("/rpc", "1", fields);
   if (transport == "websocket") return test::echo_over_websocket("/ws");
   if (transport == "mcp") return test::echo_over_mcp("/tools/mcp", fields);
+  if (transport == "server") return test::echo_over_mcp("/team/mcp", fields);
+  if (transport == "server-bridged") return test::echo_over_modern_mcp("/team/mcp", fields);
+  if (transport == "server-modern") return test::echo_over_modern_mcp("/fresh/mcp", fields);
   if (transport == "mcp-modern") return test::echo_over_modern_mcp("/modern/mcp", fields);
   if (transport == "mcp-bridged") return test::echo_over_modern_mcp("/tools/mcp", fields);
   if (transport == "mcp-at-modern") return test::echo_over_mcp("/modern/mcp", fields);

@@ -76,6 +76,7 @@ pool::BackendStatus ScriptedMember::status() const {
 }
 
 void ScriptedMember::answer(const Asked& one, const std::string& tail) {
+  answered_.insert({one.caller.index, one.caller.generation, one.tag, one.id});
   session::ReplySink* const sink = callers.find(one.caller);
   if (sink == nullptr) return;
   const std::string rest = "," + tail + "}";
@@ -87,6 +88,8 @@ void ScriptedMember::answer(const Asked& one, const std::string& tail) {
 }
 
 void ScriptedMember::fail(const Asked& one, rpc::Fault fault) {
+  if (callers.find(one.caller) == nullptr) return;
+  answered_.insert({one.caller.index, one.caller.generation, one.tag, one.id});
   call::CallContext context;
   context.caller = one.caller;
   context.tag = one.tag;

@@ -5,8 +5,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -77,6 +79,9 @@ class ScriptedMember final : public backend::Upstream {
 
   // Answers what it was asked. `tail`: as of a Script.
   void answer(const Asked& asked, const std::string& tail);
+  [[nodiscard]] bool answered(const Asked& asked) const {
+    return answered_.contains({asked.caller.index, asked.caller.generation, asked.tag, asked.id});
+  }
   void fail(const Asked& asked, rpc::Fault fault = rpc::Fault::child_failed);
   // Says this to all its sessions.
   void say(const std::string& text);
@@ -88,6 +93,9 @@ class ScriptedMember final : public backend::Upstream {
   std::vector<std::string> notes;  // texts
   session::Callers& callers;
   SlotMap<std::pair<session::Caller, session::SessionSink*>> sessions{100};
+
+ private:
+  std::set<std::tuple<uint32_t, uint32_t, session::Tag, std::string>> answered_;
 };
 
 class ServerBench {
