@@ -2,8 +2,8 @@
 // a person should look at twice.
 //
 // Shown are characters that cannot be seen, that turn the direction of text, or that only a model
-// reads; told are markup and phrases that address a model. Owner: none; pure. Limits: kMaxDiffWords of
-// a text, beyond which it is shown whole; kMaxDefinitionMarks.
+// reads; told are markup and phrases that address a model. Owner: none; pure. Limits: kMaxDiffWords
+// of a text, beyond which it is shown whole; kMaxDefinitionMarks.
 #pragma once
 
 #include <string>

@@ -219,7 +219,7 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
      .applies = [](const BackendConfig& backend) { return backend.pins != Pins::off; }},
     {.key = "lock",
      .type = Text{&BackendConfig::lock, EmptyText::left_out, TextKind::path},
-     .help = "the file with what is pinned, which `stdgate pin` writes",
+     .help = "the file with what is pinned, as stdgate pin writes it",
      .details = "Read at the start and at a reload. Where there is none, nothing is pinned.",
      .default_words = "stdgate.lock"},
     {.key = "pool",

@@ -264,11 +264,13 @@ constexpr size_t kMaxLockFile = size_t{8} << 20;
 // The lock file need not be there yet: then nothing is pinned.
 void complete_pins(const Section& section, BackendConfig& out) {
   const bool is_other = !section.failed("protocol") && out.protocol != Protocol::mcp;
-  for (const char* const key : {"check", "pins"}) {
-    if (is_other && section.has(key)) {
+  const auto refuse = [&](const char* key, bool is_used) {
+    if (is_other && is_used) {
       section.fail_at_key(key, "only for protocol mcp; others have no tools");
     }
-  }
+  };
+  refuse("check", out.check.any());
+  refuse("pins", out.pins != Pins::off);
   if (out.pins == Pins::off) return;
   if (out.lock.empty()) out.lock = "stdgate.lock";
   out.lock_text = section.read_file_if_any("lock", out.lock, kMaxLockFile).value_or("");

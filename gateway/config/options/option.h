@@ -107,9 +107,9 @@ Text(std::string S::*, EmptyText, TextKind) -> Text<S>;
 // One word of a table in value_names.h.
 template <class S>
 struct Word {
-  std::variant<Protocol S::*, rpc::Framing S::*, EnvelopeForm S::*, Isolation S::*, Revision S::*, Bridge S::*,
-               LogLevel S::*, LogFormat S::*, ClientCertificate S::*, AuditArguments S::*,
-               Pins S::*, SignatureMethod S::*>
+  std::variant<Protocol S::*, rpc::Framing S::*, EnvelopeForm S::*, Isolation S::*, Revision S::*,
+               Bridge S::*, LogLevel S::*, LogFormat S::*, ClientCertificate S::*,
+               AuditArguments S::*, Pins S::*, SignatureMethod S::*>
       member;
 };
 template <class S, class T>

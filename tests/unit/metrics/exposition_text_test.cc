@@ -164,6 +164,8 @@ void record(Observer& observer) {
   observer.on_refused(Refusal::not_found);
   observer.on_handshake_failed(HandshakeFailure::version);
   observer.on_keys_fetched(FetchOutcome::ok);
+  observer.on_check_failed(0, CheckFailure::arguments);
+  observer.on_pins(0, PinState::pinned, 3);
   observer.on_bytes(ConnectionKind::http, Flow::in, 123);
   observer.on_bytes(ConnectionKind::websocket, Flow::out, 3'000'000'000);
 }
