@@ -14,7 +14,7 @@ std::shared_ptr<ServerMemory> ServerMemories::of(const std::string& key) {
   if (store_ != nullptr) {
     if (auto text = store_->load(key)) memory->read(std::move(*text));
   }
-  // One more than the limit is not found again after a reload.
+  // A memory beyond the limit is not found again after a reload.
   if (memories_.size() < kMaxServers) memories_.emplace(key, memory);
   return memory;
 }

@@ -1,9 +1,9 @@
-// ServerMemories: what is remembered of all servers, by key, in memory and in a store that outlives
-// the process.
+// ServerMemories: what is remembered about all servers, by key, in memory and in a store that
+// outlives the process.
 //
-// A key names all that decides what a server is: see app::memory_key(). Owner: the worker; backends
-// hold what they use, and find it again after a reload. Limit: kMaxServers, beyond which what no
-// backend uses is forgotten.
+// A key identifies a server by everything that decides how it answers: see app::memory_key().
+// Owner: the worker. Backends hold the memories that they use, and find them again after a reload.
+// Limit: kMaxServers; beyond it, a memory that no backend uses is forgotten.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace stdgate::mcp {
 
-// Texts by key, which may be lost.
+// Texts by key. The store may lose them.
 class MemoryStore {
  public:
   virtual ~MemoryStore() = default;
@@ -28,7 +28,7 @@ class ServerMemories {
  public:
   static constexpr size_t kMaxServers = 256;
 
-  // `store`, which outlives this; null: nothing outlives it.
+  // `store` outlives this; null: memories do not outlive the process.
   explicit ServerMemories(MemoryStore* store) : store_(store) {}
   ServerMemories(const ServerMemories&) = delete;
   ServerMemories& operator=(const ServerMemories&) = delete;

@@ -13,7 +13,7 @@ namespace stdgate::mcp {
 namespace {
 
 constexpr std::string_view kFileMethod = "memory";
-// As deep as what a child may say, within the frame of the file.
+// The depth that a child's message may have, inside the frame of the file.
 constexpr size_t kMaxFileDepth = 2048;
 
 }  // namespace
@@ -70,7 +70,7 @@ ServerMemory::Variant& ServerMemory::use(std::string_view name) {
   return *found;
 }
 
-// A child of another era is another server.
+// A child of another era counts as another server.
 ServerMemory::Variant& ServerMemory::use(std::string_view name, Era era) {
   Variant& variant = use(name);
   if (variant.era == era) return variant;
@@ -173,7 +173,7 @@ void ServerMemory::count() {
   }
 }
 
-// The variant used last stays in any case: one is less than the limit.
+// The variant used last stays in any case, because a variant is smaller than the limit.
 void ServerMemory::note_change() {
   for (count(); bytes_ > kMaxBytes && variants_.size() > 1; count()) {
     variants_.erase(std::ranges::min_element(variants_, {}, &Variant::used));
@@ -187,7 +187,7 @@ void ServerMemory::note_change() {
 
 // --- Files ----------------------------------------------------------------------------------
 
-// A notification, so that a file is judged by the parser that has judged what is in it.
+// Writes a notification, so that the parser of messages can check the file and its contents.
 std::string ServerMemory::text() const {
   rpc::JsonWriter json(rpc::JsonWriter::Layout::compact);
   json.begin_object();
