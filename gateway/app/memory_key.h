@@ -1,4 +1,4 @@
-// The key under which it is remembered what a server offers: what decides which program its
+// The key of what is remembered about a server: it identifies the program that the server's
 // children run.
 #pragma once
 
@@ -8,9 +8,10 @@
 
 namespace stdgate::app {
 
-// Command, directory, names of the environment's variables, and size and time of the program and of
-// each file that the command names, as a script is one. A package that a runner fetches is known by
-// its name alone. Looks at the files; no value of the environment is in it.
+// Made of the command, the directory, the names of the environment's variables, and the size and
+// time of the program and of each file that the command names, because a file may be a script. A
+// package that a runner fetches counts by its name only. Reads facts about the files; no value of
+// the environment is part of the key.
 std::string memory_key(const pool::LaunchSpec& launch);
 
 }  // namespace stdgate::app

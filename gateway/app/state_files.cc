@@ -94,7 +94,7 @@ tl::expected<void, std::string> prepare_state_dir(const std::string& path) {
   return {};
 }
 
-// What the digest is of follows it.
+// The digest covers the text behind it.
 std::string state_file(std::string_view key, std::string_view text) {
   std::string body = hex_of(key.size());
   body.append(hex_of(text.size())).append("\n").append(key).append(text);
