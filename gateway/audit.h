@@ -1,5 +1,5 @@
-// Audit: the record of who did what, as core and transports know it. Unlike an Observer it is asked
-// too: what has to be recorded and cannot be is refused.
+// Audit: the record of clients' actions, as core and transports know it. Unlike an Observer, an
+// audit may refuse: a call that has to be recorded and cannot be is refused.
 //
 // Contract: called on the loop's thread, must not call back, must not throw. It may wait for a
 // disk. Views are valid during the call.
@@ -14,16 +14,16 @@
 
 namespace stdgate {
 
-// Who did it.
+// The client that has acted.
 struct AuditedClient {
-  const policy::Principal* principal = nullptr;  // null: nobody is known
+  const policy::Principal* principal = nullptr;  // null: anonymous
   ClientAddress address{};
 };
 
-// What a call is about, as known at its arrival. Names are decoded.
+// The subject of a call, as known at its arrival. Names are decoded.
 struct AuditedCall {
   AuditedClient client;
-  std::string_view element;  // what `name` is of: "tool", "resource", "prompt"; empty: none
+  std::string_view element;  // kind of `name`: "tool", "resource", "prompt"; empty: none
   std::string_view name;
   std::string_view params;  // raw JSON; empty: none
 };
@@ -32,7 +32,7 @@ struct AuditedSession {
   std::string_view backend;
   SessionName session;
   AuditedClient client;
-  std::string_view label;  // what the client calls itself; may be empty
+  std::string_view label;  // name that the client gives itself; may be empty
   Duration age{0};
 };
 
@@ -46,7 +46,7 @@ struct AuditedRefusal {
   uint64_t connection = 0;
 };
 
-// A TLS handshake that was refused for the client's certificate, or because it showed none.
+// A TLS handshake that was refused because of the client's certificate, or the lack of one.
 struct AuditedHandshake {
   const ClientAddress& address;
   std::string_view listener;  // its address
@@ -58,14 +58,14 @@ class Audit {
  public:
   virtual ~Audit() = default;
 
-  // Whether calls of `method` (decoded) are recorded whatever becomes of them.
+  // Whether all calls of `method` (decoded) are recorded, whatever their outcome.
   [[nodiscard]] virtual bool covers(std::string_view method) const = 0;
-  // False: no call that is recorded may be taken.
+  // False: calls that have to be recorded must be refused.
   [[nodiscard]] virtual bool can_record() const = 0;
-  // Writes to `notes`, which is its own text, what the line of this call will need.
+  // Writes to `notes`, a text of the audit, what the line of this call will need.
   virtual void describe_call(const AuditedCall& call, bool is_covered, std::string& notes) = 0;
-  // The end of a call that was described. False: its line is not where it has to be, and its answer
-  // must not go out.
+  // The end of a call that was described. False: its line could not be written as required, so its
+  // answer must not go out.
   [[nodiscard]] virtual bool record_call(std::string_view backend, const CallRecord& call,
                                          bool is_covered, std::string_view notes) = 0;
   // A notification that is covered, or was denied.
@@ -78,13 +78,13 @@ class Audit {
   virtual void on_handshake_refused(const AuditedHandshake& handshake) = 0;
 };
 
-// Whether a handshake that failed so is a login that failed.
+// Whether this failure of a handshake counts as a failed login.
 inline bool is_refusal_of_certificate(HandshakeFailure reason) {
   return reason == HandshakeFailure::no_client_certificate ||
          reason == HandshakeFailure::bad_client_certificate;
 }
 
-// Whether a call that ended so was refused for who its client is or what it has done.
+// Whether a call with this outcome was refused because of its client, or of the client's calls.
 inline bool is_refusal_of_client(Outcome outcome) {
   return outcome == Outcome::of(rpc::Fault::denied) ||
          outcome == Outcome::of(rpc::Fault::insufficient_scope) ||

@@ -1,4 +1,4 @@
-// The names of what observers are told: metric labels and log values, constant and in snake case.
+// The names of the observer's enums: metric labels and log values, constant and in snake case.
 #include "gateway/observer.h"
 
 #include <array>

@@ -1,6 +1,5 @@
-// Observer: what happened, told by core and transports to whoever counts or logs it. An observer is
-// called only for the events that it overrides (metrics/observers.h); the core names no metrics
-// library.
+// Observer: hears the events of core and transports, to count or log them. An observer is called
+// only for the events that it overrides (metrics/observers.h); the core names no metrics library.
 //
 // Contract: called on the loop's thread, must not call back, must not block, must not throw. Ids
 // are small and dense, given by on_backend(), on_method() and on_tool() before their first use, so
@@ -28,71 +27,70 @@ using NameId = uint16_t;
 inline constexpr NameId kOtherName = 0;  // "_other": names without a place
 using MethodId = NameId;
 inline constexpr MethodId kOtherMethod = kOtherName;
-using ToolId = NameId;  // of what a protocol calls tools
+using ToolId = NameId;  // elements that a protocol calls tools
 inline constexpr ToolId kOtherTool = kOtherName;
 
-// How a call came in: by /rpc (its event streams included), MCP's transport of 2024-11-05 at /sse,
-// /mcp, or a WebSocket.
+// How a call came in: by /rpc (with its event streams), by MCP's transport of 2024-11-05 at /sse,
+// by /mcp, or by a WebSocket.
 enum class Transport : uint8_t { rpc, sse, mcp, websocket };
 inline constexpr size_t kTransportCount = static_cast<size_t>(Transport::websocket) + 1;
 std::string_view transport_name(Transport transport);
 
-// Which revisions of its protocol a peer speaks: those with a handshake and sessions, or those in
-// which every request stands alone (MCP from 2026-07-28 on).
+// Which revisions of its protocol a peer speaks: revisions with a handshake and sessions, or
+// revisions in which every request stands alone (MCP from 2026-07-28 on).
 enum class Era : uint8_t { legacy, modern };
 inline constexpr size_t kEraCount = static_cast<size_t>(Era::modern) + 1;
 std::string_view era_name(Era era);
 
-// Whether a session has a child: it has one or has been promised one, has none, or is about to get
-// another one.
+// Whether a session has a child: it has one or has been promised one, it has none, or it is about
+// to get another one.
 enum class SessionState : uint8_t { live, parked, reviving };
 inline constexpr size_t kSessionStateCount = static_cast<size_t>(SessionState::reviving) + 1;
 std::string_view session_state_name(SessionState state);
 
-// Why a child was replaced: what it has too much of (pool.max_age, max_calls, max_memory).
+// Why a child was replaced: which limit it has reached (pool.max_age, max_calls, max_memory).
 enum class ReplaceReason : uint8_t { age, calls, memory };
 inline constexpr size_t kReplaceReasonCount = static_cast<size_t>(ReplaceReason::memory) + 1;
 std::string_view replace_reason_name(ReplaceReason reason);
 
-// Why a session has no child any more.
+// Why a session has lost its child.
 enum class ParkReason : uint8_t {
-  idle,          // for pool.idle_timeout
-  place_needed,  // by another session or call
+  idle,          // the session was idle for pool.idle_timeout
+  place_needed,  // another session or call needed its place
   child_ended,
-  taken_over,  // it comes from another process
+  taken_over,  // the session comes from another process
   replaced,    // see ReplaceReason
 };
 inline constexpr size_t kParkReasonCount = static_cast<size_t>(ParkReason::replaced) + 1;
 std::string_view park_reason_name(ParkReason reason);
 
-// What became of a call that was parked until its client has input for it: see RoundTrips and
-// InputRounds.
+// The end of a parked call, which waited for input of its client: see RoundTrips and InputRounds.
 enum class ParkedEnd : uint8_t {
   resumed,
-  expired,   // its client has not answered in time
+  expired,   // the client has not answered in time
   stopped,   // the gateway was stopped
-  given_up,  // its client has cancelled it, refused to answer, or left
-  failed,    // its child has gone
+  given_up,  // the client has cancelled it, refused to answer, or left
+  failed,    // the child has gone
 };
 inline constexpr size_t kParkedEndCount = static_cast<size_t>(ParkedEnd::failed) + 1;
 std::string_view parked_end_name(ParkedEnd end);
 
-// What became of a request that brings back what a child has given out: see mcp::ClaimFilter.
+// The end of a claim that a request has brought back: see mcp::ClaimFilter.
 enum class ReturnEnd : uint8_t {
-  returned,  // it goes to that child
-  unknown,   // its client has not been given this here
-  expired,   // its client comes too late
+  returned,  // the request goes to the child of the claim
+  unknown,   // the client was not given this claim here
+  expired,   // the client comes too late
   lost,      // the child has gone
 };
 inline constexpr size_t kReturnEndCount = static_cast<size_t>(ReturnEnd::lost) + 1;
 std::string_view return_end_name(ReturnEnd end);
 
-// What became of a session that was to get another child.
+// The end of an attempt to give a session another child.
 enum class RevivalOutcome : uint8_t {
-  same,            // the child says what the former one said
-  changed,         // it says something else, of which the client is told
-  unknown,         // what the former one said is not known here; the client is told the same
-  failed,          // no child got so far; the next request tries again
+  same,            // the child promises what the former one promised
+  changed,         // the child promises something else, which the client is told
+  unknown,         // the former promises are not known here; the client is told of a change
+  failed,          // no child has answered; the next request tries again
   other_revision,  // the session is over
 };
 inline constexpr size_t kRevivalOutcomeCount =
@@ -107,20 +105,20 @@ std::string_view connection_kind_name(ConnectionKind kind);
 // Why an HTTP request was answered by an error before it became a call.
 enum class Refusal : uint8_t {
   bad_head,                // no HTTP request, or one that peers could read differently
-  tls_on_plain_port,       // the first bytes are those of a TLS handshake
+  tls_on_plain_port,       // the first bytes begin a TLS handshake
   bad_body,                // malformed chunks or trailers
-  bad_request,             // the endpoint misses something, or cannot use it
+  bad_request,             // the endpoint misses a parameter, or cannot use it
   unauthorized,            // no credential, or a wrong one
   bad_origin,              // see OriginRules
   bad_host,                // see OriginRules
   cross_site,              // a browser's request for another site, or one that may be
   forbidden,               // any other 403
   not_found,               // nothing at this path
-  unknown_session,         // a session that is over, or never was
+  unknown_session,         // the session is over, or never was
   method_not_allowed,      // the path takes other methods
-  not_acceptable,          // the client does not take what the path answers with
+  not_acceptable,          // the client does not accept the type of the response
   timeout,                 // head or body took too long
-  gone,                    // what a stream is to be resumed with is no longer kept
+  gone,                    // the events to resume a stream from are no longer kept
   too_large,               // the body
   uri_too_long,            // see HeadScanner
   headers_too_large,       // limits.headers, or too many fields
@@ -131,12 +129,12 @@ enum class Refusal : uint8_t {
   not_implemented,         // an unknown method or transfer coding
   version_not_supported,   // neither HTTP/1.0 nor HTTP/1.1
   overloaded,              // too many connections or clients, or shutting down
-  other,                   // a status that has no reason of its own
+  other,                   // a status without a reason of its own
 };
 inline constexpr size_t kRefusalCount = static_cast<size_t>(Refusal::other) + 1;
 std::string_view refusal_name(Refusal refusal);
 
-// Why a client's message or session was refused at a backend, by what is said of clients there.
+// Why a client's message or session was refused at a backend, because of its rules and limits.
 enum class Rejection : uint8_t {
   denied,              // by rules
   insufficient_scope,  // by rules
@@ -177,17 +175,17 @@ enum class HandshakeFailure : uint8_t {
 inline constexpr size_t kHandshakeFailureCount = static_cast<size_t>(HandshakeFailure::other) + 1;
 std::string_view handshake_failure_name(HandshakeFailure failure);
 
-// How it went when the keys of an issuer of tokens were fetched.
+// The outcome of fetching the keys of an issuer of tokens.
 enum class FetchOutcome : uint8_t {
   ok,
-  unreachable,   // no connection, or one that broke
-  untrusted,     // TLS: not the server that is meant
+  unreachable,   // no connection, or a broken one
+  untrusted,     // TLS: the server is not the intended one
   timeout,       // see CurlFetcher
   redirected,    // redirects are not followed
-  bad_status,    // any other than 200
+  bad_status,    // any status but 200
   too_large,     // see CurlFetcher
-  bad_content,   // no JSON, or not what is looked for
-  wrong_issuer,  // the description that was found is that of another one
+  bad_content,   // no JSON, or without the expected content
+  wrong_issuer,  // the found description belongs to another issuer
 };
 inline constexpr size_t kFetchOutcomeCount = static_cast<size_t>(FetchOutcome::wrong_issuer) + 1;
 std::string_view fetch_outcome_name(FetchOutcome outcome);
@@ -195,14 +193,14 @@ std::string_view fetch_outcome_name(FetchOutcome outcome);
 // How a call ended: by the child's answer, by the caller, or by a fault of the gateway.
 class Outcome {
  public:
-  static constexpr size_t kAnswers = 5;  // outcomes that are no fault; they come first
+  static constexpr size_t kAnswers = 5;  // outcomes that are no faults; they come first
   static constexpr size_t kCount = kAnswers + rpc::kFaultCount;
   static constexpr Outcome ok() { return Outcome(0); }
   static constexpr Outcome error() { return Outcome(1); }       // the child's error answer
   static constexpr Outcome tool_error() { return Outcome(2); }  // MCP: result with isError
   static constexpr Outcome cancelled() { return Outcome(3); }   // by the caller, or it left
-  // The question of a modern client what the server is, refused as the server is of the legacy era:
-  // the client goes on with a handshake.
+  // A modern client has asked what the server is, and was refused because the server is a legacy
+  // one: the client continues with a handshake.
   static constexpr Outcome other_era() { return Outcome(4); }
   static constexpr Outcome of(rpc::Fault fault) {
     return Outcome(static_cast<uint8_t>(kAnswers + static_cast<size_t>(fault)));
@@ -248,12 +246,13 @@ enum class ChildState : uint8_t { starting, ready, busy, draining, dead };
 inline constexpr size_t kChildStateCount = static_cast<size_t>(ChildState::dead) + 1;
 std::string_view child_state_name(ChildState state);
 
-// `successor`: of a child that is replaced.
+// `successor`: takes the place of a child that is replaced.
 enum class StartReason : uint8_t { minimum, demand, restart, successor };
 std::string_view start_reason_name(StartReason reason);
 inline constexpr size_t kStartReasonCount = static_cast<size_t>(StartReason::successor) + 1;
 
-// `asked`: the gateway ended it. `exit_zero` is no failure if its session ended it. The others are.
+// `asked`: the gateway ended it. `exit_zero` is no failure if the child's session ended it. All
+// others are failures.
 enum class ExitReason : uint8_t {
   asked,
   exit_zero,
@@ -271,29 +270,29 @@ inline constexpr size_t kExitReasonCount = static_cast<size_t>(ExitReason::broke
 struct CallRecord {
   BackendId backend = 0;
   MethodId method = kOtherMethod;
-  std::string_view method_name;  // as called, decoded; may be outside of the table
-  std::optional<ToolId> tool;    // set: the call of a tool
-  std::string_view tool_name;    // as called, decoded; may be outside of the table
+  std::string_view method_name;  // as called, decoded; may be missing in the table
+  std::optional<ToolId> tool;    // set: the call calls a tool
+  std::string_view tool_name;    // as called, decoded; may be missing in the table
   Transport transport = Transport::rpc;
-  bool is_mcp = false;            // the protocol of the backend
+  bool is_mcp = false;            // whether the backend speaks MCP
   std::optional<Era> client_era;  // nothing: plain JSON-RPC
   std::optional<Era> child_era;   // nothing: no child, or one whose era does not matter
-  std::string_view revision;      // of the protocol, that the client speaks; empty: not known
+  std::string_view revision;      // of the protocol, as the client speaks it; empty: not known
   Outcome outcome = Outcome::ok();
-  WallTime arrived_at{};  // by the wall clock; the epoch where nobody knows it
+  WallTime arrived_at{};  // by the wall clock; the epoch if not known
   Duration total{0};      // arrival to answer
   Duration queued{0};     // waiting for a child
-  Duration child{0};      // written to the child until answered; zero if it never was written
+  Duration child{0};      // from its writing to the child to the answer; zero: never written
   bool reached_child = false;
   std::string_view id;  // raw
   uint64_t connection = 0;
   SessionName session;
-  ClientAddress client;                 // its address
-  uint64_t child_number = 0;            // of the child that it was written to; 0: none
-  int child_pid = 0;                    // the same
-  std::string_view principal;           // its name; empty: nobody is known
-  const TraceContext* trace = nullptr;  // the caller's, or begun for it; null: it has none
-  SpanId span = 0;                      // in `trace`: of its time at a child; 0: it has no spans
+  ClientAddress client;                 // address of the client
+  uint64_t child_number = 0;            // number of the child that got the call; 0: none
+  int child_pid = 0;                    // of that child; 0: none
+  std::string_view principal;           // name of the principal; empty: anonymous
+  const TraceContext* trace = nullptr;  // the caller's, or begun here; null: none
+  SpanId span = 0;                      // in `trace`: of the time at a child; 0: no spans
   size_t bytes_in = 0;                  // of the request
   size_t bytes_out = 0;                 // of the answer
   std::string_view detail;              // of a fault; empty otherwise
@@ -308,34 +307,35 @@ class Observer {
 
   virtual void on_call_started(BackendId) {}
   virtual void on_call_finished(const CallRecord&) {}
-  // Each good message, as its receiver sees it but for a request's wire id: the concatenation of
-  // `parts`.
+  // Each valid message, as its receiver gets it, except for the wire id of a request: the
+  // concatenation of `parts`.
   virtual void on_message(BackendId, Direction, std::span<const std::string_view> /*parts*/) {}
   virtual void on_notification(BackendId, MethodId, Direction) {}
   virtual void on_dropped(BackendId, DropReason) {}
   virtual void on_rejected(BackendId, Rejection) {}
 
-  // A child went from one state to another; `dead` stands for "not there" on both ends of its life.
+  // A child went from one state to another; `dead` means "not there" at both ends of its life.
   virtual void on_child_state(BackendId, ChildState /*from*/, ChildState /*to*/) {}
   virtual void on_child_started(BackendId, StartReason) {}
   virtual void on_child_ready(BackendId, Duration /*since_start*/) {}
   virtual void on_child_exited(BackendId, ExitReason) {}
-  // It takes no more calls, or is asked to end.
+  // A child that is replaced takes no more calls, or is asked to end.
   virtual void on_child_replaced(BackendId, ReplaceReason) {}
 
-  // A breaker of the backend has opened or closed; it has one for each of its pools.
+  // A breaker of the backend has opened or closed. Each of its pools has one.
   virtual void on_breaker(BackendId, bool /*open*/) {}
-  // How many children sessions may have at a time; once.
+  // How many children sessions may have at a time. Called once.
   virtual void on_session_places(BackendId, uint32_t) {}
   virtual void on_session_opened(BackendId) {}
   virtual void on_session_state(BackendId, SessionState /*from*/, SessionState /*to*/) {}
   virtual void on_session_parked(BackendId, ParkReason) {}
   virtual void on_call_parked(BackendId) {}
   virtual void on_parked_call_ended(BackendId, ParkedEnd) {}
-  // A modern client has been answered with what a child has told another one.
+  // A request has brought a claim back, with this end.
   virtual void on_return(BackendId, ReturnEnd) {}
+  // A modern client has got a kept answer of a child.
   virtual void on_cache_hit(BackendId) {}
-  // A client of a server that sleeps has been answered with what the server is remembered to say.
+  // A client of a server that sleeps has got a remembered answer.
   virtual void on_remembered(BackendId) {}
   virtual void on_check_failed(BackendId, CheckFailure) {}
   // So many more elements are in this state; less: fewer.
@@ -348,7 +348,7 @@ class Observer {
   virtual void on_bytes(ConnectionKind, Flow, size_t /*count*/) {}
   virtual void on_refused(Refusal) {}
   virtual void on_handshake_failed(HandshakeFailure) {}
-  // Keys of an issuer, with the issuer's description where that is needed.
+  // Keys of an issuer were fetched, with the issuer's description if that was needed.
   virtual void on_keys_fetched(FetchOutcome) {}
 };
 

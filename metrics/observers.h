@@ -19,7 +19,7 @@ namespace stdgate {
 
 class Observers final : public Observer {
  public:
-  // `Some` is the observer's own class, by which it is seen what is overridden.
+  // `Some` is the observer's own class, which shows what it overrides.
   template <class Some>
   void add(Some& observer) {
     static_assert(std::is_base_of_v<Observer, Some> && !std::is_same_v<Observer, Some>);

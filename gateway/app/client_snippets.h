@@ -1,7 +1,7 @@
-// Client snippets: what to paste into a client for it to reach the backends of a gateway.
+// Client snippets: texts to paste into a client so that it reaches the backends of a gateway.
 //
-// Job: for `stdgate snippet` and the operator's page. Pure. Limits: secrets are not in them; the
-// place of a key is marked.
+// Job: make them for `stdgate snippet` and the operator's page. Pure. Limits: no secrets; the place
+// of a key is marked.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace stdgate::app {
 
-// A backend as a client has to know it.
+// The facts about a backend that a client has to know.
 struct ServedBackend {
   std::string name;
   std::string protocol;             // "mcp"
@@ -19,17 +19,18 @@ struct ServedBackend {
 };
 
 struct Snippet {
-  std::string_view client;  // as it is named on the command line
-  std::string_view where;   // it belongs
+  std::string_view client;  // name of the client on the command line
+  std::string_view where;   // the file or dialog where the snippet belongs
   std::string text;
 };
 
 std::vector<std::string_view> snippet_clients();
 
-// Nothing: no such client. `with_key`: the gateway wants an API key, whose place is marked.
+// Nothing: there is no such client. `with_key`: the gateway wants an API key, whose place is
+// marked.
 std::optional<Snippet> snippet_for(std::string_view client,
                                    const std::vector<ServedBackend>& backends, bool with_key);
-// The snippets of all clients that one of the backends serves.
+// The snippets of all clients that at least one backend serves.
 std::vector<Snippet> snippets_for(const std::vector<ServedBackend>& backends, bool with_key);
 
 }  // namespace stdgate::app

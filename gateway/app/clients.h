@@ -1,5 +1,5 @@
-// The clients of a configuration: how many callers they may be, and which stay known after a
-// reload. Pure.
+// The clients of a configuration: how many callers there may be, and which clients stay accepted
+// after a reload. Pure.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@
 
 namespace stdgate::app {
 
-// Enough for all clients that the limits of this configuration let in, so that none of them meets
-// this limit.
+// Enough for all clients that the limits of this configuration let in, so this limit is never
+// reached first.
 size_t client_places(const config::Config& config);
 
-// Why no client is served at the moment, for readiness; empty: there is room for some.
+// Why no client is served at the moment, for readiness; empty: there is room for clients.
 std::string why_no_client(const session::Callers& callers);
 
 // Whether a credential that was accepted would also be accepted after a reload.
 
-// `after` decides, by the principal's kind and name: it stays known as long as nothing of that has
-// been taken away. Which of several keys of one name he has shown is not known, so all of them have
-// to be there still, with the same roles.
+// `after` decides, by the principal's kind and name: the credential stays accepted if no part of
+// its configuration has been taken away. It is not known which of several keys of one name the
+// client has shown. So all of them have to be there still, with the same roles.
 bool is_still_known(const policy::Principal& principal, const config::AuthConfig& before,
                     const config::AuthConfig& after);
 

@@ -1,5 +1,5 @@
-// The flags of the command line: what is parsed, what the helps say and where in the configuration
-// each value goes. Made from the tables of options (gateway/config/options). Internal to
+// The flags of the command line: how they are parsed, what the help says, and where each value goes
+// in the configuration. Made from the tables of options (gateway/config/options). Internal to
 // command_line.
 #pragma once
 
@@ -12,8 +12,8 @@ namespace stdgate::app {
 
 // Whether a flag configures the gateway, or the backend that is given as a command.
 enum class FlagScope : uint8_t { gateway, backend };
-// yes and no: flags without a value that stand for true and false. pairs: NAME=VALUE, or NAME for
-// the value that it has in the gateway's own environment.
+// yes and no: flags without a value, which mean true and false. pairs: NAME=VALUE, or NAME for its
+// value in the gateway's own environment.
 enum class FlagShape : uint8_t { text, list, pairs, yes, no };
 
 struct FlagSpec {
@@ -24,24 +24,24 @@ struct FlagSpec {
   std::string placeholder;
   std::string help;
   std::string group;                 // of --help
-  std::vector<std::string> words{};  // that the value may be; none: anything
+  std::vector<std::string> words{};  // permitted words; none: any value
 };
 
-// The name of a flag that has no place in the configuration: it is the key of the backend.
+// The flag for the name of a backend, which is a key in the file and not a member.
 inline constexpr const char* kNameFlag = "--name";
 
-// Those that an option has, and kNameFlag; in the order of --help.
+// The flags of all options, and kNameFlag, in the order of --help.
 std::vector<FlagSpec> command_flags();
 
-// What `stdgate --help` says; at most 80 columns wide.
+// The text of `stdgate --help`; at most 80 columns wide.
 std::string help_text(const std::vector<FlagSpec>& flags);
 
-// Errors of unknown arguments: what they are taken for, and what to write instead. Internal to
-// command_line.
+// Errors about unknown arguments: what they were probably meant to be, and what to write. Internal
+// to command_line.
 std::string unknown_option_text(const std::vector<FlagSpec>& flags, const std::string& word);
 
-// `unknown` is the first argument that the parser does not know, and all behind it: a mistyped
-// word, a file, or a command without "--" in front. `ours`: the arguments in front of a "--".
+// `unknown`: the first argument that the parser does not know, and all after it: a mistyped word, a
+// file, or a command without "--" in front. `ours`: the arguments before a "--".
 std::string unknown_text(const std::vector<FlagSpec>& flags, const std::vector<std::string>& ours,
                          const std::vector<std::string>& unknown);
 

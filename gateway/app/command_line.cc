@@ -149,7 +149,8 @@ std::string empty_value_of(const CLI::App& check) {
   return {};
 }
 
-// What ends the program right away: help, version, an error; nothing when `app` has been filled in.
+// The result if the program has to end at once (help, version, an error); nothing when `app` has
+// been filled in.
 std::optional<CommandLine> run_parser(CLI::App& app, const std::vector<FlagSpec>& flags,
                                       const std::vector<std::string>& arguments) {
   try {
@@ -307,7 +308,7 @@ config::LogFormat log_format_in(const std::vector<std::string>& arguments) {
   return format == "json" ? config::LogFormat::json : config::LogFormat::text;
 }
 
-// `all`: those of the program; `ours`: those before the command.
+// `all`: the arguments of the program; `ours`: the ones before the command.
 CommandLine parse_arguments(const std::vector<std::string>& all,
                             const std::vector<std::string>& ours,
                             const std::string& working_directory) {

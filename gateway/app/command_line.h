@@ -1,7 +1,8 @@
 // The command line: arguments to a value, and that value to a configuration.
 //
-// Flags and file share one validation: a flag is a Setting for parse_config(). No I/O but reading
-// the configuration file and the files of variables that it names, no environment but the one
+// Flags and file share one validation: a flag is a Setting for parse_config(). The only I/O is
+// reading the configuration file and the files of variables that it names; the environment is
+// passed in. Errors are texts for stderr.
 // passed in. Errors are texts for stderr.
 #pragma once
 
@@ -20,53 +21,53 @@ struct CommandLine {
   struct Flag {
     std::string name;  // as typed, for errors: "--max"
     config::Setting setting;
-    // `--env NAME`: its value is that of the gateway's own environment.
+    // `--env NAME`: the value comes from the gateway's own environment.
     bool from_environment = false;
   };
 
   Action action = Action::serve;
-  bool makes_key = false;                // for hash_key: a new one, whatever stands on stdin
+  bool makes_key = false;                // for hash_key: make a new key, and do not read stdin
   std::vector<std::string> audit_files;  // for verify_audit
-  std::string as;        // for check: who, with roles behind commas; empty: the configuration
-  std::string only;      // for check: the one backend that is asked about; empty: all
+  std::string as;    // for check: a name and roles, separated by commas; empty: the configuration
+  std::string only;  // for check: the only backend to report; empty: all
   bool as_json = false;  // for check
-  std::string against;   // for check: the file that runs, to compare with; empty: none
+  std::string against;   // for check: the running file, to compare with; empty: none
   int exit_code = 0;     // for exit
   std::string output;    // for exit: goes to stdout with exit code 0, else to stderr
   config::LogFormat error_format = config::LogFormat::text;  // for exit: the format of an error
   std::string config_file;           // empty: the command's, else gateway.yaml
-  std::vector<std::string> command;  // what stands behind "--"; empty: none
+  std::vector<std::string> command;  // the words behind "--"; empty: none
   std::vector<Flag> flags;
 };
 
-// `working_directory`: the current one, as an absolute path; what a backend may be named after.
+// `working_directory`: the current one, as an absolute path, from which a backend's name may come.
 CommandLine parse_command_line(int argc, char** argv, const std::string& working_directory = "");
 
-// The file that the configuration is read from; empty: none is, or it cannot be chosen.
+// The file with the configuration; empty: there is none, or it cannot be chosen.
 std::string config_file_of(const CommandLine& command_line);
 
-// Reads the file, or builds the configuration of the one backend. The error is one line or several,
-// each with its newline; the exit code for it is kUsageError. `files`: gets the names of the files
-// that were read, or could not be; null: nobody asks.
+// Reads the file, or builds the configuration of the one backend. The error has one line or
+// several, each with its newline; its exit code is kUsageError. `files`: receives the names of the
+// files that were read, or could not be; null: not needed.
 tl::expected<config::Config, std::string> load_config(const CommandLine& command_line,
                                                       const config::Environment& environment,
                                                       std::vector<std::string>* files = nullptr);
 
-// As load_config(), for one backend alone: variables that the rest of the file names need not be
-// set.
+// As load_config(), for one backend alone: variables that only the rest of the file names need not
+// be set.
 tl::expected<config::Config, std::string> load_config_of(const CommandLine& command_line,
                                                          const config::Environment& environment,
                                                          const std::string& backend);
 
-// What was found about a configuration that was loaded so, in the form of its errors: a line each,
-// with its newline and the place in the file, or the flag, that it is about.
+// Findings about a loaded configuration, in the form of its errors: a line each, with its newline
+// and its place in the file, or its flag.
 std::vector<std::string> lines_of(const CommandLine& command_line,
                                   std::vector<config::ConfigError> findings);
 
-// In which format its errors are wanted, as far as that can be read.
+// The format for errors of the configuration, as far as it can be read.
 config::LogFormat wanted_log_format(const CommandLine& command_line);
 
-// What `stdgate check` says: the resolved configuration (for stdout), or all errors (for stderr).
+// The output of `stdgate check`: the resolved configuration (stdout), or all errors (stderr).
 struct CheckReport {
   int exit_code = 0;
   std::string output;

@@ -285,7 +285,8 @@ std::string from_name(const Runner& runner, const std::string& name,
   return found.empty() ? name : found;
 }
 
-// What the runner runs; `words` begins behind its subcommand. Empty: it does not say.
+// The program that the runner runs. `words` begins behind the runner's subcommand. Empty: not
+// known.
 std::string from_runner(std::string_view program, const Runner& runner, Words words,
                         std::string_view working_directory, size_t depth) {
   for (size_t at = 0; at < words.size(); ++at) {

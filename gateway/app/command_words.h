@@ -1,5 +1,5 @@
-// The words that may stand first on the command line, as --help, completion and the manual list
-// them, and as mistyped ones are compared with.
+// The words that may come first on the command line, for --help, completion and the manual, and for
+// hints about mistyped words.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@ namespace stdgate::app {
 
 struct CommandWord {
   std::string_view word;
-  std::string_view arguments;  // behind it, for --help
+  std::string_view arguments;  // arguments behind the word, for --help
   std::string_view about;
 };
 

@@ -1,8 +1,8 @@
 // Checks, here and now, the things that a configuration names outside of itself: programs, users,
 // files of keys and certificates, the audit, the directory for what is remembered.
 //
-// Each finding has the path of the key that it is about, and no line yet (config/config_parser.h).
-// Nothing is changed or kept. Owner: none.
+// Each finding has the path of its key, and no line yet (config/config_parser.h). Nothing is
+// changed or kept. Owner: none.
 #pragma once
 
 #include <chrono>
@@ -23,9 +23,9 @@ Findings unstartable_children(const config::Config& config,
                               const std::map<std::string, std::string>& environment);
 // Files with secrets that every user of this machine can read.
 Findings exposed_files(const config::Config& config);
-// API keys that are not accepted any more.
+// API keys that have expired.
 Findings expired_keys(const config::Config& config, std::chrono::sys_seconds now);
-// An audit that cannot be written, as far as can be seen without making its file.
+// An audit that cannot be written, as far as that shows without creating its file.
 Findings unusable_audit(const config::Config& config);
 // A directory for what is remembered that is not the gateway's alone, or cannot be made.
 Findings unusable_state_dir(const config::Config& config);

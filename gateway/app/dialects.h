@@ -12,7 +12,7 @@ namespace stdgate::app {
 // How the gateway introduces itself to children.
 struct GatewayIdentity {
   std::string version;
-  std::string binary;  // path of the running program; the command "stdgate" means it
+  std::string binary;  // path of the running program, for the command "stdgate"
   std::string name = "stdgate";
 };
 

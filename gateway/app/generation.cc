@@ -271,7 +271,7 @@ config::BackendConfig rules_holder(const config::ServerConfig& server) {
 
 }  // namespace
 
-// `offset`: where those of `former` are among the running ones.
+// `offset`: the index of the first upstream of `former` among the running ones.
 template <class Wanted>
 void Generation::replace(const std::vector<Wanted>& former, size_t offset,
                          const std::vector<Wanted>& wanted_ones,
@@ -283,7 +283,7 @@ void Generation::replace(const std::vector<Wanted>& former, size_t offset,
     std::unique_ptr<backend::Upstream>* const present =
         was == former.end() ? nullptr
                             : &running[offset + static_cast<size_t>(was - former.begin())];
-    // What is retired goes on by the rules of today.
+    // Even a retired upstream applies the present rules.
     if (present != nullptr) (*present)->set_rules(rules_holder(wanted), config_.roles);
     if (present != nullptr && config::serves_as(*was, wanted)) {
       backend::Upstream& kept = **present;

@@ -1,4 +1,4 @@
-// Generation: what a configuration serves, and the upstreams that it is made of.
+// Generation: the upstreams, sessions and rules that a configuration serves.
 #pragma once
 
 #include <functional>
@@ -24,26 +24,25 @@
 
 namespace stdgate::app {
 
-// Makes what answers calls of a configuration's backends: a pool of children, or one for each
-// principal.
+// Makes the upstream of a backend: a pool of children, or a pool for each principal.
 
-// Outlives what is made.
+// These outlive the upstreams.
 struct UpstreamServices {
   const pool::CoreServices& core;
   session::Callers& callers;
   const GatewayIdentity& identity;
   // The gateway's own; children inherit the variables that their configuration names.
   const std::map<std::string, std::string>& environment;
-  mcp::ServerMemories& memories;  // what MCP servers that sleep are remembered to say
+  mcp::ServerMemories& memories;  // remembered answers of MCP servers that sleep
 };
 
-// Not started yet. `backend` is one of `config`. `names`: the names that metrics tell apart at the
-// backend with this id; they outlive it.
+// Not started yet. `backend`: a member of `config`. `names`: the names that metrics tell apart at
+// the backend with this id; outlive the upstream.
 std::unique_ptr<backend::Upstream> make_upstream(const config::Config& config,
                                                  const config::BackendConfig& backend, BackendId id,
                                                  call::BackendNames& names,
                                                  const UpstreamServices& services);
-// The same of a virtual server, whose members are attached later.
+// As make_backend(), for a virtual server, whose members are attached later.
 std::unique_ptr<servers::VirtualServer> make_server(const config::Config& config,
                                                     const config::ServerConfig& server,
                                                     BackendId id, call::BackendNames& names,
@@ -59,39 +58,39 @@ struct GenerationServices {
 // Generation: a configuration and everything that follows from it: backends, MCP sessions, rules,
 // routes.
 //
-// Job: turn a Config into something that serves, and into another one by a reload: a backend that
-// is as before keeps its children and sessions, any other one is retired. Loop, log, listeners and
-// connections are the worker's. Owner: the worker, which outlives it with everything that it lends
-// in GenerationServices. Limit: kMaxNames different backends from the start on, as metrics keep
-// their names.
+// Job: turn a Config into upstreams and routes, and change over to another Config by a reload. An
+// unchanged backend keeps its children and sessions; any other one is retired. Loop, log, listeners
+// and connections belong to the worker. Owner: the worker, which outlives it, together with all
+// that GenerationServices lend. Limit: kMaxNames different backends since the start, because
+// metrics keep their names.
 class Generation {
  public:
   Generation(const config::Config& config, const GenerationServices& services);
   Generation(const Generation&) = delete;
   Generation& operator=(const Generation&) = delete;
 
-  // See config/config_changes.h. In one step: of two requests the first is served by the former
-  // configuration, the second by this one. Backends that are new have been started.
+  // See config/config_changes.h. The change is one step: a request before it gets the former
+  // configuration, a request after it the new one. New backends have been started.
   void take_over(const config::Config& config, const GenerationServices& services);
-  // Whether there is room for the names of its backends.
+  // Whether there is room for the names of the new backends.
   [[nodiscard]] bool can_name(const config::Config& config) const;
 
-  // Tells a new observer the names of all backends.
+  // Reports the names of all backends to a new observer.
   void introduce_backends(Observer& observer) const;
 
   [[nodiscard]] const config::Config& config() const { return config_; }
   [[nodiscard]] backend::Upstreams& backends() { return backends_; }
   [[nodiscard]] const backend::Upstreams& backends() const { return backends_; }
   [[nodiscard]] const http::Router& routes() const { return routes_; }
-  // Judges who may call, at every listener.
+  // Judges at every listener who may call.
   [[nodiscard]] const http::AdmissionPolicy& policy() const { return policy_; }
 
-  // Frees what is kept only to be faster.
+  // Frees memory that only makes it faster.
   void drop_caches();
-  // Of MCP sessions; see McpSessions.
+  // For MCP sessions; see McpSessions.
   size_t drop_replay(const Account* client, const std::function<bool()>& is_enough);
   size_t forget_sessions(const Account* client, const std::function<bool()>& is_enough);
-  // The keys of all issuers whose tokens are taken.
+  // The keys of all issuers whose tokens are accepted.
   [[nodiscard]] std::vector<auth::KeyFacts> key_facts() const {
     return authenticators_ == nullptr ? std::vector<auth::KeyFacts>()
                                       : authenticators_->key_facts();
@@ -99,15 +98,15 @@ class Generation {
 
   // Whether any MCP session over HTTP is open, perhaps at a retired backend.
   [[nodiscard]] bool has_sessions() const;
-  // Shutdown: MCP streams that only listen are ended.
+  // Shutdown: ends MCP streams that only listen.
   void drain_sessions();
-  // Ends the process if an invariant is broken. Not from inside of a call of the core.
+  // Ends the process if an invariant is broken. Must not be called from within the core.
   void check_invariants();
 
  private:
   static constexpr size_t kMaxNames = 4096;
 
-  // The id and the names of a backend, which stay from start to end, whatever becomes of it.
+  // The id and the names of a backend. They stay until the end, even if the backend is removed.
   struct Named {
     Named(BackendId own_id, size_t capacity, Observer& observer)
         : id(own_id), names(own_id, capacity, observer) {}
@@ -116,25 +115,25 @@ class Generation {
     call::BackendNames names;
   };
 
-  // Room for the names of one with this name.
+  // The entry of a backend with this name; added if it is missing.
   Named& name_of(const std::string& name, const UpstreamServices& services);
   std::unique_ptr<backend::Upstream> make(const config::BackendConfig& backend,
                                           const UpstreamServices& services);
   std::unique_ptr<backend::Upstream> make(const config::ServerConfig& server,
                                           const UpstreamServices& services);
-  // What was served is kept where it serves what is wanted too, else replaced.
+  // Keeps a running upstream that serves what is wanted, and replaces others.
   template <class Wanted>
   void replace(const std::vector<Wanted>& former, size_t offset, const std::vector<Wanted>& wanted,
                std::vector<std::unique_ptr<backend::Upstream>>& running,
                std::vector<backend::Upstream*>& started, const GenerationServices& services);
-  // Virtual servers, retired ones too, get to know which upstreams their members are.
+  // Tells virtual servers, retired ones too, which upstreams their members are.
   void attach_members();
   void replace_backends(const config::Config& former, const GenerationServices& services);
   void retire(std::unique_ptr<backend::Upstream> upstream);
   void add_routes(const GenerationServices& services);
   void add_mcp_routes(const GenerationServices& services);
   void route_to_retired();
-  // Calls visit(McpSessions&) for each backend that has any, retired ones included.
+  // Calls visit(McpSessions&) for each backend with MCP sessions, retired ones included.
   template <class Visitor>
   void for_each_sessions(Visitor&& visit) const {
     for (const auto& [upstream, sessions] : mcp_sessions_) visit(*sessions);
@@ -152,7 +151,7 @@ class Generation {
   RetiredBackends retired_;
   std::map<const backend::Upstream*, std::unique_ptr<mcp::McpSessions>> mcp_sessions_;
   std::map<const backend::Upstream*, std::unique_ptr<acp::AcpConnections>> acp_connections_;
-  std::unique_ptr<auth::Authenticators> authenticators_;  // null: no credentials are asked for
+  std::unique_ptr<auth::Authenticators> authenticators_;  // null: no credentials are needed
   auth::Tickets tickets_;
   http::AdmissionPolicy policy_;
   http::Router routes_;

@@ -22,18 +22,17 @@ namespace stdgate::app {
 
 // TlsListeners: the TLS of all listeners of a worker, admin pages included.
 //
-// Job: turn the `tls` sections of the configuration into layers for the servers, and say what is
-// known of them. Owner: the worker; outlives its servers. Limits: limits.handshakes, over all of
-// them.
+// Job: turn the `tls` sections of the configuration into layers for the servers, and report on
+// them. Owner: the worker; outlives its servers. Limits: limits.handshakes, over all of them.
 class TlsListeners {
  public:
-  // `config`: the one in use, which may change and outlives it. `audit`: null where there is none.
+  // `config`: the one in use, which may change and outlives this. `audit`: null without an audit.
   TlsListeners(net::Loop& loop, Log& log, Observer& observer, const WallClock& wall_clock,
                const config::Config& config, Audit* audit)
       : handshakes_(config.limits.handshakes, config.limits.unlimited_addresses),
         services_{loop, log, observer, wall_clock, handshakes_, config.timeouts.handshake, audit} {}
 
-  // For handshakes that begin.
+  // For handshakes that begin later.
   void set_limits(const config::LimitsConfig& limits) {
     handshakes_.set_limits(limits.handshakes, limits.unlimited_addresses);
   }
@@ -42,12 +41,12 @@ class TlsListeners {
   tl::expected<net::StreamLayer*, std::string> open(const std::string& address,
                                                     const config::TlsConfig& tls);
 
-  // One of them gets no new connections.
+  // This layer gets no new connections.
   void retire(const net::StreamLayer& layer);
-  // Destroys one, retired or not, that no connection uses.
+  // Destroys a layer that no connection uses, retired or not.
   void close(const net::StreamLayer& layer);
 
-  // Those that are not retired.
+  // The layers that are not retired.
   [[nodiscard]] const std::vector<std::unique_ptr<tls::TlsLayer>>& all() const { return layers_; }
   [[nodiscard]] const tls::Handshakes& handshakes() const { return handshakes_; }
 
@@ -58,19 +57,19 @@ class TlsListeners {
   std::vector<std::unique_ptr<tls::TlsLayer>> retired_;
 };
 
-// Mistakes in the files of certificates and keys, by the path of the key that names them.
+// Mistakes in the files of certificates and keys, by the path of the key that names the file.
 struct TlsFindings {
-  Findings errors;    // they cannot be used
-  Findings warnings;  // out of date at `now`
+  Findings errors;    // the file cannot be used
+  Findings warnings;  // the file is out of date at `now`
 };
 TlsFindings check_tls(const config::Config& config, std::chrono::sys_seconds now);
 
 // Listeners: where clients connect, as the configuration says, and the admin listener.
 //
-// Job: open the addresses of a configuration, and change over to another one: addresses that both
-// have keep their sockets. A listener that is served otherwise from now on, over TLS or by who has
-// to say who he is, keeps its socket too; its connections end. Owner: the process. The admin
-// listener stays as it was opened.
+// Job: open the addresses of a configuration, and change over to another configuration. Addresses
+// in both keep their sockets. A listener with another TLS, or another need to authenticate, keeps
+// its socket too, but its connections end. Owner: the process. The admin listener stays as it was
+// opened.
 class Listeners {
  public:
   struct Services {
@@ -85,21 +84,21 @@ class Listeners {
 
   explicit Listeners(const Services& services);
 
-  // Opens all of them, or says which one cannot be.
+  // Opens all listeners, or says which one cannot be opened.
   tl::expected<void, std::string> open(const config::Config& config);
-  // Opens the addresses of `wanted` that are not open yet; if one cannot be opened, nothing has
-  // changed. Else settle() follows within the turn.
+  // Opens the addresses of `wanted` that are not open yet. If one cannot be opened, nothing
+  // changes. Otherwise settle() follows within the turn.
   tl::expected<void, std::string> prepare(const config::Config& wanted);
-  // Closes and changes the others.
+  // Closes and changes the other listeners.
   void settle();
 
-  // As they are bound.
+  // The addresses as they are bound.
   [[nodiscard]] http::Listening bound() const;
 
  private:
   struct Client {
     std::string text;       // as configured
-    size_t nth = 0;         // among equal texts; there are several where the kernel chooses
+    size_t nth = 0;         // index among equal texts, which exist where the kernel chooses ports
     config::TlsConfig tls;  // not used: plain
     bool anonymous = false;
     Address address;  // as bound
@@ -107,18 +106,18 @@ class Listeners {
 
     [[nodiscard]] http::ListenerTraits traits() const { return {layer, anonymous}; }
   };
-  // The layer of connections of a listener that is closed, or has another one now.
+  // A layer of connections whose listener is closed or has another layer now.
   struct FormerLayer {
     uint32_t listener;
     const net::StreamLayer* layer;
-    bool is_unused = false;  // at the last look
+    bool is_unused = false;  // at the last check
   };
 
   static constexpr Duration kLook = std::chrono::seconds(1);
 
-  // Not opened.
+  // Not opened yet.
   static Client described(const config::Config& config, size_t index);
-  // Null: the configuration has none in the same place.
+  // Null: the configuration has no listener in the same place.
   static const Client* find(const std::vector<Client>& clients, const Client& like);
   tl::expected<Client, std::string> opened(Client client);
   tl::expected<Client, std::string> changed(Client client, const Client& present);

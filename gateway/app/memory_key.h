@@ -1,4 +1,4 @@
-// The key under which it is remembered what a server offers: what decides which program its
+// The key of what is remembered about a server: it identifies the program that the server's
 // children run.
 #pragma once
 

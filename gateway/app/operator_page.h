@@ -1,9 +1,8 @@
 // The operator's page: GET / of the admin listener, for browsers.
 //
 // One file, operator_page.html, which is compiled into the program. The page reads /debug/state
-// every two seconds and shows it; it changes nothing. Its policy lets the page's own script and
-// style run, known by their hashes, and nothing else; no markup can be made of text (Trusted
-// Types).
+// every two seconds and shows it; it changes nothing. Its content policy allows only the page's own
+// script and style, by their hashes, and no text can become markup (Trusted Types).
 #pragma once
 
 #include <string_view>

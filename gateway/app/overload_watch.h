@@ -1,4 +1,4 @@
-// OverloadWatch: when memory or time runs short; the system's word on memory.
+// OverloadWatch: notices when memory or time runs short. SystemMemory: the system's numbers.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +20,26 @@ namespace stdgate::app {
 class SystemReading {
  public:
   virtual ~SystemReading() = default;
-  // Bytes of this process, resident; 0: not known.
+  // Resident bytes of this process; 0: not known.
   virtual uint64_t used() = 0;
-  // Bytes that it could have, if nothing else needed any.
+  // Bytes that the process could have, if nothing else needed memory.
   virtual uint64_t whole() = 0;
-  // Gives memory that is free back to the system; how long that took.
+  // Gives free memory back to the system; returns how long that took.
   virtual Duration give_back() = 0;
 };
 
 // limits.memory, or its default.
 uint64_t memory_limit(const config::LimitsConfig& limits, SystemReading& memory);
 
-// Memory that no client waits for. Of one client, or of all (null), until `is_enough()`; gives the
-// number of sessions that it was of.
+// Frees memory that no client waits for: of one client, or of all (null), until `is_enough()`.
+// Returns the number of sessions that lost some.
 class Ballast {
  public:
   using Enough = std::function<bool()>;
   virtual ~Ballast() = default;
   virtual size_t drop_replay(const Account* client, const Enough& is_enough) = 0;
   virtual size_t forget_sessions(const Account* client, const Enough& is_enough) = 0;
-  // Caches, which only save time.
+  // Frees caches, which only save time.
   virtual void drop_caches() = 0;
 };
 
@@ -52,18 +52,20 @@ struct OverloadServices {
   Ballast& ballast;
 };
 
-// OverloadWatch: reads every kPeriod how much memory is used and how late the loop is, says in the
-// log when a stage of the Overload begins and ends, and gives memory up before anybody is refused.
+// OverloadWatch: reads the memory in use and the lag of the loop every kPeriod, logs when a stage
+// of the Overload begins and ends, and gives memory up before clients are refused.
 //
-// While memory is tight, memory without a waiting client goes, in this order: events kept for
-// clients that come back, caches, idle buffers, sessions that have been idle longest; each only as
-// far as is needed. A single client that nears its own bound loses the same of its own. This
+// While memory is tight, memory that no client waits for is dropped, in this order: events kept for
+// clients that come back, caches, idle buffers, sessions that have been idle longest. Each only as
+// far as is needed. A single client that nears its own bound loses such memory of its own. This
 // happens in the turn after an account has come near its bound, with each reading, and before a
-// connection is cut or refused for its memory. Freed memory stays with the allocator until it is
-// asked to give it back: that is done when kMuch of it has gathered, when what is held has fallen
-// to half from kMuch and more, or, while memory is tight, for kLittle. Giving back costs the loop
-// some 130 ms for a gigabyte, so the next time comes no sooner than kRest, and than makes it a
-// twentieth of the time. Owner: the worker.
+// connection is cut or refused because of its memory.
+//
+// The allocator keeps freed memory until it is asked to give it back. It is asked when kMuch has
+// gathered, when the held memory has fallen to half from at least kMuch, or, while memory is tight,
+// for kLittle. Giving back costs the loop some 130 ms for a gigabyte. So the gateway waits at least
+// kRest before it asks again, and 20 times as long as the last time took (kRestPerCost). Owner: the
+// worker.
 class OverloadWatch final : public policy::Relief, private AccountWatch {
  public:
   static constexpr Duration kPeriod = std::chrono::milliseconds(250);
@@ -107,7 +109,7 @@ class OverloadWatch final : public policy::Relief, private AccountWatch {
   uint64_t memory_limit_;
   policy::Overload stages_;
   uint64_t resident_ = 0;          // as read last
-  std::optional<uint64_t> other_;  // least of it beside what is held, since memory was given back
+  std::optional<uint64_t> other_;  // its least part that is not held, since memory was given back
   uint64_t most_held_ = 0;         // since then
   TimePoint give_back_after_{};
   TimePoint drop_caches_after_{};
@@ -116,13 +118,13 @@ class OverloadWatch final : public policy::Relief, private AccountWatch {
   Timer relief_timer_;
 };
 
-// SystemMemory: what the system says of this process's memory, and of how much there is.
+// SystemMemory: the memory of this process, and how much there is, from the system.
 //
-// Reads /proc/self/statm; the whole is the least of the machine's and what control groups allow
-// (version 2, or 1), read once.
+// Reads /proc/self/statm. The total is the smaller of the machine's memory and the limit of control
+// groups (version 2, or 1), read once.
 class SystemMemory final : public SystemReading {
  public:
-  // `root` has proc and sys/fs/cgroup; "" is the system's.
+  // `root`: the folder with proc and sys/fs/cgroup; "": the system's.
   explicit SystemMemory(std::string root = "") : root_(std::move(root)) {}
 
   uint64_t used() override;

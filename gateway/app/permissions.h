@@ -1,5 +1,5 @@
-// `--as` of `stdgate check` and `stdgate ls`: who is meant, and what he may do by the rules of a
-// configuration.
+// `--as` of `stdgate check` and `stdgate ls`: which client is meant, and what it may do by the
+// rules of a configuration.
 //
 // policy::Rules judges which rules hold for a principal, as when the gateway serves.
 #pragma once
@@ -15,9 +15,9 @@
 
 namespace stdgate::app {
 
-// `who`: a name, and roles behind commas: "ci", "ci,writer". API keys and certificates of that name
-// have the roles of the configuration too, keys that have expired by `now` none. Nothing:
-// "anonymous". The error says what is wrong.
+// `who`: a name, and roles after commas: "ci", "ci,writer". API keys and certificates with that
+// name add the roles of the configuration, unless a key has expired by `now`. Nothing: "anonymous".
+// An error says what is wrong.
 tl::expected<std::optional<policy::Principal>, std::string> principal_of(
     const config::Config& config, std::string_view who, std::chrono::sys_seconds now);
 

@@ -1,4 +1,4 @@
-// The process: its signals, its admin listener, its worker and the one reaper of orphans. Owner:
+// The process: its signals, its admin listener, its worker, and the only reaper of orphans. Owner:
 // main().
 #pragma once
 
@@ -18,14 +18,14 @@ inline constexpr int kCleanExit = 0;
 inline constexpr int kCouldNotStart = 1;
 inline constexpr int kDrainTimedOut = 3;  // calls were cut off
 
-// Reads the configuration again, checked as at the start; or says what is wrong with it.
+// Reads the configuration again, checked as at the start. An error says what is wrong with it.
 using ConfigSource = std::function<tl::expected<config::Config, std::string>()>;
 
 struct ServeOptions {
   std::string guard_path{};   // empty: beside this program (transports/stdio/guard_process.h)
   ConfigSource read_again{};  // on SIGHUP; null: it is not read again
-  std::string config_file{};  // for the log; empty: the configuration is a command line
-  // Those that were read for the configuration, or could not be, the last time.
+  std::string config_file{};  // for the log; empty: a command line
+  // The files that were read for the configuration, or could not be, the last time.
   const std::vector<std::string>* files = nullptr;
   // The terminal of the program's user; null: none.
   net::PassedSockets* sockets = nullptr;

@@ -19,11 +19,11 @@ struct ReloadFacts {
   uint64_t good = 0;
   uint64_t failed = 0;
   bool last_was_good = true;         // also before the first
-  std::string problem;               // of the last one; empty: it was good
-  std::vector<std::string> restart;  // keys of the file that differ from what runs
+  std::string problem;               // of the last reload; empty: it was good
+  std::vector<std::string> restart;  // keys of the file that differ from the running configuration
 };
 
-// Reloads: what has become of the requests to read the configuration again. Owner: the process.
+// Reloads: the results of requests to read the configuration again. Owner: the process.
 class Reloads {
  public:
   explicit Reloads(ConfirmingLog& log) : log_(log) {}
@@ -40,18 +40,18 @@ class Reloads {
 
 // ConfigWatch: whether the files of the configuration have changed on disk.
 //
-// They are looked at every kWatch; a change is told when they have stayed as they are for as long,
-// so that several may be written one after the other. Links are followed, so a folder that is
-// swapped, as with a ConfigMap of Kubernetes, is a change. Owner: the process.
+// The files are checked every kWatch. A change is reported when they have stayed the same for as
+// long, so several files may be written one after the other. Links are followed, so a replaced
+// folder, as of a Kubernetes ConfigMap, is a change. Owner: the process.
 class ConfigWatch {
  public:
   static constexpr Duration kWatch = std::chrono::seconds(1);
 
   ConfigWatch(const Clock& clock, TimerQueue& timers, std::function<void()> changed);
 
-  // To be called before files are read: what changes meanwhile is seen later.
+  // Called before files are read, so that later changes are noticed.
   void note_reading();
-  // The files that have been read. None: nothing is looked at.
+  // The files that have been read. None: nothing is checked.
   void follow(const std::vector<std::string>& files);
 
  private:
@@ -61,7 +61,7 @@ class ConfigWatch {
   const std::function<void()> changed_;
   std::vector<std::string> files_;
   net::FileStamps read_;
-  net::FileStamps seen_;  // when they were looked at last
+  net::FileStamps seen_;  // at the last check
   Timer timer_;
 };
 

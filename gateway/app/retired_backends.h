@@ -1,11 +1,11 @@
-// RetiredBackends: what reloads have replaced, until it has finished what it had begun.
+// RetiredBackends: backends that reloads have replaced, until they have finished their work.
 //
-// A backend that the configuration has no more, or has otherwise, gets no new sessions, and calls
-// of its sessions only. Calls under way are finished, and its sessions go on until they end or
-// timeouts.drain has passed. Then calls are answered with a fault, WebSockets end (1001), and MCP
-// sessions are forgotten; the next backend takes over the sessions whose ids carry enough for that.
-// Then its children are ended. The backend goes after its last endpoint, which the exchanges that
-// use it own. Owner: the generation. Looks every kPoll, and only while a backend is retired.
+// A backend that the configuration has removed or changed gets no new sessions, and only calls of
+// its own sessions. Calls under way are finished, and sessions continue until they end or
+// timeouts.drain has passed. Then calls get a fault, WebSockets end (1001), and MCP sessions are
+// forgotten; the next backend takes over sessions whose ids carry enough. Then the children are
+// ended. The backend is destroyed after its last endpoint, which the exchanges that use it own.
+// Owner: the generation. Polls every kPoll, and only while a backend is retired.
 #pragma once
 
 #include <functional>
@@ -30,23 +30,24 @@ class RetiredBackends {
     const Clock& clock;
     TimerQueue& timers;
     Log& log;
-    backend::Upstreams& backends;  // whose retired ones they are
+    backend::Upstreams& backends;  // owner of the retired upstreams
     const Duration& drain;         // timeouts.drain, which may change
-    // Called when for_each_served() visits fewer of them.
+    // Called when for_each_served() would visit fewer upstreams.
     std::function<void()> reroute;
   };
 
   explicit RetiredBackends(Services services);
 
-  // `upstream` is a retired one of the backends; `sessions`: its MCP sessions, `connections`: those
-  // of ACP; null: it has none.
+  // `upstream`: a retired upstream of the backends. `sessions`: its MCP sessions; `connections`:
+  // its ACP connections; null: none.
   void add(backend::Upstream& upstream, std::unique_ptr<mcp::McpSessions> sessions,
            std::unique_ptr<acp::AcpConnections> connections);
-  // The router has them no more. They lead there, or to backends that may be retired yet.
+  // The router has lost these endpoints. They lead to this backend, or to backends that may be
+  // retired later.
   void note(const std::vector<std::shared_ptr<http::Endpoint>>& endpoints);
 
-  // Calls visit(upstream, sessions) for each that has MCP sessions which may go on, the youngest
-  // first.
+  // Calls visit(upstream, sessions) for each upstream with MCP sessions that may continue, the
+  // latest first.
   template <class Visitor>
   void for_each_served(Visitor&& visit) const {
     for (size_t i = retired_.size(); i > 0; --i) {
@@ -56,7 +57,7 @@ class RetiredBackends {
       if (is_served) visit(*retired.upstream, *retired.sessions);
     }
   }
-  // Calls visit(McpSessions&) for each that has MCP sessions.
+  // Calls visit(McpSessions&) for each upstream with MCP sessions.
   template <class Visitor>
   void for_each_sessions(Visitor&& visit) const {
     for (const Retired& retired : retired_) {
@@ -66,7 +67,7 @@ class RetiredBackends {
   // The MCP sessions of the backend of this name that was retired last; null: none.
   [[nodiscard]] mcp::McpSessions* sessions_of(std::string_view name) const;
 
-  // Shutdown: it ends the backends itself. MCP streams that only listen are ended.
+  // Shutdown ends the backends itself. Ends MCP streams that only listen.
   void leave_to_shutdown();
   [[nodiscard]] bool has_sessions() const;
   void check_invariants() const;
@@ -80,7 +81,7 @@ class RetiredBackends {
     bool is_ending = false;  // its children have been asked to go
   };
 
-  // An endpoint that may be in use, and where it leads.
+  // An endpoint that may be in use, and the upstream behind it.
   struct Reach {
     const backend::Upstream* upstream;
     std::weak_ptr<const http::Endpoint> endpoint;

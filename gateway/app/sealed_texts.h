@@ -16,26 +16,25 @@
 
 namespace stdgate::app {
 
-// The keys of the key file, else a random one, which ends with its owner.
+// The keys of the key file, or else a random key, which ends with its owner.
 std::vector<seal::Key> session_keys(const config::SessionsConfig& config,
                                     const seal::RandomBytes& random);
 
-// The beginning of this process's names: "gate-1.00".
+// The beginning of this process's names, like "gate-1.00".
 std::string home_of(const std::string& replica, unsigned worker);
-// That part of a text that begins so; nothing: it cannot.
+// That part of a text, if the text has one; nothing: it cannot.
 std::optional<std::string_view> home_part(std::string_view text);
 
-// SealedSessionIds: ids of MCP sessions that carry, encrypted, what it takes to go on with the
-// session in another process.
+// SealedSessionIds: ids of MCP sessions that carry, encrypted, what another process needs to
+// continue the session.
 //
 //   [<home>.]<worker><sealed>
 //
 // `home` is the name of the replica that opened the session, for load balancers; without a name
 // there is no dot. `worker` is the number of the worker, two hex digits. `sealed` is a text of the
-// Sealer over {version, backend, principal's digest, created, ttl, the params of
-// `initialize`}, for which what stands before it is the context: all of an id is authenticated, and
-// a session has one id. Owner: the worker. Limits: kMaxId; params beyond kMaxInitialize are left
-// out.
+// Sealer over {version, backend, principal's digest, created, ttl, the params of `initialize`}. The
+// text before it is its context, so all of an id is authenticated, and a session has one id. Owner:
+// the worker. Limits: kMaxId; params beyond kMaxInitialize are left out.
 class SealedSessionIds final : public session::SessionIds {
  public:
   static constexpr size_t kMaxId = 2 << 10;
@@ -67,7 +66,7 @@ class SealedSessionIds final : public session::SessionIds {
 // SealedStates: texts that MCP clients keep for the gateway between their requests, sealed with the
 // keys of session ids.
 //
-// Named ones are `[<home>.]<worker><sealed>`, as ids of sessions are (SealedSessionIds). Owner: the
+// Named texts are `[<home>.]<worker><sealed>`, like ids of sessions (SealedSessionIds). Owner: the
 // worker.
 class SealedStates final : public session::StateSeal {
  public:

@@ -9,8 +9,8 @@
 
 namespace stdgate::app {
 
-// Random bytes for keys and tokens. Passed in by the worker, as neither the core nor the sealing of
-// texts generates randomness itself.
+// Random bytes for keys and tokens. The worker passes them in, because neither the core nor the
+// sealing of texts generates randomness itself.
 
 // From the kernel.
 void fill_random(std::span<uint8_t> out);
@@ -18,8 +18,8 @@ void fill_random(std::span<uint8_t> out);
 // `stdgate hash-key`: API keys and their hashes. No I/O; randomness comes from the kernel.
 // "key sg_…" and "hash sha256:…", a line each.
 tl::expected<std::string, std::string> new_key_text();
-// "sha256:…" of the key that `input` is, as a line; the error says what is wrong with it, without
-// it.
+// "sha256:…" of the key in `input`, as a line. An error says what is wrong with the key, without
+// showing it.
 tl::expected<std::string, std::string> key_hash_text(std::string_view input);
 
 }  // namespace stdgate::app

@@ -1,5 +1,5 @@
-// StateCounts: the counts that /debug/state shows: outcomes, refusals, and how long calls took, as
-// buckets from which a reader makes quantiles of any time between two looks.
+// StateCounts: the counts that /debug/state shows: outcomes, refusals, and durations of calls, as
+// buckets. From two readings, a reader can compute the quantiles of the time between.
 //
 // Values, made from a MetricsStore for one report. Limit: the kMaxNames methods of a backend with
 // the most calls, and as many tools.
@@ -27,7 +27,7 @@ using BucketCounts = std::vector<uint64_t>;  // the last one has no bound
 struct NamedDurations {
   std::string_view name;
   uint64_t calls = 0;
-  uint64_t failures = 0;  // of these: neither ok nor cancelled
+  uint64_t failures = 0;  // calls that were neither ok nor cancelled
   BucketCounts total;     // arrival to answer
   BucketCounts child;     // written to the child until answered; empty for tools
 };
@@ -51,7 +51,7 @@ struct StateCounts {
   std::vector<BackendCounts> backends;  // by BackendId
 };
 
-// Names in it are views of the store's.
+// The names are views into the store.
 StateCounts state_counts(const metrics::MetricsStore& store);
 
 }  // namespace stdgate::app

@@ -1,7 +1,7 @@
-// StateFiles: what outlives the process, in files of `state_dir`.
+// StateFiles: texts that outlive the process, in files of `state_dir`.
 //
-// Each file has the version of this form, its length and a digest, and the key that it is for; what
-// is cut, changed, foreign or of another version is as if it were not there. A file is written
+// Each file has the version of this form, its length and a digest, and the key that it is for. A
+// file that is cut, changed, foreign or of another version counts as missing. A file is written
 // whole, beside the one that it replaces, and synced before it takes its name; libuv's thread pool
 // does that. Owner: the worker. Limits: kMaxFile bytes of a file; kMaxFiles files: at the start and
 // with each new one those go that were used longest ago.
@@ -26,8 +26,8 @@ tl::expected<void, std::string> check_state_dir(const std::string& path);
 // The same; makes it if it is not there.
 tl::expected<void, std::string> prepare_state_dir(const std::string& path);
 
-// The bytes of a file, and what is in one; nothing: it is not the file of this key, as it was
-// written.
+// state_file(): the bytes of a file. The reverse gives the text in them; nothing: the bytes are not
+// the intact file of this key.
 std::string state_file(std::string_view key, std::string_view text);
 std::optional<std::string> read_state_file(std::string_view key, std::string_view bytes);
 
@@ -38,7 +38,7 @@ class StateFiles final : public mcp::MemoryStore {
 
   // `directory` has been prepared; empty: nothing is kept.
   StateFiles(std::string directory, net::Loop& loop, Log& log);
-  // Writes what has not been written yet.
+  // Writes texts that have not been written yet.
   ~StateFiles() override;
   StateFiles(const StateFiles&) = delete;
   StateFiles& operator=(const StateFiles&) = delete;
@@ -63,7 +63,7 @@ class StateFiles final : public mcp::MemoryStore {
   net::Errands errands_;
   std::map<std::string, Content> waiting_;  // by path
   bool is_writing_ = false;
-  std::future<std::string> written_;  // while so: what is wrong
+  std::future<std::string> written_;  // while a file is written: what is wrong
   RateLimit failures_{1};
 };
 

@@ -165,7 +165,7 @@ void write_memory(rpc::JsonWriter& json, const MemoryFacts& memory) {
   json.end_object();
 }
 
-// Of a virtual server.
+// The members of a virtual server.
 void write_members(rpc::JsonWriter& json, const std::vector<pool::MemberStatus>& members) {
   if (members.empty()) return;
   json.begin_array("members");

@@ -35,16 +35,16 @@ struct TlsFacts {
 
 struct IssuerFacts {
   std::string_view issuer;
-  std::string_view source;  // of its keys: file, url, discovery
+  std::string_view source;  // source of its keys: file, url, discovery
   size_t keys = 0;
-  std::optional<Duration> age;  // of fetched keys; nothing: of a file, or none have come
+  std::optional<Duration> age;  // of fetched keys; nothing: from a file, or none have come
   std::string problem;          // of the last fetch; empty: none
 };
 
 struct MemoryFacts {
   uint64_t resident = 0;                       // bytes
   uint64_t limit = 0;                          // limits.memory
-  const policy::Accounts* accounts = nullptr;  // null: nothing is said of memory
+  const policy::Accounts* accounts = nullptr;  // null: omitted
 };
 
 struct GatewayFacts {
@@ -58,10 +58,10 @@ struct GatewayFacts {
   std::vector<IssuerFacts> issuers = {};
   size_t handshakes = 0;  // of TLS, under way
   MemoryFacts memory = {};
-  const ReloadFacts* reloads = nullptr;            // null: nothing is said of them
-  const StateCounts* counts = nullptr;             // the same
-  const std::vector<Snippet>* snippets = nullptr;  // the same
-  std::string_view configuration = {};  // as YAML, without its secrets; empty: it is not said
+  const ReloadFacts* reloads = nullptr;            // null: omitted
+  const StateCounts* counts = nullptr;             // null: omitted
+  const std::vector<Snippet>* snippets = nullptr;  // null: omitted
+  std::string_view configuration = {};             // as YAML, without secrets; empty: omitted
 };
 
 // {"version":…,"uptime_seconds":…,"draining":…,"connections":…,"listeners":[{"url":…,"admin":…}],

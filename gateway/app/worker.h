@@ -70,14 +70,14 @@ class TurnLog final : public ConfirmingLog, public logs::LineSink, private net::
   Timer timer_;
 };
 
-// Lent by the process to each of its workers; outlives them.
+// Lent by the process to all its workers; outlives them.
 struct WorkerServices {
   const std::map<std::string, std::string>& environment;
   const GatewayIdentity& identity;
   const std::string& guard_binary;
   unsigned number = 0;                     // of the worker, from 0; session ids name it
   stdio::OrphanReaper& orphans;            // thread-safe; the one of the process
-  audit::AuditFile* audit_file = nullptr;  // of one worker; null: there is no audit
+  audit::AuditFile* audit_file = nullptr;  // of one worker only; null: no audit
 };
 
 // Counts only refusals of the admin pages: connections and bytes are counted for clients only.
@@ -93,13 +93,13 @@ class AdminObserver final : public Observer {
 // Worker: one event loop and everything that runs on it: its log, its counters, its children, a
 // generation of backends and routes, the server of its clients.
 //
-// Owner: the process. One thread; everything is called on it, construction, run() and the end too,
-// as guards of children end with the thread that started them. Several workers in one process, each
-// in a thread of its own, share what WorkerServices lend them, and otherwise only what their
-// configurations name.
+// Owner: the process. One thread: everything is called on it, including construction, run() and the
+// end, because guards of children end with the thread that started them. Several workers of one
+// process, each in its own thread, share what WorkerServices lend them, and otherwise only what
+// their configurations name.
 class Worker {
  public:
-  // `stopped` is called once, on the loop, when a shutdown has come to its end and the loop stops.
+  // `stopped` is called once, on the loop, when a shutdown has ended and the loop stops.
   Worker(const config::Config& config, const WorkerServices& services,
          std::function<void()> stopped);
   Worker(const Worker&) = delete;
@@ -111,12 +111,12 @@ class Worker {
   void run();
   // See Shutdown::request().
   void shut_down(int signal) { shutdown_.request(signal); }
-  // How long that may take from the first request on.
+  // How long a shutdown may take from the first request on.
   [[nodiscard]] Duration patience() const {
     return shutdown_.patience() + (traces_ == nullptr ? Duration{0} : kTimeOfLastSpans);
   }
-  // Takes over another configuration while it serves, but for its listeners. Ends the streams and
-  // connections of clients whose credentials are not good any more.
+  // Takes over another configuration while it serves, except for its listeners. Ends the streams
+  // and connections of clients whose credentials are no longer accepted.
   void take_over(const config::Config& wanted);
   // Log rotation. False: there is no audit.
   bool reopen_audit();
@@ -194,14 +194,14 @@ class Worker {
   logs::PayloadLog payloads_;
   Random random_;
   fetch::CurlFetcher fetcher_;
-  const std::unique_ptr<Traces> traces_;  // null: there are none
+  const std::unique_ptr<Traces> traces_;  // null: no traces
   Observers observers_;
   AdminObserver admin_observer_;
   stdio::ChildProcesses processes_;
   session::Callers callers_;
   policy::ClientRates session_starts_;
   policy::CallQuota calls_in_all_;
-  const std::unique_ptr<audit::AuditLog> audit_;  // null: there is none
+  const std::unique_ptr<audit::AuditLog> audit_;  // null: no audit
   OwnBallast ballast_{*this};
   OverloadWatch overload_;
   SealedStates states_;

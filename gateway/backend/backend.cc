@@ -71,39 +71,41 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
   if (sleeping_ && sleeping_->recall().has_no_sessions()) greetings_.share_as_before();
 }
 
-// The order in which a request passes them; its answer, its fault and its end come the other way.
+// The filters in the order in which a request passes them. Answers, faults and ends take the other
+// direction.
 void Backend::assemble() {
-  // Whatever refuses a call, its record says what was called.
+  // First, because the record names the method of each call, whichever filter refuses it.
   chain_.add("names", names_);
-  // Before all that keeps something: what there is no memory for is not even described.
+  // Before all filters that keep something: without memory, a call is not even described.
   chain_.add("capacity", capacity_);
-  // Before quota and rules: what they refuse is recorded. Its line is the last thing that is done
-  // with a call, when the filters below have said all that they know of it.
+  // Before quota and rules, whose refusals are recorded. The line is written last, when all filters
+  // below have reported what they know about the call.
   if (audit_) chain_.add("audit", *audit_);
-  // Before the rules, which cost more: who asks for too much has no claim to be judged.
+  // Before the rules, which cost more: a call beyond the quota need not be judged.
   if (quotas_.any()) chain_.add("quota", quotas_);
-  // Rules judge and cut in the words of the child; what comes up is translated behind them.
+  // Rules judge and cut the words of the child; the filters above translate the result.
   const pool::FilterServices of_protocol{services_, pool_, chain_, delivery_,
                                          options_.input_timeout};
   outer_filters_ = dialect_->add_filters(of_protocol, pool::FilterLayer::outer);
-  // Before all that could answer in the place of a child: whoever answers, the client sees no more
-  // than it may.
+  // Before all filters that may answer in place of a child: the client sees no more than it may,
+  // whoever answers.
   chain_.add("rules", rules_);
-  // Above the filters that keep lists: whoever asks again when it is told gets a new one.
+  // Above the filters that keep lists: a client that asks again after a notice gets a new list.
   if (has_eras_) chain_.add("lists", lists_);
   // What is judged by what a server lists. Above all that answers in its place, whose answers are
   // judged too.
   judging_filters_ = dialect_->add_filters(of_protocol, pool::FilterLayer::judging);
   // Before what concerns a child alone: while none runs, it answers in its place.
   if (sleeping_) sleeping_->recall().add_to(chain_);
-  // Before what the protocol adds: whom no child can serve is told so, and asks no child for it.
+  // Before the filters of the protocol: a client that no child can serve is told so, without asking
+  // one.
   if (has_eras_) chain_.add("modern", modern_);
   inner_filters_ = dialect_->add_filters(of_protocol, pool::FilterLayer::inner);
-  // Behind all that may refuse a call: it counts what sessions have asked for.
+  // Behind all filters that may refuse a call: it counts the wishes of sessions.
   chain_.add("sessions", memos_);
-  // Below what learns from answers: a greeting that is refused is made again elsewhere.
+  // Below the filters that learn from answers: a refused greeting is made again elsewhere.
   if (has_eras_) chain_.add("greetings", greetings_);
-  // Nearest to the children, which it tells of the trace.
+  // Next to the children, which get the trace.
   chain_.add("trace", traces_);
   chain_.add("pool", bottom_);
 }
@@ -187,7 +189,7 @@ void Backend::send(call::CallPtr call, const call::Request& request, bool is_sha
   message.text = text.text;
   message.id = place_of(text.id, text.text);
   message.account = context.account;
-  // Tokens can clash only at a child of several clients.
+  // Tokens can only clash at a child of several clients.
   if (is_shared) message.progress_token = place_of(intent.progress_token, text.text);
   message.replaced = place_of(intent.replaced, text.text);
   message.replacement = intent.replacement;
@@ -210,7 +212,7 @@ void Backend::submit(call::CallPtr call, const rpc::Envelope& request, call::Out
   }
   const auto taken = pool_.submit(call, message);
   if (taken) return;
-  // Nobody knows yet whether it could be served: clients of both eras then go on as legacy ones.
+  // The era is not known yet; with this error, clients of both eras continue as legacy ones.
   if (call->needs_modern && !pool_.era()) {
     on_wrong_era(std::move(call));
   } else {
@@ -269,7 +271,7 @@ bool Backend::accept_cancel(std::string_view id, const call::CallContext& contex
   if (!ended) ended = chain_.take_held(context.caller, id);
   if (!ended && !pool_.request_cancel(context.caller, id, &ended)) return false;
   if (ended) {
-    // Before what else its end may bring about.
+    // The client is told before other consequences of the end.
     if (session::ReplySink* sink = callers_.find(ended->caller); sink != nullptr) {
       sink->on_cancelled(ended->tag);
     }
@@ -288,7 +290,7 @@ void Backend::close_session(session::SessionId id, std::string_view why) {
   if (sessions_.find(id) == nullptr) return;
   EndedSession ended = sessions_.end(id);
   std::vector<call::CallPtr> calls = std::move(ended.calls);
-  // Those that are elsewhere: at shared children, or nowhere as their client is asked something.
+  // Also the calls elsewhere: at shared children, or nowhere because their client is being asked.
   for (call::CallPtr& call : withdraw(ended.caller)) calls.push_back(std::move(call));
   if (ended.listener != nullptr) cancel(withdraw(ended.listener->slot.caller()));
   sessions_.wishes().settle();
@@ -306,7 +308,7 @@ void Backend::on_answer(call::CallPtr call, const rpc::Envelope& answer) {
   if (has_eras_) {
     if (call->alone && round_trips_.take_answer(call, answer)) return;
     if (rounds_.take_answer(call, answer)) return;
-    // The result of a call that listens names it by its id once more.
+    // The result of a call that listens names the call by its id again.
     if (call->listens && dialect_->outcome(answer, call->method_name) == Outcome::ok()) {
       return end_listening(*call);
     }
@@ -333,7 +335,7 @@ void Backend::on_misdirected(call::CallPtr call, const call::Outgoing& message) 
   const auto report = rpc::faults::child_failed("the server is another one now");
   chain_.on_lost(call, message.text, report);
   if (call == nullptr) return;
-  // It has waited while a server of the other era was installed.
+  // A server of the other era was installed while the call waited.
   if (!call->route.is_bound) return on_fault(std::move(call), report);
   call->route.child = 0;
   call->route.is_bound = false;
@@ -342,7 +344,7 @@ void Backend::on_misdirected(call::CallPtr call, const call::Outgoing& message) 
   }
 }
 
-// --- What children have given out -----------------------------------------------------------
+// --- Claims of children ---------------------------------------------------------------------
 
 bool Backend::gave(const rpc::Envelope& request, const call::CallContext& context) const {
   std::string scratch;

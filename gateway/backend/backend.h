@@ -1,7 +1,7 @@
 // Backend: one configured stdio server: its dialect, its method names, its pool of children.
 //
-// Job: take what clients send, bring it to a child, answer each request exactly once whatever
-// happens, and tell the observer of each call once. All transports use it as an Upstream. Owner:
+// Job: take messages of clients, bring them to a child, answer each request exactly once in any
+// case, and report each call to the observer once. All transports use it as an Upstream. Owner:
 // Upstreams. Holds no pointer to a client: only callers and, in the router, sinks of sessions.
 #pragma once
 
@@ -49,20 +49,20 @@ struct BackendOptions {
   config::BackendConfig config;
   config::LimitsConfig limits;
   pool::LaunchSpec launch;
-  size_t method_names = 500;  // told apart in metrics; and as many names of tools
+  size_t method_names = 500;  // methods that metrics tell apart; as many tools
   // Names that have their own labels from the start.
   std::vector<std::string> known_methods{};
   std::vector<std::string> known_tools{};
   std::vector<config::RoleConfig> roles{};
-  // That backends with the same id share; outlives them. Null: it has its own.
+  // Shared by backends with the same id; outlives them. Null: the backend has its own.
   call::BackendNames* names = nullptr;
   Duration input_timeout = std::chrono::minutes(5);                // of parked calls
   std::function<std::string(std::string_view)> hide_secrets = {};  // see PoolServices
-  // That backends share whose clients are the same. Null: it has its own.
+  // Shared by backends that have the same clients. Null: the backend has its own.
   std::shared_ptr<policy::ClientQuotas> quotas = nullptr;
-  // What answers while no child runs; none: nothing does.
+  // Makes the filter that answers while no child runs; none: no such filter.
   pool::MakeRecall make_recall = nullptr;
-  bool has_principals = false;  // clients can say who they are, though some may be anonymous
+  bool has_principals = false;  // clients can authenticate, though some may be anonymous
 };
 
 class Backend final : public Upstream,
@@ -70,8 +70,8 @@ class Backend final : public Upstream,
                       private TripEnds,
                       private RefusedGreetings::Owner {
  public:
-  // Whoever gives the `id` tells the observer of it first, as a backend tells the observer its
-  // names from the beginning.
+  // The code that gives the `id` tells the observer of it first, because a backend reports names
+  // from the beginning.
   Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dialect> dialect,
           session::Callers& callers, const pool::CoreServices& core);
   ~Backend() override = default;
@@ -104,7 +104,8 @@ class Backend final : public Upstream,
     auto obstacle = find_obstacle(client);
     if (obstacle) return tl::unexpected(*std::move(obstacle));
     auto session = sessions_.adopt(caller, sink, client, beginning);
-    // What its child has promised elsewhere. One with a child of its own hears of it from there.
+    // Its former child may have promised changes. A session with a child of its own hears of them
+    // there.
     if (session && pool_.era() == Era::modern) listening_.go_on(*session);
     return session;
   }
@@ -128,7 +129,7 @@ class Backend final : public Upstream,
                            session::SessionEnd::denied, "no rule lets this client in any more");
     }
     notices_.tell();
-    // Who listens is to ask again, and is judged anew.
+    // Clients that listen have to ask again, and are judged again.
     end_listening();
   }
   void set_limits(const config::LimitsConfig& limits,
@@ -207,7 +208,7 @@ class Backend final : public Upstream,
   };
 
   void take(call::CallPtr& call, const call::Request& request);
-  // Of a protocol of two eras. Whether the gateway has answered it.
+  // Handles what protocols of two eras need. Returns whether the gateway has answered the call.
   bool take_of_era(call::CallPtr& call, const call::Request& request, bool is_shared);
   void note_end(const call::Call& call, Outcome outcome);
   void on_answer(call::CallPtr call, const rpc::Envelope& answer) override;
@@ -259,7 +260,7 @@ class Backend final : public Upstream,
   void assemble();
   Admission accept_notification(const rpc::Envelope& notification,
                                 const call::CallContext& context);
-  // Its calls, wherever they are.
+  // The calls of this caller, wherever they are.
   std::vector<call::CallPtr> withdraw(session::Caller caller) {
     std::vector<call::CallPtr> calls = pool_.withdraw(caller);
     for (call::CallPtr& call : rounds_.withdraw(caller)) calls.push_back(std::move(call));
@@ -268,7 +269,7 @@ class Backend final : public Upstream,
     return calls;
   }
   bool accept_cancel(std::string_view id, const call::CallContext& context);
-  // Of the children that a message with this context is for.
+  // How clients share the children that get a message with this context.
   [[nodiscard]] config::Isolation isolation_of(const call::CallContext& context) const {
     return pool_.has_lease(context.session) ? config::Isolation::session
                                             : config::Isolation::shared;
@@ -282,12 +283,12 @@ class Backend final : public Upstream,
     chain_.end(call, Outcome::cancelled(), pool::cancel_reason_text(reason));
   }
   call::CallPtr begin_call(std::string_view id, const call::Arrival& arrival);
-  // One that is refused without a look at its message.
+  // A call that is refused without a look at its message.
   call::CallPtr refused_call(std::string_view id, const call::CallContext& context) {
     core_.observer.on_call_started(Upstream::id());
     return begin_call(id, {.context = context, .is_refused = true});
   }
-  // What keeps the client from having a session.
+  // The reason why the client cannot have a session; nothing: it can.
   std::optional<rpc::FaultReport> find_obstacle(const policy::Client& client) {
     if (!rules_.admits(client.principal.get())) {
       core_.observer.on_rejected(id(), Rejection::denied);
@@ -303,7 +304,7 @@ class Backend final : public Upstream,
     }
     return dialect_->read_client(request, method, isolation_of(context));
   }
-  // Brings a request that every filter has let through to the pool.
+  // Brings a request that has passed all filters to the pool.
   void send(call::CallPtr call, const call::Request& request, bool is_shared);
   void submit(call::CallPtr call, const rpc::Envelope& request, call::Outgoing& message);
   void end_listening(const call::Call& call) {
@@ -319,7 +320,7 @@ class Backend final : public Upstream,
     return Admission::refused_overloaded;
   }
 
-  BackendOptions options_;  // constant but for what RefusedGreetings changes
+  BackendOptions options_;  // constant, except for what RefusedGreetings changes
   const std::unique_ptr<pool::Dialect> dialect_;
   session::Callers& callers_;
   const pool::CoreServices& core_;
@@ -334,10 +335,10 @@ class Backend final : public Upstream,
   call::NameFilter names_;
   call::TraceFilter traces_;
   call::CapacityFilter capacity_;
-  std::optional<call::AuditFilter> audit_;  // nothing: there is no audit
+  std::optional<call::AuditFilter> audit_;  // nothing: no audit
   call::QuotaFilter quotas_;
   ListWatchFilter lists_;
-  const bool has_eras_;  // the protocol has two (see Era)
+  const bool has_eras_;  // the protocol has two eras (see Era)
   call::RuleFilter rules_;
   Bottom bottom_{*this};
   ModernCalls modern_;

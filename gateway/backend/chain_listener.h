@@ -1,5 +1,5 @@
-// ChainListener: takes what children say to the filters of the chain, and what these let through to
-// the listener that decides which clients get it.
+// ChainListener: passes messages of children through the filters of the chain, and what the filters
+// let through to the listener that decides which clients get it.
 //
 // Owner: the backend.
 #pragma once

@@ -1,5 +1,5 @@
-// dispatch(): brings a document, one message or a batch, to an upstream: each message on its own,
-// in order. The one place where transports and sessions hand messages over.
+// dispatch(): passes the messages of a document to an upstream, one by one and in order. The one
+// place where transports and sessions hand messages over.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,13 @@
 
 namespace stdgate::backend {
 
-// The tags of a document's calls: consecutive ones from the context's on, or the context's for all.
+// The tags of a document's calls: consecutive ones, beginning with the context's, or the context's
+// tag for all.
 enum class Tags : uint8_t { one_each, shared };
 
-// Calls `expect(message, context)` before each message, as its answer may come at once, and
-// `leave_out()` after it if no answer will come. False: nothing was taken, for lack of room.
+// Calls `expect(message, context)` before each message, because its answer may come at once, and
+// `leave_out()` after a message that will get no answer. False: no message was taken, for lack of
+// room.
 template <class Expect, class LeaveOut>
 bool dispatch(Upstream& upstream, const rpc::Document& document, call::CallContext context,
               Tags tags, Expect&& expect, LeaveOut&& leave_out) {

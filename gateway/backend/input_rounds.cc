@@ -40,7 +40,7 @@ void InputRounds::note(const rpc::Envelope& request, std::string_view method, ca
   kept_ += request.text.size();
 }
 
-// --- The child asks ---------------------------------------------------------------------------
+// --- Questions of the child -------------------------------------------------------------------
 
 bool InputRounds::take_answer(call::CallPtr& call, const rpc::Envelope& answer) {
   if (call->child_era != Era::modern || call->client_era == Era::modern ||
@@ -93,7 +93,7 @@ bool InputRounds::take_answer(call::CallPtr& call, const rpc::Envelope& answer) 
   return true;
 }
 
-// Whether one more call may wait for its client, which keeps so many bytes.
+// Whether one more call with a text of this size may wait for its client.
 bool InputRounds::has_room(size_t bytes) const {
   return rounds_.size() < services_.config.pool.queue &&
          kept_ + rounds_bytes_ + bytes <= services_.config.pool.queue_bytes;
@@ -126,7 +126,7 @@ const char* InputRounds::ask_all(uint64_t number, const call::Call& call,
   return nullptr;
 }
 
-// --- The client answers -----------------------------------------------------------------------
+// --- Answers of the client --------------------------------------------------------------------
 
 void InputRounds::on_round_answer(uint64_t number, std::string_view key,
                                   const rpc::Envelope* answer) {
@@ -150,7 +150,7 @@ void InputRounds::on_round_answer(uint64_t number, std::string_view key,
   go_on(std::move(whole));
 }
 
-// The same request, with another id.
+// Sends the same request with another id.
 void InputRounds::go_on(Round round) {
   call::CallPtr& call = round.call;
   std::string request = call->request;

@@ -1,5 +1,5 @@
-// InputRounds: calls of sessions (MCP until 2025-11-25) that a child of the modern era answers with
-// what it wants to know first (input_required, MCP 2026-07-28, basic/patterns/mrtr).
+// InputRounds: calls of legacy sessions that a modern child answers with questions (input_required,
+// MCP 2026-07-28, basic/patterns/mrtr).
 //
 //   client          gateway                                    child
 //   tools/call   ─▶ tools/call, what this client can be asked ─▶
@@ -7,10 +7,12 @@
 //   its answers  ─▶ tools/call, inputResponses, requestState  ─▶
 //                ◀───────────────────────────────────────────── the result
 //
-// Between the answer and the next request the call is here, and at no child. What a child has given
-// out as its state goes back to that child, unless config.pool.sticky is off; a call without a
-// state goes to any. It ends as all calls of the backend do. Owner: the backend. Limits: kMaxRounds
-// rounds of a call, kMaxQuestions in one, Session::kMaxAsks of a session; the input timeout for
+// Between the answer and the next request the call is held here, and at no child. The state that a
+// child has given goes back to that child, unless config.pool.sticky is off. A call without a state
+// goes to any child. Calls end here as everywhere in the backend. Owner: the backend. Limits:
+// kMaxRounds rounds of a call, kMaxQuestions in one round, Session::kMaxAsks of a session; the
+// input timeout for each round; for all calls that are here at a time, the limits of a pool's
+// queue.
 // each round; of all that are here at a time, those of a pool's queue.
 #pragma once
 
@@ -35,22 +37,22 @@ class InputRounds final : public RoundListener {
   static constexpr uint8_t kMaxRounds = 10;
   static constexpr size_t kMaxQuestions = 32;
 
-  // `input_timeout` may change while it lives.
+  // `input_timeout` may change later.
   InputRounds(const pool::PoolServices& services, pool::Pool& pool, SessionRouter& sessions,
               const ModernCalls& modern, pool::PoolEvents& events, TripEnds& ends,
               const Duration& input_timeout, call::TraceFilter& traces);
 
-  // A call of a session is about to be sent: keeps its text, if its client could be asked.
+  // A call of a session is about to be sent: keeps the call's text, if its client could be asked.
   void note(const rpc::Envelope& request, std::string_view method, call::Call& call);
-  // A call whose text was kept has ended.
+  // A call with a kept text has ended.
   void note_end(const call::Call& call) { kept_ -= call.request.size(); }
   // A child has answered. False: the answer is for the client.
   bool take_answer(call::CallPtr& call, const rpc::Envelope& answer);
-  // The client's call with this id, which is given up; null: it is not here.
+  // Removes the client's call with this id, which is given up; null: the call is not here.
   call::CallPtr take(session::Caller caller, std::string_view id);
   std::vector<call::CallPtr> withdraw(session::Caller caller);
   std::vector<call::CallPtr> withdraw_all();
-  // Nobody is asked any more.
+  // Stops asking clients.
   void drain();
   [[nodiscard]] size_t size() const { return rounds_.size(); }
   template <class Visitor>
@@ -62,7 +64,7 @@ class InputRounds final : public RoundListener {
   struct Round {
     call::CallPtr call;
     std::string state;    // raw JSON; empty: the child has given none
-    uint64_t child = 0;   // the number of the one that is to get it back; 0: any may go on
+    uint64_t child = 0;   // number of the child that gets the state back; 0: any child may continue
     std::string answers;  // members of inputResponses
     size_t open = 0;      // questions without an answer
     TimePoint expires{};
@@ -80,10 +82,10 @@ class InputRounds final : public RoundListener {
   [[nodiscard]] const pool::InputDialect& input() const { return *services_.dialect.input(); }
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
   [[nodiscard]] bool has_room(size_t bytes) const;
-  // Why the client is not asked all of this; null: it is asked.
+  // Asks the client all questions. Returns why not; null: it is asked.
   const char* ask_all(uint64_t number, const call::Call& call, const pool::InputDemands& demands);
   void go_on(Round round);
-  // It is not here any more.
+  // Removes the call of this round.
   Round take_out(Rounds::iterator round);
   void fail(call::CallPtr call, std::string_view why);
   call::CallPtr end(Rounds::iterator round, ParkedEnd how);
@@ -100,9 +102,9 @@ class InputRounds final : public RoundListener {
   call::TraceFilter& traces_;
   Rounds rounds_;
   size_t rounds_bytes_ = 0;
-  size_t kept_ = 0;  // bytes of the texts of calls, of those at children too
+  size_t kept_ = 0;  // size of kept texts, of calls at children too
   uint64_t begun_ = 0;
-  Timer timer_;  // no later than the first that expires
+  Timer timer_;  // due no later than the first round
 };
 
 }  // namespace stdgate::backend

@@ -41,7 +41,7 @@ KeyWatches::KeyWatches(const pool::PoolServices& services, const ModernCalls& mo
 KeyWatches::~KeyWatches() = default;
 
 void KeyWatches::open(const call::Call& call, std::vector<std::string>& keys) {
-  // Sessions with children of their own subscribe there.
+  // Sessions with children of their own subscribe at their children.
   if (services_.config.isolation == config::Isolation::session) keys.clear();
   if (keys.empty()) return;
   auto watch = std::make_unique<Watch>(*this, call);
@@ -63,7 +63,7 @@ void KeyWatches::close(const call::Call& call) {
   if (!node.empty()) end(node.mapped()->session);
 }
 
-// Subscriptions that no other session needs end too. It has no calls.
+// Ends the session, and subscriptions that no other session needs. The session has no calls.
 void KeyWatches::end(session::SessionId session) {
   static_cast<void>(sessions_.end(session));
   sessions_.wishes().settle();

@@ -1,9 +1,9 @@
-// KeyWatches: at legacy children the gateway subscribes for calls of modern clients that listen for
-// updates (subscriptions/listen, MCP 2026-07-28).
+// KeyWatches: at legacy children, the gateway subscribes for calls of modern clients that listen
+// for updates (subscriptions/listen, MCP 2026-07-28).
 //
-// Each such call has a session without a client of its own, so that what it wants is counted with
-// what sessions want: see Subscriptions. Owner: the backend. Limits: those of sessions and of
-// Subscriptions; keys beyond them are not promised.
+// Each such call has a session without a client of its own. So its keys are counted together with
+// the keys of sessions: see Subscriptions. Owner: the backend. Limits: the limits of sessions and
+// of Subscriptions; keys beyond them are not promised.
 #pragma once
 
 #include <map>
@@ -25,10 +25,10 @@ class KeyWatches {
   KeyWatches(const KeyWatches&) = delete;
   KeyWatches& operator=(const KeyWatches&) = delete;
 
-  // From now on the call's client is told of updates of these keys. Those that cannot be had are
-  // taken out of `keys`.
+  // The call's client hears of updates of these keys from now on. Keys that cannot be watched are
+  // removed from `keys`.
   void open(const call::Call& call, std::vector<std::string>& keys);
-  // The call is over. One without a watch is passed over.
+  // The call is over. Without effect for a call without a watch.
   void close(const call::Call& call);
   // Ends the process if an invariant is broken.
   void check_invariants() const;
@@ -42,7 +42,7 @@ class KeyWatches {
   const ModernCalls& modern_;
   SessionRouter& sessions_;
   session::Callers& callers_;
-  std::map<const call::Call*, std::unique_ptr<Watch>> watches_;  // calls keep their place
+  std::map<const call::Call*, std::unique_ptr<Watch>> watches_;  // a call does not move
 };
 
 }  // namespace stdgate::backend

@@ -11,7 +11,7 @@ uint8_t ListNotices::lists_of(const pool::Child& child) const {
   return services_.dialect.changing_lists(child.facts());
 }
 
-// Sessions of modern children listen: see SessionListening.
+// Modern children do not count, because their sessions listen: see SessionListening.
 void ListNotices::note_gone(const pool::Child& child) {
   if (child.era() == Era::modern || child.facts().capabilities.empty()) return;
   of_gone_ = lists_of(child);

@@ -1,9 +1,9 @@
-// ListNotices: tells clients that what they may see of a list has changed, though no child says so:
-// the rules have been replaced.
+// ListNotices: tells clients that their view of a list has changed although no child has reported
+// it, because the rules have been replaced.
 //
-// Each client hears of the lists whose changes its child has declared to tell of. Sessions are told
-// as SessionRouter tells them of anything; sessions at modern children and modern clients by the
-// calls with which they listen. Owner: the backend.
+// Each client hears of the lists whose changes its child has promised to report. Sessions hear of
+// it through SessionRouter. Sessions at modern children, and modern clients, hear of it through
+// their calls that listen. Owner: the backend.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ class ListNotices {
               const ModernCalls& modern)
       : services_(services), pool_(pool), sessions_(sessions), modern_(modern) {}
 
-  // A shared child has gone; its sessions have heard what it declared.
+  // A shared child has gone. Its sessions still know what it has declared.
   void note_gone(const pool::Child& child);
   void tell();
-  // Tells those who listen at shared children.
+  // Tells the calls that listen at shared children.
   void tell_listeners(uint8_t lists) const {
     for (const auto& child : pool_.children()) {
       tell_listeners(*child, static_cast<uint8_t>(lists & lists_of(*child)));
@@ -38,7 +38,7 @@ class ListNotices {
   const pool::Pool& pool_;
   SessionRouter& sessions_;
   const ModernCalls& modern_;
-  uint8_t of_gone_ = 0;  // what the last shared child of the legacy era had declared
+  uint8_t of_gone_ = 0;  // declared by the last shared legacy child
 };
 
 }  // namespace stdgate::backend

@@ -15,7 +15,7 @@ void ListWatches::tell_restart() {
 
 void ListWatches::for_each(const std::function<void(ListWatch&)>& visit) {
   std::erase_if(watches_, [](const auto& watch) { return watch.expired(); });
-  // By index: who is told may add one.
+  // By index, because a watch that is told may add another one.
   for (size_t i = 0; i < watches_.size(); ++i) {
     if (const auto watch = watches_[i].lock()) visit(*watch);
   }

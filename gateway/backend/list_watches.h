@@ -1,5 +1,5 @@
-// Who hears that lists of an upstream (of tools, prompts, resources) may not be what they were:
-// virtual servers of which it is a member.
+// Watches that hear when lists of an upstream (tools, prompts, resources) may have changed: virtual
+// servers that have the upstream as a member.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace stdgate::backend {
 class ListWatch {
  public:
   virtual ~ListWatch() = default;
-  // A child has said so, or is known to say something else than another one. `lists`: bits of the
-  // dialect's own (pool::Audience).
+  // A child has reported a change, or is known to answer differently from another child. `lists`:
+  // bits of the dialect (pool::Audience).
   virtual void on_lists_changed(uint8_t lists) = 0;
   // A shared child has gone; the next one may be another program.
   virtual void on_restart() = 0;
 };
 
-// Owner: the upstream. A watch that has gone is not told any more.
+// Owner: the upstream. A watch that has been destroyed hears nothing.
 class ListWatches {
  public:
   void add(std::weak_ptr<ListWatch> watch) { watches_.push_back(std::move(watch)); }
@@ -35,7 +35,7 @@ class ListWatches {
   std::vector<std::weak_ptr<ListWatch>> watches_;
 };
 
-// Tells watches what children say. Owner: the backend.
+// Passes reports of children on to the watches. Owner: the backend.
 class ListWatchFilter final : public call::Filter {
  public:
   ListWatchFilter(ListWatches& watches, const pool::Dialect& dialect)

@@ -1,8 +1,8 @@
 // LostTrips: parked calls whose child has gone before their client came back, see RoundTrips.
 //
-// They have no place among the parked ones any more; what their client has to hear is kept until it
-// does. Owner: RoundTrips. Limit: as many as may be parked, but kLeast at least; of more the oldest
-// is forgotten, and its state is then as one that has expired.
+// They have lost their place among the parked calls. Their reports are kept until their clients
+// come back. Owner: RoundTrips. Limit: as many as may be parked, but at least kLeast. Beyond the
+// limit the oldest is forgotten; its state then counts as expired.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,8 @@ namespace stdgate::backend {
 
 class LostTrips {
  public:
-  // The next call is parked in the place of a lost one: with few places few clients would hear.
+  // A further call is parked in the place of a lost one, so the minimum matters where there are few
+  // places.
   static constexpr size_t kLeast = 64;
 
   explicit LostTrips(size_t limit) : limit_(std::max(limit, kLeast)) {}
@@ -27,7 +28,7 @@ class LostTrips {
     if (lost_.size() >= limit_) lost_.pop_front();
     lost_.push_back({round, std::move(report)});
   }
-  // What became of the call that was parked for this round, which is told once; nothing: it is not
+  // The report about the call that was parked for this round, which is told once; nothing: not
   // known.
   std::optional<rpc::FaultReport> take(const TripRound& round, TimePoint now) {
     const auto found = std::ranges::find_if(lost_, [&round](const Lost& lost) {
@@ -46,7 +47,7 @@ class LostTrips {
   };
 
   const size_t limit_;
-  std::deque<Lost> lost_;  // the oldest first
+  std::deque<Lost> lost_;  // oldest first
 };
 
 }  // namespace stdgate::backend

@@ -9,7 +9,7 @@
 namespace stdgate::backend {
 
 namespace {
-// The greeting of a client that can be asked nothing.
+// The greeting of a client that cannot be asked anything.
 constexpr std::string_view kNothingDeclared = "{}";
 }  // namespace
 
@@ -18,9 +18,9 @@ bool ModernCalls::can_serve_alone() const {
   return services_.core.states != nullptr && services_.dialect.input() != nullptr && has_child;
 }
 
-// A legacy child that sessions have to themselves keeps state for its client, and what it asks has
-// to reach that client: a request that stands alone has neither. Any request may read or change
-// what a child keeps; of a principal, who has one child, that is no reason to wait.
+// A legacy child of one session keeps state for its client, and has to reach that client with its
+// questions. A request without a session offers neither. Any request may read or change the child's
+// state. A principal has one child, so its calls need not wait because of state.
 void ModernCalls::note(const call::Request& request, call::Call& call) const {
   const call::ClientIntent& intent = request.intent;
   if (!is_bridged_) {
@@ -90,7 +90,7 @@ call::EraChanges ModernCalls::changes_of(const rpc::Envelope& request,
   return changes;
 }
 
-// A call that was given up may be what it asks for.
+// The child may be asking because of a call that was given up.
 void ModernCalls::note_ask(pool::Child& child, const rpc::Envelope& ask,
                            std::string_view method) const {
   const pool::InputDialect* const input = services_.dialect.input();
@@ -160,7 +160,7 @@ bool ModernCalls::pass_to_listeners(pool::Child& child, const rpc::Envelope& not
   if (list == 0) return false;
   bool is_passed = false;
   child.calls().for_each([&](const call::Call& call) {
-    // What a legacy child says, sessions are told themselves.
+    // Sessions hear from a legacy child directly.
     const bool is_told = call.is_own && child.era() != Era::modern;
     if (!call.listens || is_told || !call.has_begun || (call.lists & list) == 0) return;
     session::ReplySink* const sink = callers_.find(call.caller);

@@ -1,5 +1,5 @@
-// ModernCalls: what calls of the modern era, and calls at modern children, have of their own (see
-// Era). All else of them is as with any call.
+// ModernCalls: the parts of a call's life that only modern calls, or calls at modern children, have
+// (see Era).
 //
 // Owner: the backend.
 #pragma once
@@ -39,50 +39,51 @@ class ModernCalls final : public call::Filter {
                           call->client_era == Era::modern && call->child_era == Era::legacy;
     if (may_lack) refuse_lack(call, answer.message);
   }
-  // The children are of the legacy era, and cannot serve it. The log tells of the first one, and
-  // what to write for clients that cannot go on by the answer.
+  // Refuses a call that the children cannot serve, because they are legacy ones. The log reports
+  // the first such call, and the key to change for clients that cannot use the answer.
   void refuse(call::CallPtr call);
-  // The result (raw JSON) of a request of a legacy client that no modern child knows; empty: it is
-  // none of those, or its session has a child of its own, which its greeting has made a legacy one.
+  // The result (raw JSON) of a legacy client's request that modern children do not know. Empty: it
+  // is another request, or the session has a child of its own, which is a legacy one.
   [[nodiscard]] std::string_view own_answer(std::string_view method, const call::Call& call) const {
     const bool is_ours = call.client_era != Era::modern && pool_.era() == Era::modern &&
                          !pool_.has_lease(call.session);
     return is_ours ? services_.dialect.answer_child(method) : std::string_view();
   }
-  // A notification of a legacy client of which modern children know nothing; as own_answer().
+  // Whether modern children do not know this notification of a legacy client; like own_answer().
   [[nodiscard]] bool swallows(std::string_view method, const call::CallContext& context) const {
     return context.era != Era::modern && pool_.era() == Era::modern &&
            !pool_.has_lease(context.session) && services_.dialect.is_lifecycle(method);
   }
-  // What has to be changed of a request for a child of the other era than its client's: a modern
-  // child demands a stamp (`stamp`, which outlives the changes; empty: the dialect's), a legacy one
-  // must not get the members of the modern era.
+  // The changes of a request for a child of the other era than its client's. A modern child demands
+  // a stamp (`stamp` outlives the changes; empty: the dialect's). A legacy child must not get the
+  // members of the modern era.
   [[nodiscard]] call::EraChanges changes_of(const rpc::Envelope& request,
                                             std::optional<Era> client_era, bool is_shared,
                                             std::string_view stamp) const;
-  // A legacy child asks what no client here will be asked. If the only call there is of a modern
-  // client, which has not said that it could be asked this, the call keeps what it lacks.
+  // A legacy child asks something that no client here will be asked. If its only call is a modern
+  // client's, and that client has not declared that it can be asked, the call keeps the missing
+  // capability.
   void note_ask(pool::Child& child, const rpc::Envelope& ask, std::string_view method) const;
-  // Gives a call that listens, and has lost its child, to another one. False: none takes it.
+  // Gives a call that listens, and has lost its child, to another child. False: no child takes it.
   bool listen_again(call::CallPtr& call) const;
-  // Tells the client of a call that listens that it does, and for updates of these keys.
+  // Tells the client of a call that it listens now, and for updates of these keys.
   void begin_listening(const call::Call& call, std::span<const std::string> keys,
                        const pool::ChildFacts& facts) const;
-  // The keys that it wants to hear of, and such a child tells of.
+  // The keys that the call listens for and such a child reports.
   [[nodiscard]] std::vector<std::string> listened_keys(const call::Call& call,
                                                        const pool::ChildFacts& facts) const;
-  // A notification as the client of a call that listens is to get it; nothing: it cannot.
+  // A notification in the form for the client of a call that listens; nothing: it has no such form.
   [[nodiscard]] std::optional<std::string> tagged(const call::Call& call,
                                                   const rpc::Envelope& notification) const;
   // At a legacy child the gateway listens for its clients: passes on a change of this list. False:
-  // nobody listens for it.
+  // no call listens for the list.
   bool pass_to_listeners(pool::Child& child, const rpc::Envelope& notification, uint8_t list) const;
 
  private:
   void note(const call::Request& request, call::Call& call) const;
   void note_refused();
-  // A legacy child has ended the call by this error, perhaps for what its client lacks. Calls that
-  // have a child alone are judged by RoundTrips.
+  // A legacy child has ended the call with this error, perhaps because of a capability that its
+  // client lacks. RoundTrips judges calls with a child alone.
   void refuse_lack(call::CallPtr& call, const rpc::Envelope& error);
   [[nodiscard]] bool can_serve_alone() const;
 
@@ -90,9 +91,9 @@ class ModernCalls final : public call::Filter {
   pool::Pool& pool_;
   call::Chain& chain_;
   session::Callers& callers_;
-  const call::Slot<call::KeptText> lacking_;  // what a client would have to declare: a capability
-  // Whatever later children turn out to be: whether legacy ones serve modern clients, and whether
-  // no client gets one that another one has used.
+  const call::Slot<call::KeptText> lacking_;  // a capability that a client would have to declare
+  // Fixed, even if later children are of another era. is_bridged_: legacy children serve modern
+  // clients. is_strict_: no client gets a child that another client has used.
   const bool is_bridged_;
   const bool is_strict_;
   bool has_told_ = false;

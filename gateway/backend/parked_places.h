@@ -1,8 +1,8 @@
 // ParkedPlaces: how many calls of a backend may be parked, see RoundTrips, and who has the places.
 //
-// One principal has half of them at most, so that others have some. Anonymous clients are one,
-// whatever their addresses, but only beside principals: one address may be many of them.
-// Owner: RoundTrips. Limit: config.pool.parked.
+// One principal has half of them at most, so that some are left for others. All anonymous clients
+// together count as one client, because one address may stand for many, but only where there are
+// principals. Owner: RoundTrips. Limit: config.pool.parked.
 #pragma once
 
 #include <cstddef>
@@ -22,14 +22,14 @@ class ParkedPlaces {
       : services_(services), has_principals_(has_principals) {}
 
   [[nodiscard]] size_t taken() const { return taken_; }
-  // Whether a call of this client, who is anonymous if that is empty, may have one.
+  // Whether a call of this client (empty: anonymous) may have a place.
   [[nodiscard]] bool has_one_for(const std::string& identity) const;
   void take(const std::string& identity);
   void give_back(const std::string& identity);
 
-  // Why there was none for this client, and what helps.
+  // Why there was no place for this client, and what helps.
   [[nodiscard]] std::string why_none(const std::string& identity) const;
-  // A call of it begins to wait for one: that is logged.
+  // Logs that a call of this client begins to wait for a place.
   void note_waiting(const std::string& identity);
 
  private:
@@ -40,7 +40,7 @@ class ParkedPlaces {
   const pool::PoolServices& services_;
   const bool has_principals_;
   size_t taken_ = 0;
-  std::map<std::string, size_t> holders_;  // by identity; none has zero
+  std::map<std::string, size_t> holders_;  // by identity; never zero
   RateLimit warnings_{1};
 };
 

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kTooMany =
     "too many principals use this server at a time; raise pool.principals";
 
-// Two of them are the same principal if, and only if, their keys are alike; see policy::is_same().
+// Two principals have equal keys if, and only if, they are the same one; see policy::is_same().
 void write_key(std::string& out, const policy::Principal& principal) {
   out.clear();
   out += static_cast<char>(principal.kind);
@@ -23,7 +23,7 @@ void write_key(std::string& out, const policy::Principal& principal) {
   out.append(principal.issuer).append(principal.name);
 }
 
-// What is known of all pools together: the best that one of them shows.
+// The state of all pools together: the best state of any pool.
 pool::BackendState better_of(pool::BackendState a, pool::BackendState b) {
   using enum pool::BackendState;
   for (const pool::BackendState state : {ready, started, starting, failing, idle}) {
@@ -63,7 +63,7 @@ void add(pool::BackendStatus& sum, pool::BackendStatus one, const std::string& p
   append(sum.exits, one.exits);
 }
 
-// As many as the list of one pool has at most.
+// Cuts the list to the length that the list of one pool may have.
 template <class Less>
 void keep_first(std::vector<pool::SessionStatus>& sessions, Less&& goes_first) {
   constexpr size_t kShown = 20;
@@ -77,16 +77,16 @@ struct PrincipalPools::Pool {
   Pool(std::string of, std::unique_ptr<Upstream> made)
       : principal(std::move(of)), upstream(std::move(made)) {}
 
-  // Nothing is under way. Nothing would be lost with it but time, and what its children have given
-  // out.
+  // Whether the pool may end: no call is under way. The costs are the time to start again, and the
+  // claims that its children have given out.
   [[nodiscard]] bool is_idle() const {
     return sessions == 0 && upstream->calls() == 0 && upstream->status().parked_calls == 0;
   }
 
-  const std::string principal;  // its name
+  const std::string principal;  // name of the principal
   const std::unique_ptr<Upstream> upstream;
-  size_t sessions = 0;  // open
-  TimePoint used{};     // its last message, or the last time that it was seen at work
+  size_t sessions = 0;  // number of open sessions
+  TimePoint used{};     // time of the last message, or of the last check that found it at work
 };
 
 PrincipalPools::PrincipalPools(UpstreamFacts facts, size_t max_pools,
@@ -186,8 +186,8 @@ tl::expected<PrincipalPools::Pool*, rpc::FaultReport> PrincipalPools::make(
   return made;
 }
 
-// Of the pools that idle the one goes that has done so longest, first of those whose clients have
-// nothing to come back for.
+// Retires the pool that has been idle longest. Pools whose clients may come back for claims go
+// last.
 bool PrincipalPools::free_place() {
   if (ending_.size() >= max_pools_) return false;
   auto longest = pools_.end();
@@ -204,7 +204,7 @@ bool PrincipalPools::free_place() {
   return true;
 }
 
-// It is not on the stack: nothing in it is under way, or the timer has called.
+// The pool is not on the call stack, because it has no call under way, or the timer has called.
 void PrincipalPools::retire(Pools::iterator place) {
   ending_.push_back(std::move(place->second));
   pools_.erase(place);
@@ -218,7 +218,7 @@ void PrincipalPools::sweep() {
   for (auto place = pools_.begin(); place != pools_.end();) {
     const auto current = place++;
     Pool& pool = *current->second;
-    // What keeps failing is not to begin anew.
+    // A pool that keeps failing must not begin again with a fresh breaker.
     const bool is_needed =
         !pool.is_idle() || pool.upstream->holds_work() || pool.upstream->status().breaker_open;
     if (is_needed) {
@@ -329,7 +329,7 @@ void PrincipalPools::close_session(session::SessionId session, std::string_view 
   const Session* const found = sessions_.find(session);
   if (found == nullptr) return;
   const Session closed = *found;
-  // First of all: what is answered now finds the session closed.
+  // First of all, so that answers from here on find the session closed.
   sessions_.release(session);
   STDGATE_CHECK(closed.pool->sessions > 0);
   --closed.pool->sessions;
@@ -399,7 +399,7 @@ pool::BackendStatus PrincipalPools::status() const {
   const pool::BackendStatus lobby = lobby_->status();
   sum.sandbox = lobby.sandbox;
   sum.state = lobby.state;
-  // Each says it of itself, and all remember the same.
+  // Each pool reports whether it sleeps; all remember the same answers.
   sum.asleep = !pools_.empty();
   for (const auto& [key, pool] : pools_) add(sum, pool->upstream->status(), pool->principal);
   for (const auto& pool : ending_) add(sum, pool->upstream->status(), pool->principal);
@@ -409,7 +409,7 @@ pool::BackendStatus PrincipalPools::status() const {
   keep_first(sum.busiest_sessions,
              [](const auto& a, const auto& b) { return a.messages > b.messages; });
   pool::ExitJournal::keep_last(sum.exits);
-  // A principal whose children fail says nothing about the others, a missing program does.
+  // If one principal's children fail, those of others may work. A missing program fails for all.
   constexpr auto kFailing = pool::BackendState::failing;
   const bool is_missing = lobby.state == kFailing && sum.state == kFailing;
   sum.ready = !draining_ && !is_missing;

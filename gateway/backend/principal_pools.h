@@ -1,13 +1,13 @@
-// PrincipalPools: an upstream with a pool of children for each principal (isolation: principal), so
-// that two principals never share a process, and each has its own credentials in its children's
+// PrincipalPools: an upstream with a pool of children for each principal (isolation: principal). So
+// two principals never share a process, and each has its own credentials in its children's
 // environment.
 //
-// Job: find the upstream of the principal who sends a message, make it with the principal's first
-// message, and end it when it has idled for the upstream's idle_timeout or when another principal
-// needs its place. Sessions get ids of its own, as those of two pools may be alike. Calls without a
-// principal, and what is refused before anybody's pool is asked, are answered by `lobby`, which
-// never starts a child. Owner: Upstreams. Limits: `max_pools` pools, and as many that are ending;
-// a principal more is answered with a fault.
+// Job: find the upstream of a message's principal, make it with the principal's first message, and
+// end it when it has been idle for the upstream's idle_timeout, or when another principal needs its
+// place. Sessions get ids of PrincipalPools, because the ids of two pools may be equal. `lobby`
+// answers calls without a principal, and what is refused before a pool is asked; it never starts a
+// child. Owner: Upstreams. Limits: `max_pools` pools, and as many that are ending; further
+// principals get a fault.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,8 @@ namespace stdgate::backend {
 
 class PrincipalPools final : public Upstream {
  public:
-  // Makes the upstream of one principal, not started yet; or says, for the log, why there is none.
+  // Makes the upstream of one principal, not started yet. An error says, for the log, why it
+  // cannot.
   using Make =
       std::function<tl::expected<std::unique_ptr<Upstream>, std::string>(const policy::Principal&)>;
 
@@ -40,7 +41,7 @@ class PrincipalPools final : public Upstream {
     Observer& observer;
   };
 
-  // Between two looks at what idles and what has ended.
+  // Interval of the checks for pools that are idle or have ended.
   static constexpr Duration kSweep = std::chrono::seconds(1);
 
   PrincipalPools(UpstreamFacts facts, size_t max_pools, std::unique_ptr<Upstream> lobby, Make make,
@@ -77,7 +78,7 @@ class PrincipalPools final : public Upstream {
   void set_rules(const config::BackendConfig& backend,
                  const std::vector<config::RoleConfig>& roles) override;
 
-  // No principal is known yet.
+  // Starts nothing, because no principal is known yet.
   void start() override {}
   void drain() override;
   void fail_calls(const rpc::FaultReport& report) override;
@@ -90,8 +91,8 @@ class PrincipalPools final : public Upstream {
                           const call::CallContext& context) const override;
   [[nodiscard]] bool holds_work() const override;
 
-  // Of all pools together. Ready whatever becomes of them: that one principal's children cannot be
-  // started says nothing of the others.
+  // The status of all pools together. Ready whatever the pools are: if one principal's children
+  // cannot be started, those of the others may.
   [[nodiscard]] pool::BackendStatus status() const override;
   void check_invariants() override;
 
@@ -103,7 +104,7 @@ class PrincipalPools final : public Upstream {
     Pool* pool = nullptr;
     session::SessionId inner;
   };
-  // The principal as a key: kind, issuer, name.
+  // Pools by the key of their principal: kind, issuer, name.
   using Pools = std::unordered_map<std::string, std::unique_ptr<Pool>>;
 
   // The pool of the message's session or principal. Null: none has been made.
@@ -119,7 +120,7 @@ class PrincipalPools final : public Upstream {
       const std::function<tl::expected<session::SessionId, rpc::FaultReport>(Upstream&)>& open);
   template <class Visitor>
   void for_each(Visitor&& visit) const;
-  // Passes on what the pools tell.
+  // Passes on changes of the pools' lists.
   class PoolWatch final : public ListWatch {
    public:
     explicit PoolWatch(PrincipalPools& pools) : pools_(pools) {}
@@ -139,7 +140,7 @@ class PrincipalPools final : public Upstream {
   std::vector<std::unique_ptr<Pool>> ending_;  // they take nothing new
   SlotMap<Session> sessions_;
   std::string key_;  // scratch
-  // Of the last reload, for pools that are made after it; empty: there was none.
+  // Repeat the last reload, for pools that are made after it; empty: there was none.
   std::function<void(Upstream&)> set_rules_;
   std::function<void(Upstream&)> set_limits_;
   RateLimit refusals_{1};

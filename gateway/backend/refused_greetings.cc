@@ -10,7 +10,7 @@
 namespace stdgate::backend {
 
 void RefusedGreetings::take_refusal(call::CallPtr& call, const rpc::Envelope& refusal) {
-  // Another program may have taken the place of the server that was known.
+  // Another program may have taken the place of the server.
   if (pool::refuses_era(refusal)) pool_.doubt_era();
   if (may_be_modern(*call)) ask_shared_child(std::move(call), refusal);
 }
@@ -45,7 +45,7 @@ void RefusedGreetings::ask_shared_child(call::CallPtr call, const rpc::Envelope&
   greet(std::move(call));
 }
 
-// A shared child answers it, by what it has said of itself.
+// A shared child answers the greeting with the facts from its own greeting.
 void RefusedGreetings::greet(call::CallPtr call) {
   call->greets = call->introduces = false;
   std::string text = services_.dialect.greet_again(0, call->memo_text);
@@ -75,7 +75,7 @@ void RefusedGreetings::share_children() {
   sessions_.settle_reading();
 }
 
-// Its child would refuse the greeting as well.
+// The session has no use for a child of its own, which would refuse the greeting too.
 void RefusedGreetings::move_over(session::SessionId id) {
   const session::Session* const session = sessions_.find(id);
   if (session == nullptr || !session->is_of_client()) return;
@@ -95,7 +95,7 @@ void RefusedGreetings::move_over(session::SessionId id) {
   }
 }
 
-// The server was rolled back: its processes keep something of each client.
+// The server was rolled back: its processes keep state for each client.
 void RefusedGreetings::separate_children() {
   config_.isolation = config::Isolation::session;
   config_.pool.warm = *std::exchange(own_warm_, std::nullopt);
@@ -107,7 +107,7 @@ void RefusedGreetings::separate_children() {
   for (call::CallPtr& call : calls) go_on_alone(std::move(call));
 }
 
-// Only a greeting is known well enough to be sent to another child.
+// Only the text of a greeting is kept, so only a greeting can be sent to another child.
 void RefusedGreetings::go_on_alone(call::CallPtr call) {
   if (call->memo != call::SessionMemo::greeting || !pool_.has_lease(call->session)) {
     const auto report = rpc::faults::child_failed("the server is another one now");

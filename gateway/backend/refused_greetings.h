@@ -1,14 +1,14 @@
-// RefusedGreetings: sessions whose own child has refused to be greeted, as a child of the modern
-// era does, which knows no sessions.
+// RefusedGreetings: sessions whose own child has refused their greeting, as a modern child does,
+// because it knows no sessions.
 //
 // Where the configuration allows it (`share_modern`), such a session gives its child up, and a
-// shared child answers its greeting: one that is asked of which era it is, if nobody knows. If it
-// is modern, the backend is from then on as one with `isolation: shared`. If it is not, the client
-// gets the refusal of its own child, and its session gets another one. Other messages of the
-// session are refused meanwhile: a client has to wait for the answer anyway. If a shared child
-// turns out to be a legacy one later (the server was rolled back), sessions have children of their
-// own again: each is parked, and its next child is told what its client has told the gateway.
-// Owner: the backend.
+// shared child answers its greeting. If the era is not known, that child is probed first. If the
+// child is modern, the backend behaves as with `isolation: shared` from then on. If not, the client
+// gets the refusal of its own child, and the session gets another child. Other messages of the
+// session are refused meanwhile, because a client has to wait for the answer anyway. A shared child
+// may turn out to be a legacy one later (the server was rolled back). Then sessions get children of
+// their own again: each session is parked, and its next child is told what the client has told the
+// gateway. Owner: the backend.
 #pragma once
 
 #include <cstdint>
@@ -29,15 +29,16 @@ class RefusedGreetings final : public call::Filter {
   class Owner {
    public:
     virtual ~Owner() = default;
-    // Sessions have no child of their own any more.
+    // Sessions have no children of their own any more.
     virtual void on_children_shared() = 0;
-    // They have again, and no listeners: gives back the calls that they had at shared children.
+    // Sessions have children of their own again, and no listeners. Returns the sessions' calls at
+    // shared children.
     virtual std::vector<call::CallPtr> on_children_separated() = 0;
-    // One that was greeted before, by a child of its own, goes on with shared ones.
+    // A session that was greeted by a child of its own continues with shared ones.
     virtual void on_session_moved(session::SessionId session) = 0;
   };
 
-  // `config`: that of `services`.
+  // `config`: the one in `services`.
   RefusedGreetings(config::BackendConfig& config, const pool::PoolServices& services,
                    pool::Pool& pool, SessionRouter& sessions, call::Chain& chain,
                    pool::PoolEvents& events, Owner& owner)
@@ -57,7 +58,7 @@ class RefusedGreetings final : public call::Filter {
   void on_fault(call::CallPtr& call, const rpc::FaultReport& /*report*/) override {
     if (is_refused(*call)) pass_refusal(call);
   }
-  // Its session may be over by this: that comes after the answer.
+  // The end of the call may end its session, which has to come after the answer.
   void on_ended(const call::Call& call) override {
     if (is_refused(call)) note_end(call);
   }
@@ -71,7 +72,7 @@ class RefusedGreetings final : public call::Filter {
   }
 
  private:
-  // By the session's own child, and a shared one has not taken it yet.
+  // Whether the session's own child has refused the call, and no shared child has taken it yet.
   [[nodiscard]] bool is_refused(const call::Call& call) const {
     const call::KeptText* const refusal = refusals_.find(call.slots);
     return refusal != nullptr && !refusal->text.empty();
@@ -79,7 +80,7 @@ class RefusedGreetings final : public call::Filter {
   void take_refusal(call::CallPtr& call, const rpc::Envelope& refusal);
   void take_second_answer(call::CallPtr& call);
   void pass_refusal(call::CallPtr& call);
-  // Its session has a child of its own as before.
+  // The session has a child of its own as before.
   void note_end(const call::Call& call);
   [[nodiscard]] bool may_be_modern(const call::Call& call) const;
   void ask_shared_child(call::CallPtr call, const rpc::Envelope& refusal);
@@ -100,9 +101,9 @@ class RefusedGreetings final : public call::Filter {
   call::Chain& chain_;
   pool::PoolEvents& events_;
   Owner& owner_;
-  const call::Slot<call::KeptText> refusals_;  // the member error that a call has got first
+  const call::Slot<call::KeptText> refusals_;  // the member `error` of the first answer to a call
   size_t asked_ = 0;                           // greetings that wait for a shared child
-  std::optional<uint32_t> own_warm_;  // pool.warm before sessions shared; nothing: they do not
+  std::optional<uint32_t> own_warm_;  // pool.warm before children were shared; nothing: not shared
 };
 
 }  // namespace stdgate::backend

@@ -12,7 +12,7 @@ constexpr size_t kMaxName = 64;
 
 std::string result_member(std::string_view result) { return R"("result":)" + std::string(result); }
 
-// The name that a child gives its question by the id of its request; empty: it gives none.
+// The name that the id of a child's request gives the question; empty: none.
 std::string_view name_in(std::string_view id) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";

@@ -1,7 +1,7 @@
-// Trip: one call of a modern client at a legacy child of its own, see RoundTrips.
+// Trip: one call of a modern client at a legacy child that it has alone, see RoundTrips.
 //
-// What its child says comes to it as to the client of a session; the owner hears of it. Owner:
-// RoundTrips. Limits: Session::kMaxAsks questions, and config.limits.message bytes of them.
+// For its child, the trip is the client of a session; the owner hears of the child's messages.
+// Owner: RoundTrips. Limits: Session::kMaxAsks questions, and config.limits.message bytes of them.
 #pragma once
 
 #include <optional>
@@ -22,33 +22,33 @@ class Trip;
 class TripOwner {
  public:
   virtual ~TripOwner() = default;
-  // A request or notification of the trip's child, for its client.
+  // The trip's child has sent a request or notification for its client.
   virtual void on_trip_message(Trip& trip, std::string_view text) = 0;
-  // A trip has lost its child, and is to be released when it has no call.
+  // A trip has lost its child, and has to be released when it has no call.
   virtual void on_trip_over() = 0;
 };
 
-// What the child of a trip wants to know.
+// A question of a trip's child.
 struct Question {
-  rpc::WireId ask = 0;  // of the session
+  rpc::WireId ask = 0;  // id in the session
   pool::InputRequest request;
 };
 
-// The same, before there is a call whose client it could be asked.
+// A question that came before there was a call whose client could be asked.
 struct FirstAsk {
-  rpc::WireId ask = 0;  // of the session
-  std::string text;     // the request, whole
+  rpc::WireId ask = 0;  // id in the session
+  std::string text;     // the whole request
 };
 
-// How what a child has asked ends for it: by a raw member, result or error.
+// The answer to a child's question: a raw member, result or error.
 struct AskEnd {
-  rpc::WireId ask = 0;  // of the session
+  rpc::WireId ask = 0;  // id in the session
   std::string member;
 };
 
 class Trip final : public session::SessionSink {
  public:
-  // What the gateway's own keys of questions begin with; no name that a child gives does.
+  // Prefix of the gateway's own keys of questions. No name that a child gives begins like this.
   static constexpr std::string_view kOwnKey = "input-";
 
   Trip(TripOwner& owner, uint64_t number_of_it, std::string greeting_of_it,
@@ -76,92 +76,92 @@ class Trip final : public session::SessionSink {
   void on_event(session::Tag /*tag*/, std::string_view /*notification*/) override {}
   void on_cancelled(session::Tag /*tag*/) override {}
 
-  // Whether the object `answers` has one for something that the client was asked.
+  // Whether the object `answers` has an answer to one of the open questions.
   [[nodiscard]] bool has_answer(std::string_view answers) const;
 
   [[nodiscard]] bool is_idle() const { return call == nullptr && !is_parked; }
-  // Whether its child can have another call, even if what ended the last one is still in progress.
+  // Whether its child can have another call, even if the end of the last call is still in progress.
   [[nodiscard]] bool may_be_used_again() const {
     return is_idle() && !is_spoilt && questions.empty() && replies.empty();
   }
-  // Whether it may have this call, of a client with that greeting. `is_strict`: of its principal
-  // only.
+  // Whether the trip may serve this call of a client with that greeting. `is_strict`: only if the
+  // call's principal is the trip's.
   [[nodiscard]] bool may_serve(const call::Call& next, std::string_view its_greeting,
                                bool is_strict) const {
     return may_be_used_again() && greeting == its_greeting && severity == next.severity &&
            ((!is_strict && !is_private) || is_of_client(next));
   }
-  // Whether its call cannot be parked, and so waits.
+  // Whether its call has to wait because it cannot be parked.
   [[nodiscard]] bool awaits_place() const { return is_place_wanted && !questions.empty(); }
-  // Who makes this call becomes the client that the trip, which is idle, belongs to.
+  // The client of this call becomes the client of the idle trip.
   void take(const call::Call& by) {
     has_ended = is_place_wanted = false;
     identity = by.identity;
   }
-  // Whether the client of this call is known to be the one that it belongs to. No two anonymous
-  // calls are: an address says nothing of who is there.
+  // Whether this call is known to have the trip's client. Two anonymous calls never are: an address
+  // does not identify a client.
   [[nodiscard]] bool is_of_client(const call::Call& next) const {
     return !identity.empty() && next.identity == identity;
   }
 
-  // The results, out of the object `answers`, that its child has to get. Questions without one
+  // The answers in the object `answers` that its child has to get. Questions without an answer
   // stay.
   std::vector<AskEnd> take_answers(std::string_view answers);
-  // A question of its child, which asks under `id` (raw JSON), as its client is to be asked it:
-  // under that name if it is one, else under `other`. The client may have answered it already.
+  // Adds a question of its child, which asks under `id` (raw JSON). The client is asked under the
+  // name in that id, or else under `other`. The client may have answered it already.
   void add_question(rpc::WireId ask, std::string_view id, const std::string& other,
                     std::string request);
 
-  // What is to be asked now.
+  // The questions that have to be asked now.
   [[nodiscard]] std::vector<pool::InputRequest> open_requests() const;
-  // Of those that are open, and of first asks.
+  // Sizes of the open questions, and of the first asks.
   [[nodiscard]] size_t question_bytes() const;
   [[nodiscard]] size_t first_bytes() const;
-  // What is kept of it while it is parked has changed.
+  // Charges what is kept while the trip is parked; called after each change.
   void charge();
-  // The first asks have changed, which are kept for no client yet.
+  // Charges the first asks, which are kept for no client yet; called after each change.
   void charge_first(const Payer& payer);
-  // Its child has withdrawn what it has asked.
+  // The child has withdrawn this question.
   void forget(rpc::WireId ask) {
     std::erase_if(questions, [ask](const Question& question) { return question.ask == ask; });
     std::erase_if(first_asks, [ask](const FirstAsk& first) { return first.ask == ask; });
   }
 
   const uint64_t number;
-  std::string greeting;                             // its params: what its client declares
-  const std::optional<session::Severity> severity;  // of the log messages that its child is to send
+  std::string greeting;                             // params: what its client declares
+  const std::optional<session::Severity> severity;  // of the child's log messages
   session::SessionId session;
-  std::string identity;  // who may go on with it; empty: anonymous
+  std::string identity;  // who may continue it; empty: anonymous
   std::string essence;   // of the request
-  std::string given;     // an object: answers that have come with the request; empty: none
+  std::string given;     // an object: answers that came with the request; empty: none
   bool may_need_input = false;
-  // The call whose client waits; null: nobody does. It waits or is in flight.
+  // The call whose client waits, queued or in flight; null: none.
   call::Call* call = nullptr;
 
   // --- Parked, or about to be
   bool is_parked = false;
-  uint64_t round = 0;  // of those that it has been parked for
+  uint64_t round = 0;  // number of the round that it has been parked for
   TimePoint expires{};
-  bool is_unanswered = false;      // its client has come back with nothing
-  call::Call* stand_in = nullptr;  // in flight in the place of the parked call; null: none is
+  bool is_unanswered = false;      // its client has come back without an answer
+  call::Call* stand_in = nullptr;  // in flight in the place of the parked call; null: none
   std::vector<Question> questions;
-  bool is_place_wanted = false;             // there was none when it was to be parked
-  TimePoint asking_until{};                 // others may follow the first question
-  std::vector<AskEnd> replies;              // that its child is to get without its client
-  std::vector<pool::InputRequest> demands;  // to be met before the call is made again
-  std::optional<std::string> answer;        // that has come meanwhile
-  std::string lacking;                      // a capability that was needed; empty: none
-  std::optional<TimePoint> quiet_until;     // its calls wait, as its child is taking answers in
-  std::vector<FirstAsk> first_asks;         // for the first call whose client may be asked that
+  bool is_place_wanted = false;             // no place was free when it was to be parked
+  TimePoint asking_until{};                 // time for further questions after the first one
+  std::vector<AskEnd> replies;              // answers that its child gets without its client
+  std::vector<pool::InputRequest> demands;  // must be met before the call is made again
+  std::optional<std::string> answer;        // came while the call was parked
+  std::string lacking;                      // a missing capability; empty: none
+  std::optional<TimePoint> quiet_until;  // its calls wait, because its child is processing answers
+  std::vector<FirstAsk> first_asks;      // for the first call whose client may be asked
 
-  Share held{{}, Holding::calls};        // of what is kept while it is parked
+  Share held{{}, Holding::calls};        // memory of a parked trip
   Share held_first{{}, Holding::calls};  // of first asks
 
   // --- Over
   TimePoint idle_since{};
-  uint64_t last_end = 0;    // the number of the end of its last call, among all ends
+  uint64_t last_end = 0;    // number of its last call's end, among the ends of all calls
   bool has_ended = false;   // in this turn
-  bool is_private = false;  // its child has been told what is of one client alone
+  bool is_private = false;  // its child knows something that belongs to one client
   bool is_spoilt = false;   // its child serves no other call
 
  private:

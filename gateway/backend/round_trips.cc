@@ -11,8 +11,8 @@ namespace stdgate::backend {
 
 namespace {
 
-// A child that has asked before its first call gets so long to take the answers in: servers do not
-// say when they have.
+// Time that a child has to process the answers to questions before its first call, because servers
+// do not say when they are done.
 constexpr Duration kQuiet = std::chrono::milliseconds(50);
 
 constexpr const char* kAwaitsTurn =
@@ -64,7 +64,7 @@ void RoundTrips::begin(call::CallPtr call, const rpc::Envelope& request) {
   submit(*trip, std::move(call), request);
 }
 
-// From now on the trip is about this call.
+// The trip belongs to this call from now on.
 void RoundTrips::note_call(Trip& trip, const call::Call& call, const rpc::Envelope& request) {
   std::string scratch;
   trip.take(call);
@@ -74,7 +74,8 @@ void RoundTrips::note_call(Trip& trip, const call::Call& call, const rpc::Envelo
   trip.lacking.clear();
 }
 
-// That of the same principal, then the one used last: its server may remember. Null: there is none.
+// An idle trip for this call: one of the same principal first, then the one used last, whose server
+// may remember. Null: none.
 Trip* RoundTrips::idle_trip(const call::Call& call, std::string_view greeting) {
   Trip* best = nullptr;
   std::pair<bool, uint64_t> best_rank;
@@ -113,7 +114,7 @@ call::Outgoing RoundTrips::outgoing(const call::Call& call, const rpc::Envelope&
   return message;
 }
 
-// The request without what belongs to a former one, as a child has to get it.
+// Sends the request without its answers and its state, which the child must not get.
 void RoundTrips::submit(Trip& trip, call::CallPtr call, const rpc::Envelope& request) {
   trip.call = call.get();
   call->session = trip.session;
@@ -185,7 +186,7 @@ void RoundTrips::resume(call::CallPtr call, const rpc::Envelope& request) {
     give_answers(*trip, read.answers);
     return;
   }
-  // Its child has asked before it got the call.
+  // The child has asked before it got the call.
   if (give_answers(*trip, read.answers)) {
     if (takes_turns_) return begin_again(*trip, std::move(call), request);
     sessions_.hold_calls(trip->session, true);
@@ -202,7 +203,7 @@ Trip* RoundTrips::find_parked(const TripRound& round) {
   return parking_.is_of(trip, round) ? &trip : nullptr;
 }
 
-// Those that are missing are asked for again. Whether the child has been given any.
+// Missing answers are asked for again. Returns whether the child has got any.
 bool RoundTrips::give_answers(Trip& trip, std::string_view answers) {
   const auto given = trip.take_answers(answers);
   for (const auto& [ask, member] : given) parking_.answer_ask(trip, ask, member);
@@ -210,7 +211,7 @@ bool RoundTrips::give_answers(Trip& trip, std::string_view answers) {
   return !given.empty();
 }
 
-// The child has answered the call while it was parked.
+// The child has answered the call while the call was parked.
 void RoundTrips::deliver_answer(Trip& trip, call::CallPtr call) {
   end_parking(trip, ParkedEnd::resumed);
   trip.call = call.get();
@@ -220,7 +221,7 @@ void RoundTrips::deliver_answer(Trip& trip, call::CallPtr call) {
   events_.on_answer(std::move(call), answer.envelope());
 }
 
-// --- What its child says --------------------------------------------------------------------
+// --- Messages of the child ------------------------------------------------------------------
 
 void RoundTrips::on_trip_message(Trip& trip, std::string_view text) {
   if (questions_.take(trip, text)) settle_timer_.arm(now());
@@ -232,7 +233,7 @@ bool RoundTrips::take_answer(call::CallPtr& call, const rpc::Envelope& answer) {
   if (call->parked) {
     trip->stand_in = nullptr;
     trip->answer = answer.text;
-    parking_.refuse_asks(*trip);  // it has done without what it has asked
+    parking_.refuse_asks(*trip);  // its questions are not needed any more
     trip->charge();
     return true;
   }
@@ -248,7 +249,7 @@ bool RoundTrips::take_answer(call::CallPtr& call, const rpc::Envelope& answer) {
   }
   if (demanded.empty() || !trip->may_need_input) return false;
   if (pool_.is_draining() || !parking_.places().has_one_for(trip->identity)) {
-    // The child has done nothing, and waits for nothing: the client may try again.
+    // The child has done nothing, and waits for nothing, so the client may try again.
     events_.on_fault(std::move(call), why_not_asked(*trip));
     return true;
   }
@@ -342,7 +343,7 @@ void RoundTrips::park(Trip& trip) {
   const std::vector<pool::InputRequest> requests = trip.open_requests();
   call::Call& call = *trip.call;
   if (call.place == call::CallPlace::in_flight) {
-    // What tells the client is another one, so that all is in order when the client hears of it.
+    // A second call tells the client, so that everything is consistent when the client hears of it.
     const call::CallPtr told = parking_.ending_of(call);
     parking_.leave_in_place(trip, call);
     park_for(trip, *told, requests);
@@ -360,7 +361,7 @@ void RoundTrips::park_for(Trip& trip, const call::Call& call,
 
 void RoundTrips::end_parking(Trip& trip, ParkedEnd end) {
   parking_.end(trip, end);
-  settle_timer_.arm(now());  // another one may be parked
+  settle_timer_.arm(now());  // another trip may be parked now
 }
 
 void RoundTrips::release(Trip& trip) {
@@ -370,7 +371,7 @@ void RoundTrips::release(Trip& trip) {
   if (trip.stand_in != nullptr) {
     pool_.take(*std::exchange(trip.stand_in, nullptr), pool::CancelReason::deadline);
   }
-  // It stays, for all calls of its principal, until none comes any more.
+  // The one trip of a principal stays until no call comes any more.
   if (takes_turns_) {
     parking_.refuse_asks(trip);
     if (has_turn_) end_turn(trip);
@@ -442,8 +443,8 @@ tl::expected<Trip*, rpc::FaultReport> RoundTrips::own_trip() {
   return trips_.emplace(number, std::move(trip)).first->second.get();
 }
 
-// A child that has room for it hears of it at once, if nobody has the turn, and a modern one gets
-// it as it is.
+// If no call has the turn, the call goes at once to a child that has room. A modern child gets the
+// call unchanged.
 void RoundTrips::await_turn(call::CallPtr call, const rpc::Envelope& request) {
   call->route = {};
   if (const auto taken = pool_.submit(call, outgoing(*call, request)); !taken) {
@@ -476,7 +477,7 @@ void RoundTrips::take_turn(call::CallPtr call, const call::Outgoing& message) {
   park_for(*trip, *call, requests);
 }
 
-// Its child is taking in what it has asked: the call waits for another turn, which comes then.
+// The child is processing answers, so the call waits for another turn, which comes after that.
 void RoundTrips::begin_again(Trip& trip, call::CallPtr call, const rpc::Envelope& request) {
   trip.quiet_until = now() + kQuiet;
   arm_clock(*trip.quiet_until);

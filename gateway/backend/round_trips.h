@@ -1,4 +1,5 @@
-// RoundTrips: calls of modern clients that a legacy child serves alone, as it may ask something.
+// RoundTrips: calls of modern clients that a legacy child serves alone, because it may ask its
+// client.
 //
 //   client        gateway                       child
 //   tools/call ─▶ a session of the gateway's ─▶ initialize with what this client can be asked, call
@@ -7,20 +8,21 @@
 //   tools/call ─▶ the parked call goes on     ─▶ the answer
 //              ◀──────────────────────────────── the result
 //
-// A trip is one such call from its first request to its result, and the session that stands for it
-// at the pool: it has no client of its own, its messages are the gateway's. The call is in the
-// child's table as any call; while it is parked another one, of nobody, stands in its place.
-// A `requestState` is sealed, for one principal and one request, and used once; all else of a
-// parked call is kept here. If its child goes, it gives its place back, and its client hears of
-// that when it comes back (LostTrips). A trip that is over leaves its child to the next call that
-// may have it, from the moment of its answer on: where sessions have children of their own, to one
-// of the same principal, and to nobody if the client was anonymous.
-// In the pool of one principal (BackendConfig::serves_one) there is one trip, and its child is the
-// one that all calls of the principal share: such calls take turns (SharedQueues) there.
-// Owner: the backend. Limits: config.pool.parked calls at a time, half of them of one principal,
-// and half of all anonymous clients where others have to say who they are; others that would be
-// parked wait; the input timeout, after which a parked call is cancelled; those of a pool's queue
-// for calls that wait for a child.
+// A trip is one such call from its first request to its result, together with the session that
+// represents it at the pool. That session has no client of its own: its messages are the gateway's.
+// The call is in the child's table like any call; while it is parked, a stand-in without a client
+// takes its place. A `requestState` is sealed for one principal and one request, and good once;
+// everything else about a parked call is kept here. If its child goes, the call gives its place
+// back, and the client gets the report when it comes back (LostTrips). From the moment of its
+// answer, an ended trip leaves its child to the next call that may have it. Where sessions have
+// children of their own, that is a call of the same principal; the child of an anonymous client
+// goes to no other call. In the pool of one principal (BackendConfig::serves_one) there is one
+// trip. Its child is the one that all calls of the principal share, so such calls take turns
+// (SharedQueues).
+// Owner: the backend. Limits: config.pool.parked calls at a time. One principal has half of them at
+// most; so have all anonymous clients together, where other clients have to authenticate. Further
+// calls that would be parked wait. A parked call is cancelled after the input timeout. For calls
+// that wait for a child, the limits of a pool's queue hold.
 #pragma once
 
 #include <functional>
@@ -47,21 +49,21 @@ class RoundTrips final : public TripOwner {
              pool::PoolEvents& events, TripEnds& ends, const TripParking::Terms& terms,
              call::TraceFilter& traces);
 
-  // Takes a call (Call::alone) that legacy children are to serve, and brings it to its end.
+  // Takes a call (Call::alone) for legacy children, and brings it to its end.
   void take(call::CallPtr call, const call::Outgoing& message);
-  // The same for one to which its turn has come, where calls take turns.
+  // As take(), for a call that has its turn, where calls take turns.
   void take_turn(call::CallPtr call, const call::Outgoing& message);
-  // Where they do: a child that this request of a modern client starts is to know what that client
-  // can be asked.
+  // Where calls take turns: this request of a modern client starts a child, so the child is to know
+  // what that client can be asked.
   void note_request(const rpc::Envelope& request);
-  // A child has answered a call of a trip. False: the answer is for the call's client.
+  // A child has answered a call of a trip. False: the answer is for the client.
   bool take_answer(call::CallPtr& call, const rpc::Envelope& answer);
-  // The same for what has ended a call instead of an answer; one that has waited for a place of
-  // parked calls is told so.
+  // As take_answer(), for a fault that has ended a call. A call that has waited for a place is told
+  // so.
   bool take_fault(call::CallPtr& call, const rpc::FaultReport& report);
-  // A call of a trip has ended, and its client has been told.
+  // A call of a trip has ended, and its client has its answer.
   void note_end(const call::Call& call, Outcome outcome);
-  // Nobody can go on with a parked call any more.
+  // Ends parked calls, because clients can no longer continue them.
   void drain();
 
   [[nodiscard]] size_t parked() const { return parking_.places().taken(); }
@@ -78,13 +80,13 @@ class RoundTrips final : public TripOwner {
   void submit(Trip& trip, call::CallPtr call, const rpc::Envelope& request);
   Trip* idle_trip(const call::Call& call, std::string_view greeting);
   tl::expected<Trip*, rpc::FaultReport> open(std::string greeting, const call::Call& call);
-  // Null: the call belongs to none.
+  // Null: the call belongs to no trip.
   [[nodiscard]] Trip* trip_of(const call::Call& call) const {
     const session::Session* const session = sessions_.find(call.session);
     const bool is_trip = session != nullptr && session->kind == session::SessionKind::trip;
     return is_trip ? static_cast<Trip*>(session->sink) : nullptr;
   }
-  // What its client is told if it cannot be asked now.
+  // The fault for a client that cannot be asked now.
   [[nodiscard]] rpc::FaultReport why_not_asked(const Trip& trip) const {
     if (pool_.is_draining()) return rpc::faults::shutting_down();
     return rpc::faults::overloaded(parking_.places().why_none(trip.identity));
@@ -115,17 +117,17 @@ class RoundTrips final : public TripOwner {
   SessionRouter& sessions_;
   pool::PoolEvents& events_;
   call::TraceFilter& traces_;
-  // Sessions have children of their own: nobody gets one that another client has used.
+  // Sessions have children of their own, so no client gets a child that another client has used.
   const bool is_strict_;
   const bool takes_turns_;
   TripParking parking_;
   TripQuestions questions_;
-  std::map<uint64_t, std::unique_ptr<Trip>> trips_;  // by number, the oldest first
-  bool has_turn_ = false;                            // where calls take turns: one is under way
+  std::map<uint64_t, std::unique_ptr<Trip>> trips_;  // by number, oldest first
+  bool has_turn_ = false;  // where calls take turns: whether one is under way
   uint64_t opened_ = 0;
-  uint64_t ends_so_far_ = 0;  // of calls
-  Timer settle_timer_;        // something has changed in this turn of the loop
-  Timer clock_timer_;         // some trip may have to end, or to go on
+  uint64_t ends_so_far_ = 0;  // number of ended calls
+  Timer settle_timer_;        // a change of this turn of the loop has to be handled
+  Timer clock_timer_;         // a trip may have to end, or to continue
 };
 
 }  // namespace stdgate::backend

@@ -40,7 +40,7 @@ void SessionDelivery::on_notification(pool::Child& child, const rpc::Envelope& n
   }
 }
 
-// Notifications for subscribers do not go to the stream, nor do cancels of a child's own requests.
+// Not for notifications of subscribers, nor for cancels of a child's own requests.
 bool SessionDelivery::pass_to_only_stream(pool::Child& child, const rpc::Envelope& notification,
                                           const pool::Audience& audience) {
   const call::Call* const only = child.calls().only();
@@ -90,7 +90,7 @@ bool SessionDelivery::pass_notification(pool::Child& child, const rpc::Envelope&
 }
 
 bool SessionDelivery::pass_to_everybody(const rpc::Envelope& notification) {
-  // Receivers that have to queue it share one copy.
+  // Receivers that have to queue the notification share one copy.
   const SharedOffer offer(services_.core.storages, notification.text, services_.payer);
   bool is_told = false;
   sessions_.for_each([&](const session::Session& session) {
@@ -147,7 +147,7 @@ void SessionDelivery::on_request(pool::Child& child, const rpc::Envelope& reques
   }
 }
 
-// A child that was greeted for one client may ask what others have not declared.
+// A child that was greeted for one client may ask what other clients have not declared.
 session::Session* SessionDelivery::asked(pool::Child& child, const rpc::Envelope& request,
                                          std::string_view method) {
   session::Session* const turns = sessions_.listener(sessions_.turns());
@@ -160,7 +160,7 @@ session::Session* SessionDelivery::asked(pool::Child& child, const rpc::Envelope
 
 session::Session* SessionDelivery::only_session(pool::Child& child) {
   if (child.isolation() == config::Isolation::session) return sessions_.listener(child.lease());
-  // The request may concern a call without a session; no other client may see it then.
+  // The request may concern a call without a session; then no other client may see it.
   const auto only = child.calls().only_session();
   if (!only) return nullptr;
   // The child may still be reporting about an abandoned call.

@@ -1,4 +1,4 @@
-// SessionDelivery: which sessions receive what children say.
+// SessionDelivery: which sessions receive the messages of children.
 //
 //   child of one session     everything goes to that session
 //   shared child             progress: the call's session (the backend knows the call)
@@ -6,7 +6,7 @@
 //                            requests: the session that all calls there belong to, those in
 //                            flight and those given up but not answered yet; if there is none,
 //                            the child gets an error (-32601)
-// A /rpc stream whose call is the only one of its shared child gets the child's notifications too.
+// A /rpc stream whose call is the only one at its shared child gets the child's notifications too.
 // Owner: the backend. Children reach it through the chain's filters (ChainListener).
 #pragma once
 
@@ -59,28 +59,27 @@ class SessionDelivery final : public pool::ChildListener {
   bool pass_to_everybody(const rpc::Envelope& notification);
   bool pass_to_subscribers(uint64_t child, const rpc::Envelope& notification, std::string_view key);
   bool pass_cancel(pool::Child& child, const rpc::Envelope& notification, std::string_view id);
-  // False: there is no such stream, or it must not have it.
+  // False: there is no such stream, or it must not get the notification.
   bool pass_to_only_stream(pool::Child& child, const rpc::Envelope& notification,
                            const pool::Audience& audience);
-  // Whether a log message of the child is for the session, or for a call without one; what is no
-  // log message is.
+  // Whether a log message of the child is for the session, or for a call without one (null). True
+  // for other messages.
   [[nodiscard]] bool wants(const pool::Child& child, const session::Session* session,
                            const pool::Audience& audience) const {
     const auto wanted = session == nullptr ? std::nullopt : session->severity;
     return !audience.severity ||
            sessions_.wishes().passes(child.number(), wanted, *audience.severity);
   }
-  // A call of the modern era is sent log messages only from the level on that it names, and changes
-  // of lists never.
+  // A modern call gets log messages only from the level that it names, and no changes of lists.
   [[nodiscard]] bool wants_of_call(const pool::Child& child, const call::Call& call,
                                    const pool::Audience& audience) const;
-  // A child of which no client knows that it has it alone: the gateway is its client.
+  // Whether no client knows that it has the child alone, because the gateway is the child's client.
   [[nodiscard]] bool is_of_trip(const pool::Child& child) const {
     const session::Session* const session = sessions_.find(child.lease());
     return session != nullptr && !session->is_of_client();
   }
   [[nodiscard]] session::Session* only_session(pool::Child& child);
-  // Whom the child asks this; null: nobody.
+  // The session whose client this child asks; null: none.
   [[nodiscard]] session::Session* asked(pool::Child& child, const rpc::Envelope& request,
                                         std::string_view method);
   void note_passed(std::string_view method) {

@@ -23,7 +23,7 @@ void SessionJournal::open(session::Session& session) {
   if (services_.core.audit != nullptr) {
     services_.core.audit->on_session_opened(audited(session));
   }
-  // Where clients say who they are, that line follows when they have.
+  // Where clients introduce themselves, that log line follows later.
   if (services_.dialect.greeting_completion().empty()) write(session, "session opened", {});
 }
 
@@ -34,7 +34,7 @@ void SessionJournal::introduce(session::Session& session, std::string label) {
 
 void SessionJournal::serve(session::Session& session, pool::Child& child) const {
   session.own_child = child.number();
-  // One that stands for calls serves several clients, one after the other.
+  // A trip serves several clients, one after the other, so its child has no client's name.
   if (!session.is_of_client()) return;
   child.set_client(session.name, session.client.to_string(),
                    session.principal == nullptr ? std::string() : session.principal->name);

@@ -1,4 +1,4 @@
-// SessionJournal: what happens to the sessions of a backend, for log and metrics.
+// SessionJournal: reports the events of a backend's sessions to log and metrics.
 //
 // The only place that changes Session::state. Owner: the session router.
 #pragma once
@@ -19,25 +19,25 @@ class SessionJournal {
  public:
   explicit SessionJournal(const pool::PoolServices& services) : services_(services) {}
 
-  // Whose a new session is, and its name in the log. First of all.
+  // Sets the client of a new session, and its name in the log. Called first.
   void identify(session::Session& session, const policy::Client& client) const;
   void open(session::Session& session);
-  // Its client has said who it is.
+  // The client has said who it is.
   void introduce(session::Session& session, std::string label);
-  // It comes from another process, and has no child here.
+  // The session comes from another process, and has no child here.
   void adopt(session::Session& session, std::string label, Duration age);
-  // It has been greeted while its server sleeps.
+  // The session has been greeted while its server sleeps.
   void begin_parked(session::Session& session) { set_state(session, SessionState::parked); }
-  // It has this child to itself.
+  // The session has this child alone.
   void serve(session::Session& session, pool::Child& child) const;
   void park(session::Session& session, ParkReason reason);
   void wake(session::Session& session);
-  // It has a child again. Of sessions that share children: somebody has a use for it.
+  // The session has a child again. Of sessions that share children: the session is used again.
   void resume(session::Session& session) { set_state(session, SessionState::live); }
   void revive(session::Session& session, RevivalOutcome outcome, Duration since_request);
   void close(session::Session& session);
 
-  // Fills in what is said of sessions, but for their places.
+  // Fills in the facts about sessions, except their places.
   void describe(const session::SessionTable& sessions, pool::BackendStatus& status) const;
   // Sessions without a child.
   [[nodiscard]] size_t parked() const { return parked_; }

@@ -20,7 +20,7 @@ SessionListening::SessionListening(const pool::PoolServices& services, Upstream&
       callers_(callers),
       timer_(services.core.timers, [this] { settle(); }) {}
 
-// --- What is wanted -------------------------------------------------------------------------
+// --- Wishes ---------------------------------------------------------------------------------
 
 void SessionListening::begin(session::SessionId session, const rpc::Envelope& discovery) {
   const auto facts = services_.dialect.discovery(discovery);
@@ -107,7 +107,7 @@ void SessionListening::settle() {
     }
   });
   for (const session::SessionId id : due) {
-    // The end of another one's call may have ended it.
+    // The end of another session's call may have ended this session.
     const session::Session* const session = sessions_.find(id);
     if (session != nullptr && session->listener != nullptr) listen(*session->listener);
   }
@@ -125,7 +125,7 @@ void SessionListening::listen(session::SessionListener& listener) {
   }
   const session::Session* const session = sessions_.find(listener.session);
   if (session == nullptr || (!listener.wants_lists && listener.keys.empty())) return;
-  // A server that sleeps has nothing to tell of its lists, and is not woken to be asked for them.
+  // A server that sleeps has no news of its lists, and must not be woken to be asked.
   if (listener.keys.empty() && services_.config.pool.remember && pool_.is_asleep()) {
     listener.due = TimePoint::max();
     return;
@@ -160,7 +160,7 @@ void SessionListening::on_heard(const session::SessionListener& listener,
 
 void SessionListening::on_unheard(session::SessionListener& listener, const session::Reply& reply) {
   listener.is_listening = false;
-  if (!reply.fault && reply.error_code) return;  // the child listens for nobody
+  if (!reply.fault && reply.error_code) return;  // the child refuses to be listened to
   listener.due = now() + kAgain;
   arm(*listener.due);
 }

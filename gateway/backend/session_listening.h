@@ -1,13 +1,14 @@
-// SessionListening: at modern children, which know no sessions, the gateway listens for those of
-// older clients (subscriptions/listen, MCP 2026-07-28): for changes of lists, and for updates of
+// SessionListening: at modern children, which know no sessions, the gateway listens on behalf of
+// legacy sessions (subscriptions/listen, MCP 2026-07-28): for changes of lists, and for updates of
 // what a session has subscribed to.
 //
-// A session has one such call, of which it knows nothing: the gateway is a client of the backend as
-// others are, with the principal of the session. What comes reaches the session without its tag.
-// When the set changes, the call is ended and another one made, once a turn. One that a fault has
-// ended is made again after kAgain. A session with a child of its own has none: that child tells it
-// itself. Owner: the backend; the listeners belong to their sessions. Limits: kMaxKeys keys of a
-// session, Subscriptions::kMaxKey bytes each and kMaxBytesPerSession together.
+// Each session has one such call, which its client does not know. The gateway makes the call as a
+// client of the backend, with the principal of the session. Events reach the session without the
+// tag of the stream. When the set changes, the call is ended and another one is made, once a turn.
+// After a fault, the call is made again after kAgain. A session with a child of its own has no such
+// call, because the child reports to it directly. Owner: the backend; the listeners belong to their
+// sessions. Limits: kMaxKeys keys of a session, Subscriptions::kMaxKey bytes each and
+// kMaxBytesPerSession together.
 #pragma once
 
 #include <string>
@@ -31,13 +32,14 @@ class SessionListening final : public session::ListenerOwner {
 
   // A modern child has greeted the session's client with this answer.
   void begin(session::SessionId session, const rpc::Envelope& discovery);
-  // A session goes on that was greeted elsewhere, where its child may have promised changes.
+  // A session that was greeted elsewhere continues here; its former child may have promised
+  // changes.
   void go_on(session::SessionId session);
-  // The server is awake: those that want to hear of lists alone have not been listened for.
+  // The server is awake: begins to listen for sessions that want only changes of lists.
   void go_on_all();
-  // The session wants to hear of a key, or not any more. An error: it has too many.
+  // The session subscribes to a key, or ends its subscription. An error: it has too many keys.
   tl::expected<void, rpc::FaultReport> subscribe(session::SessionId session, std::string_view key);
-  // False: it has not wanted to.
+  // False: the session has not subscribed to the key.
   bool unsubscribe(session::SessionId session, std::string_view key);
   [[nodiscard]] bool wants(session::SessionId session, std::string_view key) const;
 
@@ -46,8 +48,8 @@ class SessionListening final : public session::ListenerOwner {
   void on_heard(const session::SessionListener& listener, std::string_view notification) override;
   void on_unheard(session::SessionListener& listener, const session::Reply& reply) override;
 
-  // Null: there is no such session, it has a child of its own, or no more callers can be
-  // registered.
+  // Null: there is no such session, the session has a child of its own, or there is no room for
+  // another caller.
   session::SessionListener* listener_of(session::SessionId session);
   void listen_soon(session::SessionListener& listener);
   void settle();
@@ -60,7 +62,7 @@ class SessionListening final : public session::ListenerOwner {
   SessionRouter& sessions_;
   const pool::Pool& pool_;
   session::Callers& callers_;
-  Timer timer_;  // some listeners are to be settled
+  Timer timer_;  // some listeners have to be settled
 };
 
 }  // namespace stdgate::backend

@@ -19,7 +19,7 @@ void SessionMemos::on_request(call::CallPtr& call, const call::Request& request)
   if (is_subscription) accept_subscription(call, intent);
 }
 
-// A shared child has one level for all, so the gateway itself filters for each session.
+// A shared child has one level for all sessions, so the gateway itself filters for each session.
 void SessionMemos::accept_severity(call::CallPtr& call, const call::ClientIntent& intent) {
   const auto refuse = [this, &call](const char* why) {
     const call::CallPtr refused = std::move(call);
@@ -33,10 +33,10 @@ void SessionMemos::accept_severity(call::CallPtr& call, const call::ClientIntent
   answer(call, intent.result);
 }
 
-// Only subscriptions of sessions are counted. A call without a session goes on to the child, but
-// must not end what sessions want.
+// Only subscriptions of sessions are counted. A call without a session passes to the child, but
+// must not end subscriptions of sessions.
 void SessionMemos::accept_subscription(call::CallPtr& call, const call::ClientIntent& intent) {
-  // Nobody knows yet whose request it will be, and modern children know none of these.
+  // The era is not known yet, and only legacy children know such requests.
   if (!pool_.era()) call->route.written_for = Era::legacy;
   const std::string_view key = rpc::decode_string(intent.key, key_);
   if (intent.kind == call::ClientIntent::Kind::subscribe) {
@@ -80,7 +80,7 @@ void SessionMemos::recall(const call::ClientIntent& intent, call::Call& call,
   learn(call, answer);
 }
 
-// The greeting of a session that shares children says who the client is.
+// The greeting of a session that shares children identifies the client.
 void SessionMemos::learn(call::Call& call, const rpc::Envelope& answer) {
   if (call.memo == call::SessionMemo::first) return prove(call);
   if (pool::SessionMemory* const memory = pool_.memory_of(call.session); memory != nullptr) {
@@ -97,8 +97,9 @@ void SessionMemos::learn(call::Call& call, const rpc::Envelope& answer) {
   if (call.child_era == Era::modern) listening_.begin(call.session, answer);
 }
 
-// A session of another process has been served by a shared child: a modern one is listened to, as
-// the session's former one was; a legacy one has to speak what was agreed on.
+// A session of another process has been served by a shared child for the first time. If the child
+// is modern, the gateway listens at it. If the child is a legacy one, it has to speak the revision
+// of the session.
 void SessionMemos::prove(const call::Call& call) {
   session::Session* const session = sessions_.find_mutable(call.session);
   if (session == nullptr || !std::exchange(session->is_unproven, false)) return;

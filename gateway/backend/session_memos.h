@@ -1,10 +1,9 @@
-// SessionMemos: what calls of sessions ask of the gateway itself, and what they tell their children
-// that the next children have to be told again.
+// SessionMemos: handles requests of sessions that the gateway answers itself, and remembers what
+// sessions tell their children, so that later children can be told again.
 //
-// A session has subscribed, and has set from which level on it wants log messages, as far as its
-// children are shared: the gateway asks them once for all. What a session tells its own child is
-// noted when that has answered, in the SessionMemory of the lease. Owner: the backend. Limits:
-// those of SessionMemory.
+// Where sessions share children, the gateway subscribes and sets the log level at the children once
+// for all sessions. What a session tells its own child is noted when the child has answered, in the
+// SessionMemory of the lease. Owner: the backend. Limits: the limits of SessionMemory.
 #pragma once
 
 #include <optional>
@@ -34,20 +33,21 @@ class SessionMemos final : public call::Filter {
     if (!call.subscription.empty()) sessions_.finish_subscribe(call, end.outcome);
   }
 
-  // The greeting of a session is answered so while its server sleeps.
+  // The greeting of a session was answered with `answer` while its server sleeps.
   void recall(const call::ClientIntent& intent, call::Call& call, const rpc::Envelope& answer);
 
  private:
-  // Of a call that its session makes: the session is used, and may be refused.
+  // Notes a call that a session makes. The session counts as used; an error refuses the call.
   tl::expected<void, rpc::FaultReport> keep(const call::ClientIntent& intent, call::Call& call);
   void learn(call::Call& call, const rpc::Envelope& answer);
   void prove(const call::Call& call);
   void accept_severity(call::CallPtr& call, const call::ClientIntent& intent);
   void accept_subscription(call::CallPtr& call, const call::ClientIntent& intent);
-  // As SessionRouter's; at modern children the gateway listens, and no child is to be asked.
+  // As the functions of SessionRouter. At modern children the gateway listens, so no child is
+  // asked.
   tl::expected<bool, rpc::FaultReport> subscribe(session::SessionId session, std::string_view key);
   std::optional<uint64_t> unsubscribe(session::SessionId session, std::string_view key);
-  // Without a child.
+  // Answers the call without a child.
   void answer(call::CallPtr& call, std::string_view result) {
     const call::CallPtr answered = std::move(call);
     chain_.answer_result(*answered, result);

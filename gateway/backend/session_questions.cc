@@ -13,7 +13,7 @@ namespace stdgate::backend {
 
 namespace {
 
-// Questions are looked at so many times in the time that they have: they may stay that much longer.
+// Questions are checked this many times within their timeout, so they may stay a bit longer.
 constexpr int64_t kLooks = 64;
 constexpr uint32_t kMaxLinesPerSecond = 10;
 
@@ -55,7 +55,7 @@ pool::Knowledge SessionQuestions::knowledge_of(const session::Session& session) 
 void SessionQuestions::note_severity(session::Session& session) const {
   if (session.stamp.empty()) return;
   session.stamp.resize(session.stamp_of_client);
-  // A modern child logs nothing for a request without a level; legacy ones log if none was set.
+  // A modern child logs nothing for a request without a level; a legacy child logs if none was set.
   const auto severity = session.severity.value_or(session::LogVerbosity::kDefault);
   session.stamp.append(",").append(services_.dialect.severity_stamp(severity));
 }
@@ -95,7 +95,7 @@ void SessionQuestions::give_up(session::Session& session) {
   if (session.asks == nullptr) return;
   while (const auto oldest = session.asks->oldest()) {
     const session::Ask ask = session.asks->close(*oldest);
-    // The request may reach the client yet.
+    // The request may still reach the client.
     tell_cancelled(session, *oldest);
     if (ask.round != 0) {
       rounds_.on_round_answer(ask.round, ask.id, nullptr);

@@ -70,7 +70,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open_trip(
   return id;
 }
 
-// Nobody has asked a child for them yet: they wait for one as if theirs had gone.
+// No child has been asked for these keys yet: they wait for one, as if their child had gone.
 tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open_watch(
     session::Caller caller, session::SessionSink& sink, std::vector<std::string>& keys) {
   const auto id = add(session::SessionKind::watch, caller, sink);
@@ -107,7 +107,7 @@ void SessionRouter::charge(session::SessionId id) {
                     (memory == nullptr ? 0 : memory->bytes()));
 }
 
-// Of those that share children and have nothing open. False: there is none.
+// Parks a session that shares children and has nothing open. False: no session can be parked.
 bool SessionRouter::park_longest_idle() {
   const config::BackendConfig& config = services_.config;
   if (config.isolation == config::Isolation::session || !config.revive) return false;
@@ -146,7 +146,7 @@ tl::expected<void, rpc::FaultReport> SessionRouter::check_starts(const ClientAdd
       rpc::faults::rate_limited("too many children started for this client", wait));
 }
 
-// Nobody knows what the other process has offered.
+// The lists of the other process are not known here, so all may have changed.
 void SessionRouter::tell_what_is_gone(session::Session& session) {
   const std::string_view notice = services_.dialect.restart_notice();
   tell(session, {&notice, 1});
@@ -187,7 +187,7 @@ EndedSession SessionRouter::end(session::SessionId id) {
   return ended;
 }
 
-// --- From a client --------------------------------------------------------------------------
+// --- Messages of clients --------------------------------------------------------------------
 
 bool SessionRouter::pass_answer(session::SessionId id, const rpc::Envelope& answer) {
   session::Session* session = sessions_.find(id);
@@ -225,7 +225,7 @@ void SessionRouter::set_severity(session::SessionId id, session::Severity severi
   wishes_.settle();
 }
 
-// --- From the pool --------------------------------------------------------------------------
+// --- Events of the pool ---------------------------------------------------------------------
 
 void SessionRouter::on_session_revived(session::SessionId id, RevivalOutcome outcome,
                                        Duration since_request,

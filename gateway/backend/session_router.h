@@ -1,13 +1,13 @@
 // SessionRouter: the open sessions of one backend.
 //
 // A client sees requests of children under ids of the gateway's own, so that answers find their
-// child although children may use the same ids. What belongs to a session (its child, what waits
-// for that, what it has been asked, subscriptions, listener) is a part of it, or ends with it in
-// end(), the one end that sessions have. Which of them receives a child's messages:
-// SessionDelivery. Owner: the backend. The pool calls it directly, as SessionEvents. Limits:
-// config.pool.sessions, and as many again that have no child; beside these as many watches as
-// config.pool.sessions, and trips for all children and all calls that may wait; Session::kMaxAsks,
-// those of SharedWishes.
+// child although children may use the same ids. Everything that belongs to a session (its child,
+// messages that wait for the child, questions to its client, subscriptions, its listener) is a part
+// of it, or ends with it in end(), the one end of every session. SessionDelivery decides which
+// sessions receive a child's messages. Owner: the backend. The pool calls it directly, as
+// SessionEvents. Limits: config.pool.sessions, and as many again without a child; as many watches
+// as config.pool.sessions; a trip for each child and each call that may wait; Session::kMaxAsks;
+// the limits of SharedWishes.
 #pragma once
 
 #include <functional>
@@ -27,11 +27,11 @@
 
 namespace stdgate::backend {
 
-// What is left of a session that has ended: the owner of the calls brings them to their end.
+// The rest of an ended session. The owner of the calls ends them.
 struct EndedSession {
   session::Caller caller;
-  std::unique_ptr<session::SessionListener> listener;  // null: it had none
-  std::vector<call::CallPtr> calls;  // of its own child, and those that waited for it
+  std::unique_ptr<session::SessionListener> listener;  // null: none
+  std::vector<call::CallPtr> calls;  // of its own child, and calls that waited for it
 };
 
 class SessionRouter final : public pool::SessionEvents {
@@ -48,24 +48,24 @@ class SessionRouter final : public pool::SessionEvents {
         journal_(services),
         wishes_(services, pool) {}
 
-  // `may_sleep`: its greeting may be answered without a child, so that it gets one when it needs
-  // it.
+  // `may_sleep`: the greeting may be answered without a child, so the session gets one only when it
+  // needs it.
   tl::expected<session::SessionId, rpc::FaultReport> open(session::Caller caller,
                                                           session::SessionSink& sink,
                                                           const policy::Client& client,
                                                           bool may_sleep = false);
-  // Opens a session that has begun so in another process. It has no child yet.
+  // Opens a session that has begun in another process with `beginning`. It has no child yet.
   tl::expected<session::SessionId, rpc::FaultReport> adopt(session::Caller caller,
                                                            session::SessionSink& sink,
                                                            const policy::Client& client,
                                                            const session::Beginning& beginning);
-  // Opens one that stands for calls of clients without a session (RoundTrips), whose child is to be
-  // told this.
+  // Opens a session that represents calls of clients without a session (RoundTrips). Its child is
+  // to be told `told`.
   tl::expected<session::SessionId, rpc::FaultReport> open_trip(session::SessionSink& sink,
                                                                const pool::Knowledge& told,
                                                                const ClientAddress& client);
-  // Opens the one whose client is asked what shared children ask: before their first call, and
-  // while a call has its turn (SharedQueues).
+  // Opens the session whose client is asked the questions of shared children: before their first
+  // call, and while a call has its turn (SharedQueues).
   tl::expected<session::SessionId, rpc::FaultReport> open_turns(session::SessionSink& sink) {
     const auto id = add(session::SessionKind::trip, session::Callers::kGateway, sink);
     if (id) turns_ = *id;
@@ -74,26 +74,26 @@ class SessionRouter final : public pool::SessionEvents {
   void hold_turn(bool held) { is_turn_taken_ = held; }
   [[nodiscard]] session::SessionId turns() const { return turns_; }
   [[nodiscard]] bool is_turn_taken() const { return is_turn_taken_; }
-  // Opens one that stands for a call that listens for updates of these keys. Those for which there
-  // is no room are taken out.
+  // Opens a session for a call that listens for updates of these keys. Keys for which there is no
+  // room are removed from `keys`.
   tl::expected<session::SessionId, rpc::FaultReport> open_watch(session::Caller caller,
                                                                 session::SessionSink& sink,
                                                                 std::vector<std::string>& keys);
-  // Its calls are not to be sent yet, or go on; see SessionEvents::holds_calls().
+  // Holds the session's calls back, or lets them continue; see SessionEvents::holds_calls().
   void hold_calls(session::SessionId id, bool holds) {
     if (session::Session* const session = sessions_.find(id)) session->holds_calls = holds;
   }
-  // Ends the sessions of the clients that are not to have them any more; tells them so.
+  // Ends the sessions of clients that are not admitted any more, and tells the clients.
   void end_unless(const std::function<bool(const policy::Principal*)>& is_admitted,
                   session::SessionEnd end, std::string_view message) {
     backend::end_unless(sessions_, is_admitted, end, message);
   }
-  // The session has nothing to do: its own child is ended, if it has one. False: the session cannot
-  // do without it.
+  // The session is idle: ends its own child, if it has one. Refused if the session cannot be
+  // without its child.
   session::Parking park(session::SessionId session) {
     if (pool_.has_lease(session)) {
       const session::Parking parking = pool_.park(session);
-      // One that has never had a child is told of by nobody else.
+      // No other code reports a session that has never had a child.
       const bool is_news =
           parking == session::Parking::parked && known(session).state == SessionState::live;
       if (is_news) journal_.park(known(session), ParkReason::idle);
@@ -103,32 +103,34 @@ class SessionRouter final : public pool::SessionEvents {
     journal_.park(known(session), ParkReason::idle);
     return session::Parking::parked;
   }
-  // A message of the session has come, which may need a child; or why it cannot have one.
+  // A message of the session has come, which may need a child. An error: the session cannot have
+  // one.
   tl::expected<void, rpc::FaultReport> use(session::SessionId session);
-  // A child has answered the greeting of the session's client, which has these params.
+  // A child has answered the greeting (params) of the session's client.
   void introduce(session::SessionId session, std::string_view greeting) {
     if (session::Session* const known = sessions_.find(session); known != nullptr) {
       questions_.note_greeting(*known, greeting);
       journal_.introduce(*known, services_.dialect.client_label(greeting));
     }
   }
-  // The same for a message that needs none.
+  // As use(), for a message that needs no child.
   void touch(session::SessionId session) {
     if (session::Session* const known = sessions_.find(session); known != nullptr) {
       known->used = services_.core.clock.now();
       ++known->messages;
     }
   }
-  // The session has begun, and has no child.
+  // The session has begun without a child.
   void begin_parked(session::SessionId session) { journal_.begin_parked(known(session)); }
-  // What is known of the session has changed.
+  // Charges the facts about the session, which have changed.
   void charge(session::SessionId session);
-  // What a modern child demands of the session's requests; empty: the client has not greeted.
+  // The stamp that a modern child demands of the session's requests; empty: the client has not
+  // greeted.
   [[nodiscard]] std::string_view stamp_of(session::SessionId session) const {
     const session::Session* const known = sessions_.find(session);
     return known == nullptr ? std::string_view() : std::string_view(known->stamp);
   }
-  // What a call is to know of the session that it is of, if there is one.
+  // Copies the facts about its session, if any, into the call.
   void name_in(call::Call& call) const {
     const session::Session* const known = sessions_.find(call.session);
     if (known == nullptr) return;
@@ -136,8 +138,8 @@ class SessionRouter final : public pool::SessionEvents {
     call.revision = known->revision;
   }
   [[nodiscard]] SessionQuestions& questions() { return questions_; }
-  // Sessions, or one, may have no children of their own any more: whether their messages are taken
-  // is what it is for all that share children.
+  // All sessions, or one, may have lost their own children. Then their messages are taken as for
+  // all sessions that share children.
   void settle_reading() {
     const auto has_own_child = [this](session::SessionId id) { return pool_.has_lease(id); };
     first_reader_ = set_reading_all(sessions_, has_own_child, takes_messages(), first_reader_);
@@ -150,25 +152,25 @@ class SessionRouter final : public pool::SessionEvents {
     if (session::Session* const session = sessions_.find(id)) session->is_held = held;
     pool_.hold_child(id, held);
   }
-  // The session has a child of its own again, or gets one: what was settled for that still holds.
+  // The session has a child of its own again, or gets one: earlier settings still apply.
   void settle_lease(session::SessionId id) {
     charge(id);
     pool_.hold_child(id, known(id).is_held);
     known(id).set_reading(true);
   }
-  // Sessions that have shared children have their own from now on, and are parked at first.
+  // Sessions that shared children get their own from now on, and are parked at first.
   void separate_all();
-  // Requests that the client has been asked get an error instead, as it will not answer.
+  // The client will not answer its questions, so they end with an error.
   void give_up_asks(session::SessionId id) {
     if (session::Session* const session = sessions_.find(id)) questions_.give_up(*session);
   }
 
-  // The one end of every session, of clients or not, whatever has led there: its child, what waits
-  // for that, and its listener end with it, and children that wait for its answers get an error.
-  // Its calls at shared children, and those of its listener, are the caller's to withdraw; then
-  // settle_all() ends the subscriptions of this session alone.
+  // The one end of every session, of clients or not, from whatever cause. Its child, the messages
+  // that wait for the child, and its listener end with it, and children that wait for its answers
+  // get an error. The caller withdraws the session's calls at shared children, and those of its
+  // listener. Then wishes().settle() ends subscriptions that no other session needs.
   [[nodiscard]] EndedSession end(session::SessionId session);
-  // What its clients want of shared children.
+  // What sessions want from shared children.
   [[nodiscard]] SharedWishes& wishes() { return wishes_; }
   [[nodiscard]] const SharedWishes& wishes() const { return wishes_; }
   // A child has gone: answers to its requests are dropped.
@@ -176,7 +178,7 @@ class SessionRouter final : public pool::SessionEvents {
     questions_.of_children().lose_child(child);
     wishes_.lose_child(child);
   }
-  // The session, if its client may be told anything; null: it has ended, or is not open.
+  // The session, if its client may be told anything; null: the session has ended, or is not open.
   [[nodiscard]] session::Session* listener(session::SessionId id) {
     session::Session* const session = sessions_.find(id);
     return session == nullptr || session->has_ended ? nullptr : session;
@@ -207,9 +209,9 @@ class SessionRouter final : public pool::SessionEvents {
     journal_.describe(sessions_, status);
   }
 
-  // The client's answer to a request of a child. False: it answers none.
+  // Passes on the client's answer to a request of a child. False: it answers none.
   bool pass_answer(session::SessionId session, const rpc::Envelope& answer);
-  // The child that has asked the session something; 0: none.
+  // The child that waits for an answer of the session; 0: none.
   [[nodiscard]] uint64_t asking_child(session::SessionId id) {
     session::Session* const session = sessions_.find(id);
     if (session == nullptr || session->asks == nullptr) return 0;
@@ -217,14 +219,14 @@ class SessionRouter final : public pool::SessionEvents {
     return oldest ? session->asks->at(*oldest).child : 0;
   }
 
-  // Calls visit(SessionId, Session&) for those of clients.
+  // Calls visit(SessionId, Session&) for the sessions of clients.
   template <class Visitor>
   void for_each_of_client(Visitor&& visit) {
     sessions_.for_each([&](session::SessionId id, session::Session& session) {
       if (session.is_of_client()) visit(id, session);
     });
   }
-  // Tells the client of one that these lists may have changed.
+  // Tells the session's client that these lists may have changed.
   void tell_changed_to(session::SessionId id, uint8_t lists) {
     const session::Session* const session = listener(id);
     if (session == nullptr) return;
@@ -232,8 +234,8 @@ class SessionRouter final : public pool::SessionEvents {
       tell(*session, {&notice, 1});
     }
   }
-  // Tells each session of a client that some lists may have changed, though no child says so.
-  // `lists_of`: which ones, of a session by its id (bits of the dialect's own).
+  // Tells the client of each session that lists may have changed, although no child has reported
+  // it. `lists_of(id)`: the lists for this session, as bits of the dialect.
   template <class Lists>
   void tell_changed(const Lists& lists_of) {
     sessions_.for_each([&](session::SessionId id, const session::Session& session) {
@@ -244,7 +246,7 @@ class SessionRouter final : public pool::SessionEvents {
     });
   }
 
-  // See SharedWishes; sessions pay for what they want.
+  // See SharedWishes; sessions pay for their wishes.
   tl::expected<bool, rpc::FaultReport> subscribe(session::SessionId session, std::string_view key) {
     auto is_to_ask = wishes_.subscribe(session, key);
     charge(session);
@@ -259,9 +261,9 @@ class SessionRouter final : public pool::SessionEvents {
   // A session that shares children wants log messages from this severity on.
   void set_severity(session::SessionId session, session::Severity severity);
 
-  // Ends the process if an invariant is broken. Not from inside of a call of the core.
+  // Ends the process if an invariant is broken. Must not be called from within the core.
   void check_invariants();
-  // The same: no call without a client, or a session, that it is of.
+  // As check_invariants(): a call has a client, or the session that it belongs to.
   void check_owner(const call::Call& call) const {
     STDGATE_CHECK(call.caller.is_none() || is_there(call.caller));
     STDGATE_CHECK(call.session.is_none() || sessions_.find(call.session) != nullptr);
@@ -276,7 +278,7 @@ class SessionRouter final : public pool::SessionEvents {
   void on_session_parked(session::SessionId id, ParkReason reason) override {
     session::Session& session = known(id);
     journal_.park(session, reason);
-    // One without a child is of no use, and must not keep a place of sessions.
+    // A session without a client is useless without a child, and must not keep a place.
     if (!session.is_of_client())
       session.sink->on_session_end(session::SessionEnd::failed, "no child");
   }
@@ -321,7 +323,7 @@ class SessionRouter final : public pool::SessionEvents {
     STDGATE_CHECK(session != nullptr);
     return *session;
   }
-  // An ask ends with its child, see on_child_gone().
+  // A question ends with its child, so the child exists.
   [[nodiscard]] pool::Child& child_that_asked(const session::Ask& ask) const {
     pool::Child* const child = pool_.find_child(ask.child);
     STDGATE_CHECK(child != nullptr);
@@ -330,7 +332,7 @@ class SessionRouter final : public pool::SessionEvents {
   [[nodiscard]] bool is_there(session::Caller caller) const {
     return caller == session::Callers::kGateway || callers_.find(caller) != nullptr;
   }
-  // No client and no session: no listener and no caller either.
+  // A session needs a client; a listener needs a session and a caller.
   void check_owned(session::SessionId id, const session::Session& session) const {
     STDGATE_CHECK(session.sink != nullptr && is_there(session.caller));
     if (session.listener == nullptr) return;
@@ -347,7 +349,8 @@ class SessionRouter final : public pool::SessionEvents {
   tl::expected<session::SessionId, rpc::FaultReport> add(session::SessionKind kind,
                                                          session::Caller caller,
                                                          session::SessionSink& sink);
-  // A client that is connected and has said nothing yet needs no child, if it is the one to begin.
+  // A connected client that has been silent so far needs no child, if the protocol lets clients
+  // begin.
   [[nodiscard]] pool::LeaseStart start_of(const session::SessionSink& sink) const {
     const bool is_silent = sink.hold() == session::ClientHold::connection &&
                            !services_.dialect.greeting_completion().empty();
@@ -361,7 +364,8 @@ class SessionRouter final : public pool::SessionEvents {
     policy::ClientRates* const starts = services_.core.session_starts;
     if (starts != nullptr) starts->use(client, services_.core.clock.now());
   }
-  // Of sessions that share children. Others have none for the moment, and are refused.
+  // Whether the messages of sessions that share children are taken. With isolation `session`, a
+  // session has no child of its own only for a moment, in which its messages are refused instead.
   [[nodiscard]] bool takes_messages() const {
     return reading_ || services_.config.isolation == config::Isolation::session;
   }
@@ -375,14 +379,14 @@ class SessionRouter final : public pool::SessionEvents {
   pool::Pool& pool_;
   session::Callers& callers_;
   RoundListener& rounds_;
-  SessionQuestions questions_;  // before the sessions, whose requests are in its index
+  SessionQuestions questions_;  // before `sessions_`, whose questions are in its index
   session::SessionTable sessions_;
   SessionJournal journal_;
-  session::SessionId turns_;  // see open_turns(); none: there are no turns
+  session::SessionId turns_;  // see open_turns(); none: no turns
   bool is_turn_taken_ = false;
   SharedWishes wishes_;
-  bool reading_ = true;        // what waits for shared children leaves room for more
-  uint32_t first_reader_ = 0;  // the place of the session that was told so first
+  bool reading_ = true;        // the queues of shared children have room for more
+  uint32_t first_reader_ = 0;  // place of the session that was told this first
   uint32_t next_look_ = 0;     // see longest_idle()
 };
 

@@ -1,8 +1,8 @@
-// SharedWishes: what sessions want of children that they share: updates of keys, and log messages
+// SharedWishes: what sessions want from children that they share: updates of keys, and log messages
 // from some level on.
 //
-// Job: the gateway asks shared children once for all sessions, ends what no session wants any more,
-// and asks the next child when one has gone. Owner: the session router. Limits: those of
+// Job: ask shared children once for all sessions, end what no session wants any more, and ask the
+// next child when one has gone. Owner: the session router. Limits: the limits of
 // session::Subscriptions.
 #pragma once
 
@@ -26,25 +26,25 @@ class SharedWishes {
       : services_(services), pool_(pool) {}
 
   // --- Updates of keys
-  // Whether a child is to be asked, and finish() to follow; else the session has subscribed
+  // Whether a child has to be asked, and finish() has to follow. If not, the session has subscribed
   // already.
   tl::expected<bool, rpc::FaultReport> subscribe(session::SessionId session, std::string_view key);
   void finish(const call::Call& call, Outcome outcome);
-  // The number of the child that is to be asked, 0 for any; nothing: no child is, as nothing is
-  // left to do or others still want it.
+  // The number of the child that has to be asked, 0 for any. Nothing: no child has to be asked,
+  // because there was no subscription or other sessions still need it.
   std::optional<uint64_t> unsubscribe(session::SessionId session, std::string_view key);
-  // Waits for a child as if the former one had gone. False: there is no room.
+  // Waits for a child, as if the former child had gone. False: there is no room.
   bool await(session::SessionId session, std::string_view key) {
     return subscriptions_.await(session, key);
   }
-  // All of the session.
+  // Ends all wishes of the session.
   void close(session::SessionId session) { subscriptions_.close(session); }
   [[nodiscard]] size_t bytes_of(session::SessionId session) const {
     return subscriptions_.bytes_of(session);
   }
   [[nodiscard]] const session::Subscriptions& subscriptions() const { return subscriptions_; }
 
-  // --- Log messages: a session wants them, wants another level, or has ended
+  // --- Log messages: of a new session, of one that changes its level, of one that has ended
   void add_session() { verbosity_.add_session(std::nullopt); }
   void replace_severity(std::optional<session::Severity> before, session::Severity now) {
     verbosity_.remove_session(before);
@@ -53,26 +53,26 @@ class SharedWishes {
   void remove_session(std::optional<session::Severity> severity) {
     verbosity_.remove_session(severity);
   }
-  // A call without a session wants them: legacy children are told before it comes to them.
+  // A call without a session wants log messages. Legacy children are told before they get the call.
   void note_call(const call::Call& call) {
     const bool shares = !call.alone || services_.config.serves_one;
     if (call.severity && shares && verbosity_.note_call(*call.severity)) settle();
   }
-  // Whether such a log message of a child is for a session that wants this level.
+  // Whether a log message of the child is for a session with this level.
   [[nodiscard]] bool passes(uint64_t child, std::optional<session::Severity> wanted,
                             session::Severity severity) const {
     return verbosity_.passes(child, wanted, severity);
   }
 
   // --- Children
-  // They are told what is wanted of them now.
+  // Tells children the present wishes.
   void settle() {
     if (!is_settled()) pool_.offer_spare_room();
   }
   [[nodiscard]] bool is_settled() const { return subscriptions_.settled() && verbosity_.settled(); }
-  // As much as it takes now.
+  // Tells the child as much as it takes now.
   void tell(pool::Child& child);
-  // Its subscriptions move to other children.
+  // Moves the child's subscriptions to other children.
   void lose_child(uint64_t child) {
     subscriptions_.lose_child(child);
     verbosity_.lose_child(child);
@@ -82,8 +82,8 @@ class SharedWishes {
     return subscriptions_.has_any(child) ? TimePoint::max() : TimePoint::min();
   }
 
-  // Ends the process if an invariant is broken. `sessions`: of clients; `wishes`: those of them
-  // that want another level than all.
+  // Ends the process if an invariant is broken. `sessions`: number of clients' sessions; `wishes`:
+  // number of those with a level of their own.
   void check_invariants(size_t sessions, size_t wishes,
                         const std::function<bool(session::SessionId)>& is_open) const;
 

@@ -1,7 +1,6 @@
-// SleepingServer: what of a backend the filter needs that answers while no child runs, and that
-// filter.
+// SleepingServer: the filter that answers while no child runs, and what it needs from its backend.
 //
-// Owner: the backend, which has one where something is remembered.
+// Owner: the backend, if its server's answers are remembered.
 #pragma once
 
 #include <functional>
@@ -39,7 +38,8 @@ class SleepingServer final : private pool::RecallOwner {
 
   [[nodiscard]] pool::ServerRecall& recall() { return *recall_; }
   [[nodiscard]] const pool::ServerRecall& recall() const { return *recall_; }
-  // The client of a session has completed its greeting. False: its child is to hear of it.
+  // The client of a session has completed its greeting. False: the session's child has to hear of
+  // it.
   bool complete_greeting(session::SessionId session);
 
  private:

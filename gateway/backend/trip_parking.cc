@@ -21,7 +21,7 @@ TimePoint TripParking::begin(Trip& trip, const call::Call& call) {
   places_.take(trip.identity);
   trip.held.move_to(call.held.payer());
   trip.charge();
-  // Who answers nothing gains no time.
+  // A client that comes back without an answer gains no time.
   if (!std::exchange(trip.is_unanswered, false)) trip.expires = now() + input_timeout_;
   services_.core.observer.on_call_parked(services_.backend);
   return trip.expires;

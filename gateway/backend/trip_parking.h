@@ -1,8 +1,8 @@
-// TripParking: how a call of a trip is parked, and goes on; see RoundTrips.
+// TripParking: parks calls of trips, and lets them continue; see RoundTrips.
 //
-// Job: answer the client with what its server wants to know and a state, leave another call in the
-// place of its call, count the places that are taken, and know again whose retry goes on with which
-// trip. Owner: RoundTrips. Limits: those of ParkedPlaces and LostTrips; the input timeout.
+// Job: answer the client with the server's questions and a state, leave a stand-in in the place of
+// the call, count taken places, and find the trip that a retry continues. Owner: RoundTrips.
+// Limits: the limits of ParkedPlaces and LostTrips; the input timeout.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@
 
 namespace stdgate::backend {
 
-// How the calls of trips end: as all calls of the backend do.
+// Ends calls of trips in the same way as all calls of the backend.
 class TripEnds {
  public:
   virtual ~TripEnds() = default;
@@ -48,18 +48,19 @@ class TripParking {
   [[nodiscard]] ParkedPlaces& places() { return places_; }
   [[nodiscard]] const ParkedPlaces& places() const { return places_; }
 
-  // The client of `call`, or of what it stands for, is answered with these requests. Returns until
-  // when the client may come back; what the answer brings about comes after that.
+  // Answers the client of `call`, or of its stand-in, with these requests. Returns until when the
+  // client may come back. Consequences of the answer come after the return.
   TimePoint begin(Trip& trip, const call::Call& call);
   void tell(const Trip& trip, const call::Call& call, std::span<const pool::InputRequest> requests);
-  // From now on the call is nobody's, until its client goes on with it.
+  // The call has no client from now on, until its client continues it.
   void leave_in_place(Trip& trip, call::Call& call);
-  // What ends for the client, with all that the filters know of it, while `call` stays in its
-  // place.
+  // A call that ends for the client in place of `call`, with the state of all filters. `call` stays
+  // in its place.
   [[nodiscard]] call::CallPtr ending_of(call::Call& call) const;
   void end(Trip& trip, ParkedEnd how);
 
-  // The round that a client wants to go on with; nothing: the state is not for this.
+  // The round that the client wants to continue; nothing: the state is not for this client and
+  // request.
   [[nodiscard]] std::optional<TripRound> open(std::string_view state, std::string_view identity,
                                               std::string_view essence) const {
     return states_.open(state, identity, essence);
@@ -69,12 +70,12 @@ class TripParking {
   }
   [[nodiscard]] LostTrips& lost() { return lost_; }
 
-  // A call ends by an error; the second is for a state that is not what its client was given.
+  // Ends a call with an error. refuse_state(): the state is not what the client was given.
   void end_with(call::CallPtr call, const call::Absence& error) const;
   void refuse_state(call::CallPtr call) const;
-  // What its child has asked is answered by this member. Without effect if the ask is over.
+  // Answers a question of the child with this member. Without effect if the question is over.
   void answer_ask(const Trip& trip, rpc::WireId ask, std::string_view member) const;
-  // Nobody answers what is open.
+  // Refuses the open questions, because no client will answer them.
   void refuse_asks(Trip& trip) const;
 
  private:

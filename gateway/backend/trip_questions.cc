@@ -11,8 +11,8 @@ namespace stdgate::backend {
 
 namespace {
 
-// Questions that come so soon after a first one are of the same round: a server writes them one
-// after the other.
+// Questions within this time after a first one belong to the same round: a server writes its
+// questions one after the other.
 constexpr Duration kGather = std::chrono::milliseconds(20);
 
 }  // namespace
@@ -39,7 +39,7 @@ bool TripQuestions::take(Trip& trip, std::string_view text) {
     trip.first_asks.push_back({*ask, std::string(text)});
     trip.charge_first(services_.payer);
   } else if (!fits || !add(trip, *ask, message, method)) {
-    trip.is_spoilt = true;  // its child may have learnt that nobody answers
+    trip.is_spoilt = true;  // its child may have learnt that its questions are refused
     trip.replies.push_back(
         {*ask,
          error_member({rpc::RpcError::method_not_found, "the client cannot be asked this", {}})});
@@ -66,7 +66,7 @@ bool TripQuestions::add(Trip& trip, rpc::WireId ask, const rpc::Envelope& reques
   return true;
 }
 
-// The others wait for another client.
+// Questions that this client cannot be asked wait for another client.
 void TripQuestions::take_first(Trip& trip) {
   const session::Session& session = *sessions_.find(trip.session);
   for (FirstAsk& first : std::exchange(trip.first_asks, {})) {

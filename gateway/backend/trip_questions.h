@@ -1,9 +1,9 @@
-// TripQuestions: what the children of trips ask, as their clients are to be asked it; see
+// TripQuestions: turns requests of the children of trips into questions for their clients; see
 // RoundTrips.
 //
-// Job: judge each request of a child by what the client of its call has declared, and put it into
-// the trip, as a question or as one to be refused. Where one child serves all calls of a principal,
-// what it asks before any of them is kept for the first client that may be asked it. Owner:
+// Job: judge each request of a child by what the client of its call has declared, and add it to the
+// trip, as a question or as one to be refused. Where one child serves all calls of a principal,
+// questions before the first call are kept for the first client that may be asked. Owner:
 // RoundTrips. Limits: config.limits.message bytes of questions of one trip.
 #pragma once
 
@@ -21,11 +21,11 @@ class TripQuestions {
   TripQuestions(const pool::PoolServices& services, const SessionRouter& sessions)
       : services_(services), sessions_(sessions) {}
 
-  // A message of the trip's child. Whether it asks something.
+  // A message of the trip's child. Returns whether it asks something.
   bool take(Trip& trip, std::string_view text);
-  // The call of the trip has begun: what its child has asked before.
+  // The call of the trip has begun: takes the questions that its child asked before.
   void take_first(Trip& trip);
-  // What an error of its child demands (InputRuling::value).
+  // Adds a demand in a child's error (InputRuling::value).
   void add_demand(Trip& trip, std::string value) {
     trip.demands.push_back({next_key(), std::move(value)});
   }

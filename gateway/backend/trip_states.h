@@ -1,7 +1,7 @@
-// TripStates: the states that clients of parked calls keep, see RoundTrips.
+// TripStates: makes and opens the states that clients of parked calls keep, see RoundTrips.
 //
-// Each is sealed over a number of this instance, the trip, its round and its end. Principal and
-// request are the context in which it is sealed: for another one it does not open. Owner:
+// A state is sealed over a number of this instance, the trip, its round and its end. Principal and
+// request are the context of the seal: in another context the state does not open. Owner:
 // RoundTrips.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace stdgate::backend {
 
-// Which of the rounds of which trip, and until when.
+// A round of a trip, and its end.
 struct TripRound {
   uint64_t trip = 0;
   uint64_t round = 0;
@@ -27,7 +27,7 @@ class TripStates {
   explicit TripStates(const pool::PoolServices& services) : services_(services) {}
 
   std::string issue(const TripRound& round, std::string_view identity, std::string_view essence);
-  // Nothing: it was not issued here for these.
+  // Nothing: the state was not issued here for this identity and request.
   [[nodiscard]] std::optional<TripRound> open(std::string_view state, std::string_view identity,
                                               std::string_view essence) const;
 
@@ -35,7 +35,7 @@ class TripStates {
   [[nodiscard]] std::string context_of(std::string_view identity, std::string_view essence) const;
 
   const pool::PoolServices& services_;
-  std::optional<uint64_t> instance_;  // tells it from others with the same keys
+  std::optional<uint64_t> instance_;  // tells it from other instances with the same keys
 };
 
 }  // namespace stdgate::backend

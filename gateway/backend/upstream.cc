@@ -2,7 +2,7 @@
 
 namespace stdgate::backend {
 
-// Those around it follow each other from now on.
+// Links the neighbours of this in the chain.
 Upstream::~Upstream() {
   if (successor_ != nullptr) successor_->former_ = former_;
   if (former_ != nullptr) former_->successor_ = successor_;

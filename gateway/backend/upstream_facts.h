@@ -1,4 +1,4 @@
-// What seldom changes of a backend, from its configuration and its protocol.
+// The facts about a backend that rarely change, from its configuration and its protocol.
 #pragma once
 
 #include "gateway/backend/upstream.h"

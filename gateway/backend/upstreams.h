@@ -1,6 +1,6 @@
-// Upstreams: all that a gateway serves, and what it has served before its last reloads, as long as
-// that has something to finish. They are independent: one that fails does not affect the others.
-// Owner: the generation.
+// Upstreams: all upstreams that a gateway serves, and those of former configurations that still
+// have work to finish. They are independent: the failure of one does not affect the others. Owner:
+// the generation.
 #pragma once
 
 #include <memory>
@@ -15,26 +15,26 @@ class Upstreams {
  public:
   void add(std::unique_ptr<Upstream> upstream) { upstreams_.push_back(std::move(upstream)); }
 
-  [[nodiscard]] Upstream* find(std::string_view name) const;  // null: no such one
-  [[nodiscard]] Upstream* default_one() const;                // served at the root; null: none is
+  [[nodiscard]] Upstream* find(std::string_view name) const;  // null: none
+  [[nodiscard]] Upstream* default_one() const;                // served at the root; null: none
   [[nodiscard]] const std::vector<std::unique_ptr<Upstream>>& all() const { return upstreams_; }
 
-  // Takes out what is served, to be put together anew with add() and retire().
+  // Takes out the served upstreams, so that add() and retire() can distribute them again.
   [[nodiscard]] std::vector<std::unique_ptr<Upstream>> take_all() {
     return std::exchange(upstreams_, {});
   }
-  // It is not served any more: what it has begun is finished.
+  // The upstream is not served any more, but finishes what it has begun.
   void retire(std::unique_ptr<Upstream> upstream) { retired_.push_back(std::move(upstream)); }
   [[nodiscard]] const std::vector<std::unique_ptr<Upstream>>& retired() const { return retired_; }
-  // Destroys a retired one, which nobody uses. Not from inside of a call of it.
+  // Destroys a retired upstream that is not in use. Must not be called from within a call of it.
   void remove(const Upstream& retired);
 
   void start();
-  // The client has gone: its calls are cancelled at their children and never answered.
-  // The transport removes it from Callers afterwards.
+  // The client has gone: cancels its calls at the children; they are never answered. Afterwards the
+  // transport removes the client from Callers.
   void cancel_calls_of(session::Caller caller);
 
-  // Shutdown, step by step, of the retired ones too; see Pool.
+  // Shutdown, step by step, of retired upstreams too; see Pool.
   void drain();
   void fail_calls(const rpc::FaultReport& report);
   void end_children();
@@ -43,7 +43,7 @@ class Upstreams {
   [[nodiscard]] size_t kept_messages() const;
   void drop_caches();
   [[nodiscard]] bool has_children() const;
-  [[nodiscard]] Duration grace() const;  // the longest
+  [[nodiscard]] Duration grace() const;  // the longest of all
 
   void check_invariants();  // see Upstream
 

@@ -1,14 +1,14 @@
-// Account: the bytes that are kept for somebody: for a client, for a backend, for all of them.
-// Share: what one object has of an account. It ends with the object, and the account with its last
-// share.
+// Account: bounds and counts the bytes that are kept for one holder: a client, a backend, or all of
+// them. Share: the part of an account that one object holds. A share ends with its object, and an
+// account with its last share.
 //
-// Accounts form a tree: the gateway's at the root, below it those of clients and of backends. What
-// is charged to one is charged to its parent too. Charged is the memory that is taken (capacity),
-// not what stands in it. A charge is never refused: who is about to keep something that can be
-// refused asks lack() first, or right after, and lets it go again. Unsent bytes cannot be refused,
-// so the AccountEvents of the root hear of them.
-// Owner: policy::Accounts, which outlives all shares. Limit: a bound in bytes each. A charge costs
-// a few instructions, and allocates nothing.
+// Accounts form a tree: the gateway's at the root, below it the accounts of clients and backends. A
+// charge to an account is a charge to its parent too. The charge is the memory that is allocated
+// (capacity), not the bytes in use. A charge is never refused. Code that keeps refusable bytes asks
+// lack() before, or right after, and drops them if need be. Unsent bytes cannot be refused, so the
+// AccountEvents of the root hear of them.
+// Owner: policy::Accounts, which outlives all shares. Limit: a bound in bytes for each account. A
+// charge costs a few instructions, and allocates nothing.
 #pragma once
 
 #include <array>
@@ -23,42 +23,42 @@ namespace stdgate {
 
 class Account;
 
-// Hears of accounts that nobody uses any more.
+// Hears of accounts that are no longer in use.
 class AccountKeeper {
  public:
   virtual ~AccountKeeper() = default;
   virtual void on_unused(Account& account) = 0;
 };
 
-// Called possibly from within a call of the core: implementations must not close connections.
+// May be called from within a call of the core: implementations must not close connections.
 class AccountEvents {
  public:
   virtual ~AccountEvents() = default;
-  // By unsent bytes: those of an account, or of all, have become more than its bound.
+  // Unsent bytes have taken an account, or the root, beyond its bound.
   virtual void on_account_over() = 0;
 };
 class AccountWatch {
  public:
   virtual ~AccountWatch() = default;
-  // An account, or that of all, has come near its bound. Once, until there is room again.
+  // An account, or the root, has come near its bound. Called once, until there is room again.
   virtual void on_account_tight() = 0;
 };
 
-// Why no more is to be kept for the holder of an account.
+// Why no more bytes may be kept for the holder of an account.
 enum class MemoryLack : uint8_t {
   none,
-  of_holder,   // its own bound
+  of_holder,   // beyond its own bound
   of_gateway,  // it holds more than is left for all others
 };
 
 class Account {
  public:
-  // The part of the bound from which on it is near.
+  // From this part of the bound on, an account counts as near its bound.
   static constexpr double kTight = 0.85;
 
-  // The root.
+  // Makes the root.
   explicit Account(size_t bound) : bound_(bound), tight_(tight_part(bound)) {}
-  // `keeper`: null: nobody is told.
+  // `keeper`: null: no keeper hears of it.
   Account(Account& parent, size_t bound, AccountKeeper* keeper = nullptr)
       : parent_(&parent),
         keeper_(keeper),
@@ -69,27 +69,28 @@ class Account {
   Account(const Account&) = delete;
   Account& operator=(const Account&) = delete;
 
-  // From now on. The parent's first.
+  // The new bound holds from now on. The parent's bound has to be set first.
   void set_bound(size_t bound) {
     bound_ = bound;
     tight_ = tight_part(bound);
     may_hold_all_ = parent_ == nullptr || bound >= parent_->bound_;
   }
-  // The root's only; null: nobody.
+  // For the root only; null: none.
   void set_events(AccountEvents* events) { events_ = events; }
   void set_watch(AccountWatch* watch) { watch_ = watch; }
 
   [[nodiscard]] size_t used() const { return used_; }
   [[nodiscard]] size_t bound() const { return bound_; }
   [[nodiscard]] size_t left() const { return bound_ > used_ ? bound_ - used_ : 0; }
-  // More than its own bound.
+  // Whether the account holds more than its own bound.
   [[nodiscard]] bool is_beyond_bound() const { return used_ > bound_; }
-  // The same, or all together hold more than they may.
+  // Whether this account or the root is beyond its bound.
   [[nodiscard]] bool is_over() const {
     return is_beyond_bound() || (parent_ != nullptr && parent_->is_beyond_bound());
   }
-  // Nobody holds more than what is left for all others, unless it may hold all: as that becomes
-  // less, those who hold most are refused first, and who holds nothing never.
+  // Unless it may hold all, no account may hold more than what is left for all others. When little
+  // is left, the largest holders are refused first, and an account that holds nothing is never
+  // refused.
   [[nodiscard]] MemoryLack lack() const {
     if (is_beyond_bound()) return MemoryLack::of_holder;
     if (parent_ == nullptr) return MemoryLack::none;
@@ -128,13 +129,13 @@ class Account {
   AccountWatch* watch_ = nullptr;
   size_t bound_;
   size_t tight_;
-  bool may_hold_all_ = true;  // that its parent may
+  bool may_hold_all_ = true;  // its bound is not below its parent's
   size_t used_ = 0;
   size_t users_ = 0;  // AccountRefs
   bool is_tight_ = false;
 };
 
-// Keeps an account known. Not thread-safe, as all that is charged.
+// Keeps an account in use. Not thread-safe, like all accounting.
 class AccountRef {
  public:
   AccountRef() = default;
@@ -161,22 +162,22 @@ class AccountRef {
 
 // What bytes are kept for.
 enum class Holding : uint8_t {
-  receiving,  // what has come of bodies, messages and header blocks, and what waits for its turn
+  receiving,  // received parts of bodies, messages and header blocks, and what waits for its turn
   unsent,     // answers and events that their receivers have not taken
   calls,      // calls that wait, are parked, or listen
-  sessions,   // what is known of sessions, and what they have subscribed to
+  sessions,   // facts about sessions, and their subscriptions
   replay,     // events for clients that come back
   caches,     // answers that may be given again
 };
 inline constexpr size_t kHoldingCount = static_cast<size_t>(Holding::caches) + 1;
-// Snake case, constant: metric label.
+// Constant, snake case: a metric label.
 constexpr std::string_view holding_name(Holding holding) {
   constexpr std::array<std::string_view, kHoldingCount> kNames = {"receiving", "unsent", "calls",
                                                                   "sessions",  "replay", "caches"};
   return kNames[static_cast<size_t>(holding)];
 }
 
-// What is kept at one backend, or at none, whoever it is kept for.
+// The bytes that are kept at one backend, or at none, for all clients together.
 struct HeldBytes {
   std::array<size_t, kHoldingCount> of{};
 
@@ -187,7 +188,8 @@ struct HeldBytes {
   }
 };
 
-// To whom bytes are charged, and where they are counted. Without an account nothing is charged.
+// The account that bytes are charged to, and the place where they are counted. Without an account
+// nothing is charged.
 struct Payer {
   Account* account = nullptr;
   HeldBytes* held = nullptr;
@@ -197,7 +199,7 @@ struct Payer {
 
 class Share {
  public:
-  Share() = default;  // see Payer
+  Share() = default;  // charges nothing, see Payer
   Share(const Payer& payer, Holding holding)
       : account_(payer.account), held_(payer.held), holding_(holding) {}
   Share(Share&& other) noexcept
@@ -215,12 +217,12 @@ class Share {
   }
   ~Share() { set(0); }
 
-  // So many from now on.
+  // Replaces the number of bytes.
   void set(size_t bytes) {
     if (bytes != bytes_) change(bytes);
   }
   void add(size_t bytes) { set(bytes_ + bytes); }
-  // From now on somebody else pays, for what there is too.
+  // Another payer pays from now on, for the present bytes too.
   void move_to(const Payer& payer) {
     if (payer != this->payer()) move(payer);
   }

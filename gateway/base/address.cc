@@ -27,7 +27,7 @@ std::optional<uint16_t> parse_port(std::string_view text) {
   return port;
 }
 
-// The usual spelling of a numeric address of that family; nothing when it is none.
+// The usual spelling of a numeric address of this family; nothing for any other text.
 std::optional<std::string> canonical_host(int family, const std::string& host) {
   std::array<unsigned char, sizeof(in6_addr)> binary;
   std::array<char, INET6_ADDRSTRLEN> text;

@@ -1,5 +1,5 @@
-// Address: where a listener binds: TCP address and port, or a Unix socket's path. The one place
-// that knows the syntax; a plain value, whose binding is the transports' business.
+// Address: where a listener binds: a TCP address and port, or the path of a Unix socket. The one
+// place that knows the syntax. A plain value; the transports bind it.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@ struct Address {
 
   friend bool operator==(const Address&, const Address&) = default;
 
-  // "127.0.0.1:8080", "localhost:8080" (127.0.0.1), "[::]:8080", ":8080" (all IPv4 interfaces),
-  // "unix:/run/stdgate.sock". The error says what to write.
+  // Parses "127.0.0.1:8080", "localhost:8080" (127.0.0.1), "[::]:8080", ":8080" (all IPv4
+  // interfaces), "unix:/run/stdgate.sock". An error says what to write.
   static tl::expected<Address, std::string> parse(std::string_view text);
-  // Equal for equal addresses; parse() reads it back.
+  // Equal for equal addresses; parse() reads it.
   [[nodiscard]] std::string to_string() const;
-  // Only programs of this machine can reach it: 127.0.0.0/8, ::1. Not Unix sockets: there is no
-  // browser to protect there.
+  // Whether only programs of this machine can reach it: 127.0.0.0/8, ::1. False for Unix sockets,
+  // where there is no browser to protect against.
   [[nodiscard]] bool is_loopback() const;
-  // The kernel chooses the port, so two of the same do not collide.
+  // Whether the kernel chooses the port, so that two equal addresses do not collide.
   [[nodiscard]] bool has_any_port() const { return kind == Kind::tcp && port == 0; }
 };
 

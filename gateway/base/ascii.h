@@ -1,4 +1,4 @@
-// ASCII text, whatever the locale: what protocols compare and trim.
+// ASCII text, independent of the locale: comparing and trimming for protocols.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ constexpr bool equals_ignoring_case(std::string_view text, std::string_view lowe
                     [](char a, char b) { return lower_ascii(a) == b; });
 }
 
-// RFC 9110 section 5.6.2: what names in header fields are made of.
+// RFC 9110 section 5.6.2: the bytes of header field names.
 inline constexpr std::array<bool, 256> kTokenBytes = [] {
   std::array<bool, 256> table{};
   for (size_t c = '0'; c <= '9'; ++c) table[c] = true;
@@ -42,7 +42,7 @@ constexpr bool is_token(std::string_view text) {
          std::ranges::all_of(text, [](char c) { return kTokenBytes[static_cast<uint8_t>(c)]; });
 }
 
-// Without the blanks at both ends.
+// The text without the blanks at both ends.
 constexpr std::string_view trim(std::string_view text, std::string_view blanks = " \t") {
   const size_t first = text.find_first_not_of(blanks);
   if (first == std::string_view::npos) return {};

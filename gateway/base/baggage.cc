@@ -9,7 +9,7 @@ namespace stdgate {
 
 namespace {
 
-// Whether that holds for all parts of `text` between separators, empty ones included.
+// Whether `test` holds for all parts of `text` between separators, empty ones included.
 template <class Test>
 bool all_parts(std::string_view text, char separator, Test&& test) {
   for (;;) {
@@ -20,7 +20,7 @@ bool all_parts(std::string_view text, char separator, Test&& test) {
   }
 }
 
-// Section 3.3.1.3. Separators have been taken off.
+// Section 3.3.1.3. The separators have been removed.
 bool is_value(std::string_view text) {
   return std::ranges::all_of(
       text, [](char c) { return c > ' ' && c <= '~' && c != '"' && c != ',' && c != '\\'; });

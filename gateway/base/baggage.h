@@ -1,8 +1,9 @@
-// Baggage: what a caller wants passed on to all that work on its call (W3C Baggage).
+// Baggage: values that a caller wants passed on to every service that works on its call (W3C
+// Baggage).
 //
-// Job: judge the header once. It is passed on as it came or not at all; what is malformed or longer
-// than the limits is none. All calls of a request share one copy. Limits: kMaxBytes and
-// kMaxMembers, those that have to be propagated (section 3.3.2).
+// Job: validate the header once. It is passed on unchanged or not at all: malformed or too long
+// baggage counts as none. All calls of a request share one copy. Limits: kMaxBytes and kMaxMembers,
+// the sizes that section 3.3.2 demands to propagate.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@ class Baggage {
   static constexpr size_t kMaxMembers = 64;
 
   Baggage() = default;
-  // `text`: of all fields of this name, joined by commas.
+  // `text`: the values of all fields of this name, joined by commas.
   explicit Baggage(std::string text);
 
   [[nodiscard]] bool is_none() const { return text_ == nullptr; }

@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view kUrlDigits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-// -1: not of the alphabet.
+// -1: the character is not in the alphabet.
 int digit_of(char c, Base64Alphabet alphabet) {
   if (c >= 'A' && c <= 'Z') return c - 'A';
   if (c >= 'a' && c <= 'z') return c - 'a' + 26;
@@ -26,7 +26,7 @@ std::string encode_base64url(std::string_view bytes) {
   std::string text;
   text.reserve((bytes.size() * 4 + 2) / 3);
   uint32_t bits = 0;
-  int count = 0;  // of bits that are not written yet
+  int count = 0;  // bits that have not been written
   for (const char byte : bytes) {
     bits = bits << 8 | static_cast<uint8_t>(byte);
     count += 8;
@@ -44,7 +44,7 @@ std::optional<std::string> decode_base64(std::string_view text, Base64Alphabet a
   std::string bytes;
   bytes.reserve(text.size() * 3 / 4);
   uint32_t bits = 0;
-  int count = 0;  // of bits that are no whole byte yet
+  int count = 0;  // bits that do not make a byte yet
   for (const char c : text) {
     const int digit = digit_of(c, alphabet);
     if (digit < 0) return std::nullopt;

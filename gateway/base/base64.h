@@ -7,13 +7,13 @@
 
 namespace stdgate {
 
-// Section 4 is what `openssl rand -base64` writes; section 5 fits into URLs and header fields.
+// Section 4 is the alphabet of `openssl rand -base64`; section 5 fits into URLs and header fields.
 enum class Base64Alphabet : unsigned char { standard, url };
 
-// In the alphabet for URLs, without padding.
+// With the alphabet for URLs, without padding.
 std::string encode_base64url(std::string_view bytes);
 
-// Without padding. Nothing where a character is not of the alphabet, the length is impossible, or
+// Accepts no padding. Nothing if a character is not in the alphabet, the length is impossible, or
 // bits beyond the last byte are set.
 std::optional<std::string> decode_base64(std::string_view text, Base64Alphabet alphabet);
 

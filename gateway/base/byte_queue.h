@@ -1,9 +1,9 @@
 // ByteQueue: contiguous bytes, appended at the back, consumed at the front.
 //
-// Job: hold what a descriptor has not taken yet, or what a parser has not finished with.
-// Owner: whoever reads or writes the descriptor. An empty queue can give its memory back
-// (release_memory), so that idle connections cost nothing.
-// Limit: none of its own; each user names one and checks size() before it appends.
+// Job: hold bytes that a descriptor has not taken yet, or that a parser has not finished with.
+// Owner: the code that reads or writes the descriptor. An empty queue can free its memory
+// (release_memory), so that idle connections cost nothing. Limit: none of its own; each user has a
+// named limit, and checks size() before it appends.
 #pragma once
 
 #include <cstddef>
@@ -54,7 +54,7 @@ class ByteQueue {
     STDGATE_CHECK(count <= capacity_ - end_);
     end_ += count;
   }
-  // Storage of `capacity` bytes and no more, if there is less.
+  // Grows the storage to exactly `capacity` bytes, if it is smaller.
   void grow_to(size_t capacity);
 
   void consume(size_t count) {
@@ -62,7 +62,7 @@ class ByteQueue {
     begin_ += count;
     if (begin_ == end_) begin_ = end_ = 0;
   }
-  // Keeps `count` bytes from `offset` on and drops all others.
+  // Keeps `count` bytes from `offset` on, and drops all others.
   void keep_only(size_t offset, size_t count) {
     STDGATE_CHECK(offset <= size() && count <= size() - offset);
     begin_ += offset;

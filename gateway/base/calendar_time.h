@@ -1,4 +1,4 @@
-// calendar_time: a time of the calendar in the resolution of the system's clock.
+// calendar_time: a calendar time in the resolution of the system's clock.
 #pragma once
 
 #include <algorithm>
@@ -6,8 +6,8 @@
 
 namespace stdgate {
 
-// Nanoseconds reach from 1678 to 2262. What is later than 2200 is as good as never, and what is
-// earlier than 1970 has been over for as long.
+// Nanoseconds reach from 1678 to 2262. A time after 2200 counts as never, a time before 1970 as
+// long past.
 inline std::chrono::system_clock::time_point calendar_time(std::chrono::sys_seconds time) {
   using std::chrono::January;
   constexpr std::chrono::sys_seconds kLast =

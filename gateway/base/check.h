@@ -1,9 +1,9 @@
-// STDGATE_CHECK: an invariant of our own on which a write, an index or a pointer depends.
+// STDGATE_CHECK: checks an invariant of our own on which a write, an index or a pointer depends.
 //
-// Always on, also in a release: a process that ends with a line of what was wrong is better than
-// one that goes on with corrupted memory. Not for what a client or a child may cause: such
-// things are values (tl::expected). Where nothing but a wrong result would follow, assert() will
-// do.
+// Always on, also in a release: a process that ends with a line about the fault is better than a
+// process that continues with corrupted memory. Not for conditions that a client or a child may
+// cause: such conditions are values (tl::expected). Where only a wrong result would follow,
+// assert() suffices.
 #pragma once
 
 namespace stdgate {

@@ -11,12 +11,12 @@ namespace stdgate {
 
 namespace {
 
-constexpr size_t kMappedBytes = 12;  // before the four of an IPv4 address
+constexpr size_t kMappedBytes = 12;  // the bytes before an IPv4 address
 constexpr std::array<uint8_t, kMappedBytes> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-constexpr size_t kNetworkBytes = 8;  // of the /64 of an IPv6 address
+constexpr size_t kNetworkBytes = 8;  // the /64 network of an IPv6 address
 constexpr unsigned kAllBits = 128;
 
-// The first `count` bits of both are the same.
+// Whether the first `count` bits of both are equal.
 bool share_bits(const ClientAddress& a, const ClientAddress& b, unsigned count) {
   const size_t whole = count / 8;
   if (!std::equal(a.bytes.begin(), a.bytes.begin() + whole, b.bytes.begin())) return false;

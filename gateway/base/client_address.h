@@ -1,10 +1,10 @@
-// ClientAddress: who a connection comes from, or which address it was made to: an IP address, with
-// its port where that matters, or the user at the other end of a Unix socket. AddressBlock: a block
-// of IP addresses (CIDR, RFC 4632).
+// ClientAddress: the address of a client, or the local address of its connection: an IP address,
+// with its port where that matters, or the user at the other end of a Unix socket. AddressBlock: a
+// block of IP addresses (CIDR, RFC 4632).
 //
-// Plain values; sockets' own form is transports/net's business. IPv4 addresses are held as
-// IPv4-mapped IPv6 ones (RFC 4291 section 2.5.5.2), so a client is the same one on a dual-stack
-// listener.
+// Plain values; transports/net converts them from and to the forms of sockets. IPv4 addresses are
+// held as IPv4-mapped IPv6 addresses (RFC 4291 section 2.5.5.2), so a client has the same address
+// on a dual-stack listener.
 #pragma once
 
 #include <array>
@@ -23,15 +23,15 @@ struct ClientAddress {
   static constexpr size_t kBytes = 16;
 
   Kind kind = Kind::none;
-  std::array<uint8_t, kBytes> bytes{};  // in network order; unix_user: the user's id in front
+  std::array<uint8_t, kBytes> bytes{};  // in network order; unix_user: begins with the user's id
 
   uint16_t port = 0;  // 0: none, or not known
 
-  // In network order.
+  // `address`: in network order.
   static ClientAddress ipv4(std::span<const uint8_t, 4> address);
   static ClientAddress ipv6(std::span<const uint8_t, kBytes> address);
   static ClientAddress unix_user(uint32_t user);
-  // "10.0.0.5", "fd00::1"; without brackets, zone and port. Nothing if it is no IP address.
+  // Parses "10.0.0.5", "fd00::1"; without brackets, zone and port. Nothing for any other text.
   static std::optional<ClientAddress> parse(std::string_view text);
 
   [[nodiscard]] bool is_none() const { return kind == Kind::none; }
@@ -41,12 +41,12 @@ struct ClientAddress {
   // 0.0.0.0 and ::, where a listener accepts connections to any address.
   [[nodiscard]] bool is_any() const;
   [[nodiscard]] ClientAddress without_port() const;
-  // What limits count by: the address without its port; for IPv6 its /64 network, which usually
+  // The key for limits: the address without its port; for IPv6 its /64 network, which usually
   // belongs to one client.
   [[nodiscard]] ClientAddress key() const;
   // "192.0.2.1", "2001:db8::1", "user 1000"; empty for none.
   [[nodiscard]] std::string to_string() const;
-  // "127.0.0.1:51234", "[::1]:51234"; "unix" for what is no IP address.
+  // "127.0.0.1:51234", "[::1]:51234"; "unix" if it is no IP address.
   [[nodiscard]] std::string with_port() const;
 
   friend bool operator==(const ClientAddress&, const ClientAddress&) = default;
@@ -62,11 +62,11 @@ struct ClientAddressHash {
 
 class AddressBlock {
  public:
-  // "10.0.0.0/8", "2001:db8::/32", or one address. Nothing when it is neither, or when bits beyond
-  // the prefix are set.
+  // Parses "10.0.0.0/8", "2001:db8::/32", or one address. Nothing for any other text, or if bits
+  // beyond the prefix are set.
   static std::optional<AddressBlock> parse(std::string_view text);
   [[nodiscard]] bool contains(const ClientAddress& address) const;
-  // parse() reads it back.
+  // parse() reads it.
   [[nodiscard]] std::string to_string() const;
 
   friend bool operator==(const AddressBlock&, const AddressBlock&) = default;

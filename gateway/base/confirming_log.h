@@ -1,4 +1,4 @@
-// ConfirmingLog: a log that answers what an operator has asked for.
+// ConfirmingLog: a log that confirms what an operator has asked for.
 #pragma once
 
 #include "gateway/base/log.h"
@@ -7,7 +7,7 @@ namespace stdgate {
 
 class ConfirmingLog : public Log {
  public:
-  // As write(), but every level of the log except `off` shows it.
+  // As write(), but the line appears at every level of the log except `off`.
   virtual void confirm(LogLevel level, std::string_view event,
                        std::initializer_list<LogField> fields) = 0;
 };

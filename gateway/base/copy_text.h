@@ -1,7 +1,7 @@
-// copy_text: appends a text where there is room for it, and gives the end of what was written.
+// copy_text: copies a text to `to`, where there is room for it, and returns the end of the copy.
 //
-// Most pieces of messages and of log lines are so short that a call of memcpy would cost more than
-// the copy.
+// Most pieces of messages and log lines are so short that a call of memcpy would cost more than the
+// copy.
 #pragma once
 
 #include <cstddef>

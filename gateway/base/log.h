@@ -1,5 +1,5 @@
-// The log as the core sees it: one event a line, named fields, nothing formatted below the level.
-// The edge (metrics/logs) renders JSON or text.
+// The log as the core sees it: one event a line, with named fields. Lines below the level are not
+// formatted. The edge (metrics/logs) renders JSON or text.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct LogField {
   LogValue value;
 };
 
-// Left out where it is empty, or 0.
+// Leaves a field out if it is empty, or 0.
 inline LogValue if_any(std::string_view text) { return text.empty() ? LogValue() : LogValue(text); }
 inline LogValue if_any(uint64_t number) { return number == 0 ? LogValue() : LogValue(number); }
 
@@ -30,7 +30,7 @@ class Log {
  public:
   virtual ~Log() = default;
   [[nodiscard]] virtual bool enabled(LogLevel level) const = 0;
-  // `event` is a short constant phrase; what varies stands in the fields. Fields are copied.
+  // `event`: a short constant phrase; varying parts are fields. Fields are copied.
   virtual void write(LogLevel level, std::string_view event,
                      std::initializer_list<LogField> fields) = 0;
 };

@@ -18,7 +18,7 @@ class ProxySource {
   [[nodiscard]] bool contains(const ClientAddress& peer) const {
     return block_ ? block_->contains(peer) : peer.kind == ClientAddress::Kind::unix_user;
   }
-  // parse() reads it back.
+  // parse() reads it.
   [[nodiscard]] std::string to_string() const { return block_ ? block_->to_string() : "unix"; }
 
   friend bool operator==(const ProxySource&, const ProxySource&) = default;

@@ -1,4 +1,4 @@
-// Random: what the core has of chance. It is passed in, so that a simulation can be repeated.
+// Random: the core's source of randomness. It is passed in, so that a simulation can be repeated.
 #pragma once
 
 #include <random>

@@ -1,4 +1,4 @@
-// RateLimit: lets a number of events pass each second and counts the others. For log lines that
+// RateLimit: lets a number of events pass in each second, and counts the others. For log lines that
 // children and clients can cause.
 #pragma once
 

@@ -1,8 +1,8 @@
-// SessionName: what log and audit call a session: eight hex digits.
+// SessionName: how log and audit name a session: eight hex digits.
 //
-// An id of MCP is a credential, so it is never written there; the name is the beginning of its
-// SHA-256, which everybody who has the id can compute. A session without an id (WebSocket) has a
-// random name. A value.
+// An id of MCP is a credential, so it is never written there. The name is the beginning of the id's
+// SHA-256, which everyone with the id can compute. A session without an id (WebSocket) has a random
+// name. A value.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace stdgate {
 struct SessionName {
   std::array<char, 8> digits{};  // zeros: none
 
-  // Of the 32 highest bits of a digest, or of random ones.
+  // `bits`: the 32 highest bits of a digest, or random bits.
   static SessionName of(uint32_t bits) {
     SessionName name;
     for (size_t i = 0; i < name.digits.size(); ++i) {

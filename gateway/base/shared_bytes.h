@@ -1,5 +1,5 @@
-// SharedBytes: one copy of bytes that many hold: the streams that have yet to send a broadcast, the
-// logs that keep it. Charged once, as unsent, until its last holder lets go.
+// SharedBytes: one copy of bytes with many holders: streams that have yet to send a broadcast, logs
+// that keep it. Charged once, as unsent, until the last holder has released it.
 //
 // A value.
 #pragma once
@@ -23,7 +23,7 @@ class SharedBytes {
 
   [[nodiscard]] std::string_view view() const { return view_; }
   [[nodiscard]] bool empty() const { return view_.empty(); }
-  // A part of them; it keeps the whole block alive.
+  // A part of the bytes; it keeps the whole block alive.
   [[nodiscard]] SharedBytes part(size_t offset, size_t size) const {
     SharedBytes out = *this;
     out.view_ = view_.substr(offset, size);

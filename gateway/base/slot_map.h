@@ -1,12 +1,12 @@
-// SlotMap: entries addressed by handles that go stale when their entry is released.
+// SlotMap: entries that are addressed by handles. A handle goes stale when its entry is released.
 //
-// Job: let one part of the tree refer to an object of another without a pointer. A handle is an
-// index plus the generation of its slot; after release() every copy of the handle misses.
-// Entries are neither moved nor destroyed on release: acquire() hands out a used entry as it was
-// left, so strings inside keep their capacity and the steady state allocates nothing.
-// Slots are reused oldest first, so a generation comes round as late as possible. They stand in
-// blocks of a power of two of them: an address never changes, and is found by a shift.
-// Limit: `capacity`.
+// Job: let one part of the tree refer to an object of another part without a pointer. A handle is
+// an index plus the generation of its slot; after release() every copy of the handle is stale.
+// Entries are neither moved nor destroyed on release. acquire() hands out a used entry as it was
+// left, so strings in it keep their capacity, and the steady state allocates nothing. The slot that
+// was released first is reused first, so a generation repeats as late as possible. Slots stand in
+// blocks, whose size is a power of two: an address never changes, and is found by a shift. Limit:
+// `capacity`.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ class SlotMap {
   SlotMap(const SlotMap&) = delete;
   SlotMap& operator=(const SlotMap&) = delete;
 
-  // Nothing when `capacity` entries are in use. Also gives the entry, if it is asked for.
+  // Nothing when `capacity` entries are in use. `value` receives the entry, unless it is null.
   std::optional<Handle> acquire(T** value = nullptr) {
     if (free_head_ == Handle::kNone && slots_ == capacity_) return std::nullopt;
     uint32_t index = free_head_;
@@ -62,7 +62,7 @@ class SlotMap {
   }
   const T* find(Handle handle) const { return const_cast<SlotMap*>(this)->find(handle); }
 
-  // The live entry at `index` whatever its generation, with its full handle in `*handle`.
+  // The live entry at `index`, of any generation, with its full handle in `*handle`.
   T* find_index(uint32_t index, Handle* handle) {
     if (index >= slots_) return nullptr;
     Slot& slot = at(index);
@@ -71,7 +71,8 @@ class SlotMap {
     return &slot.value;
   }
 
-  // Of the entry at `index`, or of the next one there; nothing: none has been there.
+  // The generation of the entry at `index`, or of the next entry there; nothing: there has been
+  // none.
   [[nodiscard]] std::optional<uint32_t> generation_of(uint32_t index) const {
     if (index >= slots_) return std::nullopt;
     return const_cast<SlotMap*>(this)->at(index).generation;
@@ -108,8 +109,8 @@ class SlotMap {
         [&](Handle handle, const T& value) { visit(handle, value); });
   }
 
-  // The same for `most` places at most, those from `from` on, and then the first ones. Returns the
-  // place behind them.
+  // As for_each(), for `most` places at most: from `from` on, and then from the first place on.
+  // Returns the place behind the last one.
   template <class Visitor>
   uint32_t for_some(uint32_t from, size_t most, Visitor&& visit) {
     for (size_t left = std::min(most, slots_); left > 0; --left, ++from) {
@@ -122,7 +123,7 @@ class SlotMap {
 
   [[nodiscard]] size_t size() const { return size_; }
   [[nodiscard]] size_t capacity() const { return capacity_; }
-  // Without effect if there is room for as many.
+  // Without effect if the capacity is not lower already.
   void raise_capacity(size_t capacity) { capacity_ = std::max(capacity_, capacity); }
 
  private:

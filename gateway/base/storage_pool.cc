@@ -11,7 +11,7 @@ namespace stdgate {
 namespace {
 
 bool lies_in(std::string_view bytes, std::string_view all) {
-  // Pointers of different objects compare only this way.
+  // Only std::less compares pointers into different objects.
   const std::less<> before;
   return !before(bytes.data(), all.data()) &&
          !before(all.data() + all.size(), bytes.data() + bytes.size());
@@ -26,7 +26,7 @@ StoragePool::StoragePool() {
 
 ByteQueue StoragePool::borrow(size_t expected) {
   if (expected > kSmall) {
-    // The smallest that suffices; of equal ones the last given back.
+    // Finds the smallest storage that suffices; of equal ones, the one that was given back last.
     size_t best = large_.size();
     for (size_t i = large_.size(); i-- > 0;) {
       const size_t capacity = large_[i].storage.capacity();

@@ -1,4 +1,4 @@
-// TextPlace: where a part of a text stands, and the text with something else in its place.
+// TextPlace: the place of a part of a text; and a text with another part in its place.
 #pragma once
 
 #include <array>
@@ -7,19 +7,19 @@
 
 namespace stdgate {
 
-// A place that does not exist has length zero.
+// An absent part has length zero.
 struct TextPlace {
   size_t offset = 0;
   size_t length = 0;
 };
 
-// `part` is a view into `text`; an empty one has no place.
+// `part` is a view into `text`; an empty part has no place.
 inline TextPlace place_of(std::string_view part, std::string_view text) {
   if (part.empty()) return {};
   return {static_cast<size_t>(part.data() - text.data()), part.size()};
 }
 
-// What stands before the place, `with`, and what stands behind the place.
+// The text before the place, `with`, and the text behind the place.
 inline std::array<std::string_view, 3> with_replaced(std::string_view text, TextPlace place,
                                                      std::string_view with) {
   return {text.substr(0, place.offset), with, text.substr(place.offset + place.length)};

@@ -1,10 +1,10 @@
-// Timers: one-shot alarms kept in a queue that the edge drives.
+// Timers: one-shot alarms in a queue that the edge drives.
 //
 // Job: give the core deadlines without a clock or a loop. The edge asks next_due() how long it may
-// sleep and calls run_due(now) after it; a simulation does the same with simulated time.
-// Owner: a Timer belongs to the object whose callback it calls and disarms itself when that object
-// goes. The queue outlives all its timers. Callbacks run from run_due() only, never from arm().
-// Limit: none of its own; there is one timer per child, pool and connection, not per call.
+// sleep, and then calls run_due(now). A simulation does the same with simulated time. Owner: a
+// Timer belongs to the object whose callback it calls, and disarms itself when that object ends.
+// The queue outlives all its timers. Callbacks run from run_due() only, never from arm(). Limit:
+// none of its own; there is one timer per child, pool and connection, not per call.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ class TimerQueue {
   // When the earliest timer is due; nothing when none is armed.
   [[nodiscard]] std::optional<TimePoint> next_due() const;
 
-  // Fires, in order of time, what is due at `now`. A timer armed by a callback for `now` or earlier
-  // fires in the next call, so that a callback cannot keep the loop here.
+  // Fires the timers that are due at `now`, in the order of time. A timer that a callback arms for
+  // `now` or earlier fires in the next call, so that a callback cannot keep the loop here.
   void run_due(TimePoint now);
 
  private:
@@ -41,7 +41,7 @@ class TimerQueue {
   void sift_down(size_t position);
   void place(size_t position, Timer* timer);
 
-  // A binary heap by due_; each timer knows its position, here and in firing_, so disarming is
+  // A binary heap by due_. Each timer knows its position, here and in firing_, so disarming is
   // O(log n).
   std::vector<Timer*> heap_;
   std::vector<Timer*> firing_;
@@ -55,7 +55,7 @@ class Timer {
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
 
-  // Arms, or moves, the timer.
+  // Arms the timer, or moves it.
   void arm(TimePoint due);
   void disarm();
   [[nodiscard]] bool armed() const { return position_ != TimerQueue::kNotQueued; }
@@ -66,7 +66,7 @@ class Timer {
   TimerQueue& queue_;
   std::function<void()> callback_;
   TimePoint due_{};
-  size_t position_ = TimerQueue::kNotQueued;  // in the heap, or in what is firing
+  size_t position_ = TimerQueue::kNotQueued;  // in the heap, or in firing_
   bool firing_ = false;                       // taken off the heap, about to be called by run_due()
 };
 

@@ -14,7 +14,8 @@ constexpr size_t kFlags = 53;
 constexpr uint8_t kDefinedFlags = 3;
 constexpr uint8_t kInvalidVersion = 0xff;
 
-// The value of a hexadecimal digit; 16 for anything else, upper case included (section 3.2.2).
+// The value of a hexadecimal digit; 16 for any other character, upper case included (section
+// 3.2.2).
 uint8_t hex_value(char c) {
   if (c >= '0' && c <= '9') return static_cast<uint8_t>(c - '0');
   if (c >= 'a' && c <= 'f') return static_cast<uint8_t>(c - 'a' + 10);
@@ -33,7 +34,7 @@ bool read_hex(std::string_view digits, std::array<uint8_t, N>& bytes) {
   return true;
 }
 
-// The opposite.
+// The reverse of read_hex().
 void write_hex(std::span<const uint8_t> bytes, char* digits) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   for (const uint8_t byte : bytes) {
@@ -46,7 +47,7 @@ bool is_zero(std::span<const uint8_t> bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](uint8_t byte) { return byte == 0; });
 }
 
-// Section 3.3.1.3; and the white space around entries.
+// Section 3.3.1.3, and the white space around entries.
 bool may_be_state(std::string_view text) {
   return std::all_of(text.begin(), text.end(),
                      [](char c) { return (c >= 0x20 && c <= 0x7e) || c == '\t'; });
@@ -73,7 +74,7 @@ bool TraceContext::read(std::string_view text) {
       is_zero(read.parent_id)) {
     return false;
   }
-  // A later version may append fields; this one has none (section 3.2.4).
+  // A later version may append fields; version 0 has none (section 3.2.4).
   if (text.size() > kLength && (version[0] == 0 || text[kLength] != '-')) return false;
   trace_id = read.trace_id;
   parent_id = read.parent_id;

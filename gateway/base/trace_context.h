@@ -1,10 +1,10 @@
-// TraceContext: the trace that a call belongs to and the caller's span in it (W3C Trace Context),
-// and what the caller passes on beside it (W3C Baggage).
+// TraceContext: the trace of a call and the caller's span in it (W3C Trace Context), and the
+// baggage of the caller (W3C Baggage).
 //
-// Job: parse the caller's traceparent and tracestate once; afterwards it is a value. What is
-// malformed means "no trace" and is no error (section 3.2.2.5: the receiver starts a new one).
-// Storage is used again by the next read. Limits: kMaxState bytes of tracestate; entries beyond
-// are left out.
+// Job: parse the caller's traceparent and tracestate once; after that it is a value. A malformed
+// header means "no trace" and is no error (section 3.2.2.5: the receiver starts a new one). The
+// next read reuses the storage. Limits: kMaxState bytes of tracestate; further entries are left
+// out.
 #pragma once
 
 #include <array>
@@ -17,25 +17,25 @@
 
 namespace stdgate {
 
-// Of a span, as a number whose bytes are in the order of their digits; 0: none.
+// The id of a span, as a number whose bytes are in the order of its digits; 0: none.
 using SpanId = uint64_t;
 
 struct TraceContext {
-  static constexpr size_t kMaxState = 512;  // "at least" that is to be propagated (section 3.3.1.5)
+  static constexpr size_t kMaxState = 512;  // section 3.3.1.5 demands at least so much
   static constexpr std::array<uint8_t, 16> kNoTrace{};
   static constexpr std::array<uint8_t, 8> kNoSpan{};
-  static constexpr uint8_t kSampled = 1;  // in `flags`: this trace is recorded
+  static constexpr uint8_t kSampled = 1;  // in `flags`: the trace is recorded
 
   std::array<uint8_t, 16> trace_id{};  // kNoTrace: none
   std::array<uint8_t, 8> parent_id{};  // of the caller's span; kNoSpan: the gateway began the trace
-  uint8_t flags = 0;                   // those that are defined: kSampled, and 2: a random trace id
+  uint8_t flags = 0;                   // the defined bits: kSampled, and 2: a random trace id
   std::string state;                   // entries as received, joined by commas
-  Baggage baggage;                     // needs no trace
+  Baggage baggage;                     // may exist without a trace
 
-  // Takes over a traceparent. False: it is malformed, and there is no trace.
+  // Replaces the trace by a traceparent. False: it is malformed, and there is no trace.
   bool read(std::string_view traceparent);
   // Appends the entries of a tracestate field; there may be several fields. Without effect if there
-  // is no trace, or if the field holds what no entry may.
+  // is no trace, or if the field has characters that no entry may have.
   void add_state(std::string_view tracestate);
   void clear();
 
@@ -54,7 +54,7 @@ struct TraceIdText {
   std::array<char, 32> digits{};
 };
 
-// The same of a span: 16 digits.
+// The id of a span as text: 16 lower-case hex digits.
 struct SpanIdText {
   explicit SpanIdText(SpanId span);
   [[nodiscard]] std::string_view view() const { return {digits.data(), digits.size()}; }

@@ -14,7 +14,7 @@ bool is_within_quotes(VisibleText form) {
   return form == VisibleText::json || form == VisibleText::quoted;
 }
 
-// The code point of a well-formed sequence of 2 or 3 bytes. Nothing that is escaped has 4.
+// The code point of a well-formed sequence of 2 or 3 bytes. No escaped character has 4.
 uint32_t code_point(std::string_view sequence) {
   const auto bits = [sequence](size_t i, uint32_t mask) {
     return static_cast<uint8_t>(sequence[i]) & mask;

@@ -1,8 +1,8 @@
-// Visible text: foreign text as it may be shown on a terminal or in a log.
+// Visible text: foreign text in a form that is safe on a terminal or in a log.
 //
-// Escaped are control characters (C0, DEL, C1), line and paragraph separators, characters that
-// change the direction of text (Unicode TR 36, "bidirectional text spoofing"), the byte order mark,
-// and bytes that are no UTF-8. Everything else is copied.
+// Escapes control characters (C0, DEL, C1), line and paragraph separators, characters that change
+// the direction of text (Unicode TR 36, "bidirectional text spoofing"), the byte order mark, and
+// bytes that are no UTF-8. Copies everything else.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace stdgate {
 
 enum class VisibleText : uint8_t {
   json,    // the inside of a JSON string: quotes and backslashes are escaped; a bad byte is \ufffd
-  quoted,  // the same with the value of a bad byte: \x9b
+  quoted,  // like json, but a bad byte shows its value: \x9b
   line,    // a message of one line: a line feed is escaped, quotes and backslashes are not
   lines,   // several lines: line feeds are copied
 };
 
-// Appends `text`. An escape is at most 6 times as long as what it stands for.
+// Appends `text`. An escape is at most 6 times as long as the original.
 void append_visible(std::string& out, std::string_view text, VisibleText form);
 
 std::string visible(std::string_view text, VisibleText form);

@@ -1,5 +1,5 @@
-// WallClock: calendar time, for reports about the past. Nothing in the core waits for it, as it
-// jumps when somebody sets the clock.
+// WallClock: calendar time, for reports about the past. No deadline of the core depends on it,
+// because it jumps when the clock is set.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ using WallTime = std::chrono::time_point<std::chrono::system_clock, Duration>;
 class WallClock {
  public:
   virtual ~WallClock() = default;
-  // What wall clocks show, or showed, at that time of the core's Clock.
+  // The calendar time at that time of the core's Clock.
   [[nodiscard]] virtual WallTime at(TimePoint time) const = 0;
 };
 

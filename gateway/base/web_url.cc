@@ -44,7 +44,7 @@ bool is_port(std::string_view text) {
   return error == std::errc() && stop == end;
 }
 
-// Without what RFC 3986 leaves out of URLs.
+// False for characters that RFC 3986 leaves out of URLs.
 bool is_url_character(char c) {
   return c > ' ' && c < 0x7f && std::string_view("\"<>\\^`{|}#").find(c) == std::string_view::npos;
 }
@@ -77,7 +77,7 @@ std::string_view host_of(std::string_view authority) {
   const size_t bracket = authority.find(']');
   if (bracket == std::string_view::npos) return authority;
   const std::string_view host = authority.substr(0, bracket + 1);
-  // Anything but a port behind the bracket makes the whole no host.
+  // If anything but a port follows the bracket, the whole authority counts as the host.
   return authority.size() == host.size() || authority[host.size()] == ':' ? host : authority;
 }
 

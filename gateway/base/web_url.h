@@ -27,7 +27,8 @@ struct WebUrl {
   std::string_view query;  // with its question mark; may be empty
 
   static std::optional<WebUrl> parse(std::string_view text);
-  // Nobody on the way can read or change what it names: https, or http that stays on this machine.
+  // Whether no one on the way can read or change the traffic: https, or http that stays on this
+  // machine.
   [[nodiscard]] bool is_safe() const { return is_secure || is_loopback(); }
   [[nodiscard]] bool is_loopback() const { return is_loopback_host(host_of(authority)); }
 };

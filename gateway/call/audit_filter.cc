@@ -34,7 +34,7 @@ void AuditFilter::describe(const rpc::Envelope& message, std::string_view method
   AuditedCall about;
   about.client.principal = context.principal;
   if (context.client != nullptr) about.client.address = *context.client;
-  // An element that readers could understand differently has no name here.
+  // If readers could understand the element differently, the line has no name for it.
   if (const auto element = services_.protocol.used_element(message, method)) {
     about.element = word_of(element->kind);
     about.name = rpc::decode_string(element->name, name_);
@@ -66,7 +66,7 @@ void AuditFilter::on_request(CallPtr& call, const Request& request) {
 }
 
 Passage AuditFilter::on_notification(const Notification& notification) {
-  // Messages that keep a session alive are no deeds of a client.
+  // Messages that keep a session alive are not actions of a client.
   const bool is_to_record =
       !services_.protocol.is_lifecycle(notification.method) && audit_.covers(notification.method);
   return is_to_record && !audit_.can_record() ? Passage::refused : Passage::open;
@@ -99,7 +99,7 @@ void AuditFilter::on_end(const Call& call, End& end) {
   if (!is_recorded && end.reply != nullptr) withhold(call, end);
 }
 
-// An answer must not go out where its line could not be written.
+// An answer must not go out if its line could not be written.
 void AuditFilter::withhold(const Call& call, End& end) {
   const rpc::FaultReport report = rpc::faults::unrecorded();
   fault_.clear();

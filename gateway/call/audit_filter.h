@@ -1,7 +1,8 @@
 // AuditFilter: writes a backend's calls into the audit.
 //
-// Finds the subject of a call, keeps it with the call, records its end. A call that must be
-// recorded and cannot be does not begin, or is not answered. Owner: the backend.
+// Finds the subject of a call, keeps it with the call, and records the call's end. If a call must
+// be recorded and cannot be, the call does not begin, or its answer is withheld. Owner: the
+// backend.
 #pragma once
 
 #include <string>
@@ -17,7 +18,7 @@ class AuditFilter final : public Filter {
   AuditFilter(Chain& chain, Audit& audit, CallStore& calls, const ChainServices& services)
       : chain_(chain), audit_(audit), notes_(calls.reserve<Notes>()), services_(services) {}
 
-  // Describes a message that is refused for its form.
+  // Describes a message that is refused because of its form.
   void on_begin(Call& call, const Arrival& arrival) override;
   void on_request(CallPtr& call, const Request& request) override;
   Passage on_notification(const Notification& notification) override;
@@ -43,7 +44,7 @@ class AuditFilter final : public Filter {
   const ChainServices services_;
   std::string name_;   // scratch
   std::string text_;   // scratch: of a notification
-  std::string fault_;  // that withheld_ shows
+  std::string fault_;  // text of withheld_
   session::Reply withheld_;
 };
 

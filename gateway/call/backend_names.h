@@ -1,7 +1,8 @@
 // BackendNames: the names of methods and tools that metrics tell apart at one backend.
 //
-// The observer hears of each name as it gets its place. Owner: the backend, or the owner of several
-// pools of one backend, which share the names as they share the backend's id. Limits: NameTable's.
+// The observer hears of each name when the name gets its place. Owner: the backend, or the owner of
+// several pools of one backend, which share the names as they share the backend's id. Limits: see
+// NameTable.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@ namespace stdgate::call {
 
 class BackendNames {
  public:
-  // `observer` outlives it, and knows the backend by this id.
+  // `observer` outlives this, and knows the backend by this id.
   BackendNames(BackendId backend, size_t capacity, Observer& observer)
       : methods_(capacity,
                  [backend, &observer](MethodId method, std::string_view name) {

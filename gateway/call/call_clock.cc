@@ -8,7 +8,7 @@ namespace stdgate::call {
 
 namespace {
 
-// Names the gateway, as other programs on the way have time limits too.
+// The text names the gateway, because other programs on the way have timeouts too.
 rpc::FaultReport give_up(std::string what, Duration time, const std::string& key) {
   return rpc::faults::timed_out("stdgate gave up: " + std::move(what) + " " +
                                 config::print_duration(time) + " (" + key + ")");

@@ -1,4 +1,4 @@
-// CallContext: where a client's message comes from and where its answer goes. Made by transports.
+// CallContext: where a client's message comes from, and where its answer goes. Made by transports.
 #pragma once
 
 #include <cstdint>
@@ -26,21 +26,21 @@ struct CallContext {
   Transport transport = Transport::rpc;
   std::optional<Era> era{};             // of the client; nothing: plain JSON-RPC
   uint64_t connection = 0;              // for the log
-  const TraceContext* trace = nullptr;  // the caller's; null: none. Needed during the call only
+  const TraceContext* trace = nullptr;  // the caller's; null: none. Valid during the call only
   TimePoint arrived{};
   std::optional<Duration> timeout{};             // of a request; nothing: the upstream's
-  const ClientAddress* client = nullptr;         // null: not known. Needed during the call only
-  const policy::Principal* principal = nullptr;  // null: anonymous. Needed during the call only
-  // Of the client, which pays for what is kept of the message; null: nothing is charged.
+  const ClientAddress* client = nullptr;         // null: not known. Valid during the call only
+  const policy::Principal* principal = nullptr;  // null: anonymous. Valid during the call only
+  // The account of the client, which pays for what is kept of the message; null: none.
   Account* account = nullptr;
-  // What is repeated of a message's arguments beside it, a line `NAME:VALUE` each (see
-  // mcp::ParamFilter); nothing: this transport repeats none. Needed during the call only.
+  // The arguments that the client repeats outside the message, a line `NAME:VALUE` each (see
+  // mcp::ParamFilter). Nothing: this transport has no such copies. Valid during the call only.
   std::optional<std::string_view> mirrored{};
-  // Of a request of the modern era, whose transport has read them; null: it has not, or they are of
-  // another message. Needed during the call only.
+  // Params of a modern request, if the transport has read them; null if not, or if they belong to
+  // another message. Valid during the call only.
   const mcp::ModernParams* params = nullptr;
-  bool is_own = false;        // the gateway asks for a session: it does not count as its client's
-  bool wants_events = false;  // notifications that belong to the call go to ReplySink::on_event()
+  bool is_own = false;  // the gateway asks on behalf of a session: no limit of the client counts it
+  bool wants_events = false;  // notifications of the call go to ReplySink::on_event()
 };
 
 }  // namespace stdgate::call

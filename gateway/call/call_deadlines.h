@@ -1,10 +1,10 @@
-// CallDeadlines: the calls of a backend that wait or are in flight, by when they expire.
+// CallDeadlines: the calls of a backend that wait or are in flight, ordered by deadline.
 //
-// A binary heap of (deadline, call); a call knows its place in it, so a call that ends early is
-// taken out at once, and nothing is allocated in the steady state. Where all calls have the same
-// timeout, each is due after those before it, and adding one takes a single comparison. Owner: the
-// CallStore; a call is in the heap from its admission until it expires or its storage is given
-// back. Limit: the number of calls. Its storage keeps the size of the peak.
+// A binary heap of (deadline, call). A call knows its place in the heap, so a call that ends early
+// is removed at once, and the steady state allocates nothing. Where all calls have the same
+// timeout, each new deadline is the latest, and adding it takes a single comparison. Owner: the
+// CallStore. A call is in the heap from its admission until it expires or its storage is given
+// back. Limit: the number of calls. The heap's storage keeps the size of the peak.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,10 @@ class CallDeadlines {
   // The call must not be in the heap yet, and its deadline must not change while it is. Without
   // effect for a call without a deadline (TimePoint::max()).
   void add(Call& call);
-  // For a call that had expired and has a later deadline now; it keeps its turn among equal ones.
+  // For a call that has expired and has a later deadline now. Among equal deadlines it keeps its
+  // turn.
   void add_again(Call& call) { push(call); }
-  // Without effect for a call that is not in it.
+  // Without effect for a call that is not in the heap.
   void remove(Call& call) {
     if (call.heap_place != Call::kNoPlace) erase(call);
   }

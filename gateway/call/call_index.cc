@@ -9,7 +9,7 @@ namespace {
 
 __extension__ using Product = unsigned __int128;
 
-// Both halves of the product: each bit of either factor reaches the low bits.
+// Combines both halves of the product, so that each bit of either factor reaches the low bits.
 uint64_t mix(uint64_t a, uint64_t b) {
   const Product product = static_cast<Product>(a) * b;
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
@@ -22,7 +22,7 @@ uint64_t word_at(const char* at) {
   return word;
 }
 
-// All bytes of a text of at most eight.
+// All bytes of a text of at most eight bytes.
 uint64_t short_word(std::string_view text) {
   const size_t size = text.size();
   const char* const at = text.data();

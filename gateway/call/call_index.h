@@ -1,9 +1,9 @@
 // CallIndex: the calls of clients by caller and id, so that a cancel finds its call by one look-up.
 //
-// An intrusive hash table: a call has its links in itself, so nothing is allocated for it. The hash
-// has a random key, so that no client can choose ids that share a bucket. Owner: the CallStore; a
-// call is in the table from its acceptance until its storage is given back. Limit: the number of
-// calls. Its storage keeps the size of the peak.
+// An intrusive hash table: a call contains its links, so adding one allocates nothing. The hash has
+// a random key, so that no client can choose ids that share a bucket. Owner: the CallStore. A call
+// is in the table from its acceptance until its storage is given back. Limit: the number of calls.
+// The table's storage keeps the size of the peak.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace stdgate::call {
 
 class CallIndex {
  public:
-  // `key`: 128 bits that clients cannot know.
+  // `key` and `more_key`: 128 bits that clients cannot know.
   CallIndex(uint64_t key, uint64_t more_key) : key_(key ^ kSalt), more_key_(more_key ^ kMoreSalt) {}
   CallIndex(const CallIndex&) = delete;
   CallIndex& operator=(const CallIndex&) = delete;
@@ -25,16 +25,16 @@ class CallIndex {
   void add(Call& call);
   // Without effect for a call that is in no index.
   void remove(Call& call);
-  // A call that waits or is in flight: the youngest, if its client uses an id twice. Null: none.
+  // A call that waits or is in flight: the latest, if its client uses an id twice. Null: none.
   [[nodiscard]] Call* find(session::Caller caller, std::string_view id) const;
-  // As find(), among calls that no child has, as their clients are asked something (Call::round).
+  // As find(), among calls that no child has because their clients are being asked (Call::round).
   [[nodiscard]] Call* find_asked(session::Caller caller, std::string_view id) const;
 
   [[nodiscard]] size_t size() const { return size_; }
 
  private:
   static constexpr size_t kFewestBuckets = 64;
-  // Keeps the hash usable with keys of few bits, as tests have.
+  // Makes the hash usable with weak keys, as tests have them.
   static constexpr uint64_t kSalt = 0x9E3779B97F4A7C15;
   static constexpr uint64_t kMoreSalt = 0xD6E8FEB86659FD93;
 

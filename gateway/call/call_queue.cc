@@ -82,7 +82,7 @@ void CallQueue::note_gone(const WaitingMessage& message) {
   bytes_ -= message.bytes.size();
 }
 
-// The first message is one that waits, and the gaps between messages are at most as many as these.
+// Restores two invariants: the first entry is a message, and gaps do not exceed their limit.
 void CallQueue::drop_gone() {
   while (!waiting_.empty() && waiting_.front().is_gone) {
     waiting_.pop_front();

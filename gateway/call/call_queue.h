@@ -1,9 +1,9 @@
 // CallQueue: messages that wait for a child, in the order of their arrival.
 //
-// A call that waits knows its place (Call::ticket), so it can be taken out at once, wherever it
-// stands. What is taken out leaves a gap, which is skipped; gaps are closed when they are more than
-// the messages. What waits is charged to its client. Owner: the pool. Limits: config.pool.queue
-// messages and config.pool.queue_bytes of text.
+// A waiting call knows its place (Call::ticket), so it can be taken out at once, wherever it
+// stands. A message that is taken out leaves a gap, which is skipped. Gaps are closed when there
+// are more gaps than messages. Waiting messages are charged to their clients. Owner: the pool.
+// Limits: config.pool.queue messages and config.pool.queue_bytes of text.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +18,12 @@
 
 namespace stdgate::call {
 
-// A message with its own copy of the text, and of what is inserted into it; a notification has no
-// call.
+// A message with its own copy of the text and of the insertions. A notification has no call.
 struct WaitingMessage {
   CallPtr call;
-  Share held;         // of `bytes` and of the call
+  Share held;         // memory of `bytes` and of the call
   std::string bytes;  // the text, and after it the inserted members
-  Outgoing places;    // its text and insertions are unset: see outgoing()
+  Outgoing places;    // without text and insertions: see outgoing()
   std::array<Insertion, Outgoing::kMaxInsertions> insertions;
   size_t insertion_count = 0;
   bool is_gone = false;
@@ -35,7 +34,7 @@ struct WaitingMessage {
 
 class CallQueue {
  public:
-  // `held`: where what is kept here is counted; null: nowhere.
+  // `held`: counts the bytes that are kept here; null: not counted.
   explicit CallQueue(const config::PoolConfig& config, HeldBytes* held = nullptr)
       : config_(config), held_(held) {}
 
@@ -45,7 +44,7 @@ class CallQueue {
   void push(CallPtr call, const Outgoing& message);
   // Only while not empty().
   WaitingMessage pop();
-  // The storage of a message that has been sent serves the next one.
+  // Keeps the storage of a message that has been sent for the next one.
   void reuse(WaitingMessage message);
 
   // Takes out a call that waits here.
@@ -84,7 +83,7 @@ class CallQueue {
   void check_invariants() const;
 
   [[nodiscard]] bool empty() const { return size_ == 0; }
-  // Linear, as few ask.
+  // Linear in the number of messages; rarely called.
   [[nodiscard]] bool has_calls() const {
     return std::ranges::any_of(waiting_,
                                [](const auto& message) { return message.call != nullptr; });
@@ -95,7 +94,7 @@ class CallQueue {
  private:
   static constexpr size_t kMaxKept = 1024;
   static constexpr size_t kMaxKeptLength = 1024;
-  static constexpr size_t kMaxGaps = 64;  // beside as many as there are messages
+  static constexpr size_t kMaxGaps = 64;  // allowed in addition to the number of messages
 
   CallPtr take_at(size_t at);
   void note_gone(const WaitingMessage& message);
@@ -103,11 +102,11 @@ class CallQueue {
 
   const config::PoolConfig& config_;
   HeldBytes* const held_;
-  // With gaps, but not at its beginning. A call's place in it is its ticket minus `first_ticket_`.
+  // May have gaps, but none at its front. A call's index is its ticket minus `first_ticket_`.
   std::deque<WaitingMessage> waiting_;
   uint64_t first_ticket_ = 0;
   size_t size_ = 0;   // messages
-  size_t bytes_ = 0;  // of these
+  size_t bytes_ = 0;  // of the messages
   std::vector<std::string> spare_texts_;
 };
 

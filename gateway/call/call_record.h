@@ -6,7 +6,8 @@
 
 namespace stdgate::call {
 
-// Without backend, outcome and answer, and without what filters know. Views into the call.
+// Without backend, outcome and answer, and without what filters know. The record views into the
+// call.
 CallRecord record_of(const Call& call, TimePoint now);
 
 }  // namespace stdgate::call

@@ -13,7 +13,7 @@ namespace {
 using policy::ElementKind;
 using policy::Verdict;
 
-// Storage that a rare large answer needed is not kept.
+// Larger storage, which only a rare answer needs, is freed.
 constexpr size_t kMaxKeptCut = 256 << 10;
 
 void clear(std::string& text) {
@@ -72,7 +72,7 @@ CallRuling CallRules::judge(const rpc::Envelope& message, std::string_view metho
   return {.verdict = ruling.verdict, .scopes = ruling.scopes};
 }
 
-// If there are several elements, all have to be allowed; `subject` is the one that is not, or the
+// If there are several elements, all have to be allowed. `subject` becomes the denied one, or the
 // last one.
 policy::Ruling CallRules::judge_use(const UsedElement& element, const policy::Principal* principal,
                                     policy::Subject& subject) {

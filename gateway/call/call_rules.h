@@ -1,9 +1,9 @@
 // CallRules: judges whether a client's message may pass, and which elements of a list the client
 // may see.
 //
-// Job: find with the dialect which element a message uses, have the policy judge it, cut lists. The
-// one place where rules meet messages. Owner: a backend. Of a judgement only the cut of a list is
-// kept, with its call. Limit: the answer that is being cut.
+// Job: find the element that a message uses, by the dialect; have the policy judge it; cut lists.
+// The one place where rules meet messages. Owner: a backend. Only the cut of a list is kept after a
+// judgement, with its call. Limit: the answer that is being cut.
 #pragma once
 
 #include <memory>
@@ -19,11 +19,11 @@ namespace stdgate::call {
 // The ruling about a message.
 struct CallRuling {
   policy::Verdict verdict = policy::Verdict::allowed;
-  // Denied: the element, decoded, that does not exist for this client; none: the method.
+  // If denied: the element (name decoded) that does not exist for this client; none: the method.
   policy::ElementKind element = policy::ElementKind::none;
   std::string_view name{};
-  std::span<const std::string> scopes{};  // needs_scope
-  const char* rejection = nullptr;        // denied because readers could see different messages
+  std::span<const std::string> scopes{};  // for the verdict needs_scope
+  const char* rejection = nullptr;        // why readers could disagree about a denied message
 };
 
 // The rules by which the answer to a list is cut.
@@ -41,37 +41,37 @@ class CallRules {
   CallRules(const CallRules&) = delete;
   CallRules& operator=(const CallRules&) = delete;
 
-  // Lists that are under way are cut by the rules that their calls were judged by. False: nothing
-  // has changed for any client.
+  // Replaces the rules. Lists under way are still cut by the rules that judged their calls. False:
+  // the change affects no client.
   bool replace(const config::BackendConfig& backend, const std::vector<config::RoleConfig>& roles) {
     auto rules = std::make_shared<const policy::Rules>(backend, roles);
     if (*rules == *rules_) return false;
     rules_ = std::move(rules);
     return true;
   }
-  // Whether any client may be denied anything; if not, the other functions need not be called.
+  // Whether any client may be denied anything. If not, the other functions need not be called.
   [[nodiscard]] bool any() const { return rules_->any(); }
-  // Whether the client may have a session. A client that no rule names may do nothing, and has
+  // Whether the client may have a session. A client that no rule names may do nothing, so it has
   // none.
   [[nodiscard]] bool admits(const policy::Principal* principal) const {
     return rules_->is_about(principal);
   }
-  // `message` is a request or a notification, `method` decoded. Views into the ruling are valid
-  // until the next one.
+  // `message`: a request or a notification; `method` is decoded. Views in the ruling are valid
+  // until the next call.
   CallRuling judge(const rpc::Envelope& message, std::string_view method,
                    const policy::Principal* principal);
-  // The cut for the answer to such a list.
+  // The cut for the answer to a request for this list.
   [[nodiscard]] ListCut cut_of(const ListShape& list, const policy::Principal* principal) const {
     return {&list, rules_, rules_->rules_of(principal)};
   }
-  // A list without the elements that the client may not see. A view that is not `payload` is valid
-  // until the next cut.
+  // The payload without the elements that the client may not see. If the result differs from
+  // `payload`, it is valid until the next call.
   std::string_view seen(const ListCut& cut, std::string_view payload);
 
  private:
   policy::Ruling judge_use(const UsedElement& element, const policy::Principal* principal,
                            policy::Subject& subject);
-  // In words of the policy.
+  // The subject of a judgement, in the words of the policy.
   policy::Subject subject_of(std::string_view method, policy::ElementKind kind,
                              std::string_view spelled, std::string& scratch) const;
 

@@ -13,7 +13,7 @@ constexpr size_t kMaxKeptLength = 256;
 void clear_text(std::string& text) {
   if (text.empty()) return;
   if (text.capacity() > kMaxKeptLength) {
-    std::string().swap(text);  // an assignment would keep it
+    std::string().swap(text);  // an assignment would keep the storage
   } else {
     text.clear();
   }

@@ -1,8 +1,8 @@
-// CallStore: where calls come from and go back to.
+// CallStore: gives out calls and takes them back.
 //
-// Job: reuse the storage of ended calls, strings included, so the steady state allocates nothing
+// Job: reuse the storage of ended calls, strings included. So the steady state allocates nothing,
 // and a call moves between queue and child as a pointer. Owner: the backend; outlives its calls.
-// Limit: keeps kMaxKept calls, and frees one whose texts are long.
+// Limit: keeps kMaxKept calls, and frees long texts.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,11 @@ namespace stdgate::call {
 
 class CallStore;
 
-// Empties the text of something that is used again. The storage of a longer one is freed, so that
-// one client's long texts do not stay in memory.
+// Empties a text whose storage is reused. Frees long storage, so that one client's long texts do
+// not stay in memory.
 void clear_text(std::string& text);
 
-// A text that a filter keeps of a call, in a slot.
+// A text that a filter keeps in a slot of a call.
 struct KeptText {
   std::string text;
 
@@ -39,23 +39,23 @@ class CallStore {
  public:
   static constexpr size_t kMaxKept = 4096;
 
-  // The keys are those of the CallIndex.
+  // The keys of the CallIndex.
   explicit CallStore(uint64_t key = 0, uint64_t more_key = 0) : index_(key, more_key) {}
   CallStore(const CallStore&) = delete;
   CallStore& operator=(const CallStore&) = delete;
 
-  // Room for what a filter keeps of each call; before there is any.
+  // Reserves room for a filter's state in each call. Only before there is a call.
   template <class T>
   Slot<T> reserve() {
     return layout_.reserve<T>();
   }
 
   CallPtr take();
-  // Frees the storage that is kept for further calls.
+  // Frees the storage of ended calls.
   void drop_kept() { std::vector<std::unique_ptr<Call>>().swap(kept_); }
-  // The calls of clients, until they are given back.
+  // The calls of clients, until their storage is given back.
   CallIndex& index() { return index_; }
-  // Those that have a deadline, until they expire or are given back.
+  // Calls with a deadline, until they expire or their storage is given back.
   CallDeadlines& deadlines() { return deadlines_; }
 
  private:

@@ -1,5 +1,5 @@
-// CapacityFilter: refuses calls for want of memory, judged by the process, by the account of the
-// client, and by the account of the backend.
+// CapacityFilter: refuses calls when memory is short: in the process, in the account of the client,
+// or in the account of the backend.
 //
 // Judges and counts; keeps nothing. Owner: the backend.
 #pragma once
@@ -14,10 +14,10 @@ namespace stdgate::call {
 
 class CapacityFilter final : public Filter {
  public:
-  // Bytes of a request that listens, which is kept until it ends.
+  // Bytes of a request that listens, which are kept until it ends.
   static constexpr size_t kMaxListening = 64 << 10;
 
-  // `overload`: null: never. `own`: the account of the backend; null: it has none.
+  // `overload`: null: never overloaded. `own`: the account of the backend; null: none.
   CapacityFilter(Chain& chain, const policy::Overload* overload, const Account* own,
                  Observer& observer, BackendId backend)
       : chain_(chain), overload_(overload), own_(own), observer_(observer), backend_(backend) {}
@@ -26,10 +26,9 @@ class CapacityFilter final : public Filter {
     if (request.intent.listens || is_short(request.context.account)) judge(call, request);
   }
 
-  // Why such a client can have no session; nothing: it can.
+  // Why this client cannot have a session; nothing: it can.
   [[nodiscard]] std::optional<rpc::FaultReport> obstacle_of_session(const Account* client) const;
-  // Whether too much is kept already, for the client (null: no account is charged) or at this
-  // backend.
+  // Whether the client (null: no account is charged) or this backend holds too much memory already.
   [[nodiscard]] std::optional<rpc::FaultReport> find_lack(const Account* client) const;
 
  private:

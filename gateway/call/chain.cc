@@ -13,7 +13,7 @@ namespace stdgate::call {
 namespace {
 
 constexpr std::string_view kHead = R"({"jsonrpc":"2.0","id":)";
-// What a rare answer has grown to is not kept.
+// Larger storage, which only a rare answer needs, is freed.
 constexpr size_t kMaxKeptText = 256 << 10;
 
 std::string& emptied(std::string& text) {
@@ -22,12 +22,12 @@ std::string& emptied(std::string& text) {
   return text;
 }
 
-// Nothing unless its client is one of the modern era, to whom HTTP statuses tell of errors.
+// Nothing unless the client is a modern one, whose responses show errors by their HTTP status.
 std::optional<int64_t> code_for(const Call& call, std::optional<int64_t> error_code) {
   return call.client_era == Era::modern ? error_code : std::nullopt;
 }
 
-// Who has made it, and how.
+// Notes who has made the call, and how.
 void note_context(const CallContext& context, Call& call) {
   call.caller = context.caller;
   call.session = context.session;
@@ -76,7 +76,7 @@ void Chain::descend(Rows::const_iterator from, CallPtr& call, const Request& req
     row->filter->on_request(call, request);
     if (call == nullptr) return;
   }
-  STDGATE_CHECK(false);  // the last one takes it
+  STDGATE_CHECK(false);  // the last filter takes each call
 }
 
 bool Chain::hold(CallPtr& call, const Request& request, TimePoint until) {
@@ -85,7 +85,7 @@ bool Chain::hold(CallPtr& call, const Request& request, TimePoint until) {
   return true;
 }
 
-// Those only that are held now: what becomes of one can make clients send others.
+// Releases only the calls that are held now: the end of one can make clients send others.
 void Chain::release(const Filter& filter) {
   const auto row = std::ranges::find(holders_, &filter, &Row::filter);
   if (!held_ || row == holders_.end()) return;
@@ -155,7 +155,7 @@ void Chain::give(const Call& call, const Answer& answer) {
   }
   auto parts = with_replaced(message.text, place_of(message.id, message.text), call.id);
   if (answer.payload.data() != message.payload.data()) {
-    // The id stands before or behind the payload.
+    // The id may stand before or behind the payload.
     std::string_view& part = message.payload.data() >= parts[2].data() ? parts[2] : parts[0];
     const auto at = static_cast<size_t>(message.payload.data() - part.data());
     emptied(text_).append(part.substr(0, at)).append(answer.payload);
@@ -290,7 +290,7 @@ void Chain::answer_fault(const Call& call, const rpc::FaultReport& report, Outco
   finish(call, outcome, &reply, detail);
 }
 
-// The one end of every call: its answer, if there is one, and its record.
+// The one end of every call: its answer, if any, and its record.
 void Chain::finish(const Call& call, Outcome outcome, const session::Reply* reply,
                    std::string_view detail) {
   End end{outcome, nullptr, reply};

@@ -1,11 +1,11 @@
 // Chain: the filters of a backend, in the order in which a request passes them.
 //
-// Job: hand each request and notification down from filter to filter, each answer and fault up
-// again, and end every call exactly once: with its record to the observer, and its reply to its
-// client. The last filter takes each request, and brings it to what answers. A call knows how far
-// it has come (Call::at): whatever ends it is seen by the filters before that place alone. A filter
-// is called for what it overrides, so that a call costs no more than the filters that it really
-// passes. Owner: the backend. Limit: kMaxFilters.
+// Job: hand each request and notification down from filter to filter, and each answer and fault up
+// again. End every call exactly once, with a record for the observer and a reply for the client.
+// The last filter takes each request and brings it to the pool or the upstreams that answer it. A
+// call knows how far it has come (Call::at): its answer or fault passes only the filters above that
+// place. A filter is called only for functions that it overrides, so a call costs no more than the
+// filters that look at it. Owner: the backend. Limit: kMaxFilters.
 #pragma once
 
 #include <optional>
@@ -27,10 +27,10 @@
 
 namespace stdgate::call {
 
-// They outlive the chain.
+// All of these outlive the chain.
 struct ChainServices {
   const Clock& clock;
-  const WallClock* wall_clock;  // null: CallRecord::arrived_at is not said
+  const WallClock* wall_clock;  // null: CallRecord::arrived_at is not set
   Observer& observer;
   session::Callers& callers;
   const Protocol& protocol;
@@ -38,9 +38,9 @@ struct ChainServices {
   BackendId backend;
   const config::BackendConfig& config;
   Log& log;
-  const bool& traces;            // each message's way is logged
+  const bool& traces;            // the way of each message is logged
   TimerQueue* timers = nullptr;  // null: no filter holds calls
-  HeldBytes* held = nullptr;     // where is counted what is kept of these; null: nowhere
+  HeldBytes* held = nullptr;     // counts the bytes of held calls; null: not counted
 };
 
 class Chain {
@@ -51,9 +51,8 @@ class Chain {
   Chain(const Chain&) = delete;
   Chain& operator=(const Chain&) = delete;
 
-  // The next filter, which outlives the chain. `Some` is its own class, by which it is seen what is
-  // overridden.
-  // `name` is a constant.
+  // Adds the next filter, which outlives the chain. `Some` is the filter's own class, from which
+  // the chain learns which functions it overrides. `name` is a constant.
   template <class Some>
   void add(std::string_view name, Some& filter) {
     static_assert(std::is_base_of_v<Filter, Some> && !std::is_same_v<Filter, Some>);
@@ -78,7 +77,7 @@ class Chain {
     enlist<&Some::drop_kept, &Filter::drop_kept>(keepers_, row, true);
   }
 
-  // Of its filters, in their order.
+  // The names of the filters, in their order.
   [[nodiscard]] std::span<const std::string_view> names() const { return names_; }
 
   // --- Down
@@ -86,41 +85,40 @@ class Chain {
   CallPtr begin(std::string_view id, const Arrival& arrival);
   void pass(CallPtr&& call, const Request& request);
   Passage pass(const Notification& notification);
-  // From the filter below the one that has taken the call: as it was, or changed.
+  // The filter that has taken the call passes it on, unchanged or changed, to the filters below.
   void go_on(CallPtr call, const Request& request);
-  // The filter that has taken the call keeps it from going on, until then at most
-  // (Filter::on_released). False: there is no room for it, and it is still the filter's.
+  // Keeps a call that the filter has taken, at most until `until` (Filter::on_released). False:
+  // there is no room for the call, and it still belongs to the filter.
   bool hold(CallPtr& call, const Request& request, TimePoint until);
-  // All that this filter holds.
+  // Releases all calls that this filter holds.
   void release(const Filter& filter);
 
-  // --- Up, from where the call is
+  // --- Up, from the place of the call
   // A child has answered.
   void on_answer(CallPtr&& call, const rpc::Envelope& message);
-  // The result of another call serves this one as well.
-  // `child`: see Answer.
+  // The result of another call answers this one too. `child`: see Answer.
   void on_result(CallPtr call, std::string_view payload, uint64_t child = 0);
   void on_fault(CallPtr call, const rpc::FaultReport& report);
-  // See Filter. The call is null afterwards if a filter has taken it.
+  // See Filter::on_lost(). The call is null afterwards if a filter has taken it.
   void on_lost(CallPtr& call, std::string_view text, const rpc::FaultReport& report);
 
-  // --- Ends: the gateway's own answer, instead of that of a child
-  // `member`: result or error, as the client gets it.
+  // --- Ends by an answer of the gateway, not of a child
+  // `member`: the member `result` or `error` for the client.
   void answer(const Call& call, Outcome outcome, std::string_view member,
               std::optional<int64_t> error_code = {}, std::string_view detail = {});
   void answer_result(const Call& call, std::string_view result);
   void answer_error(const Call& call, const Absence& error, Outcome outcome = Outcome::error(),
                     std::string_view detail = {});
-  // `detail` is for the record.
+  // `detail`: for the record.
   void answer_fault(const Call& call, const rpc::FaultReport& report, Outcome outcome,
                     std::string_view detail, bool exposes_detail);
-  // Without an answer, or with one that somebody else has given.
+  // Ends the call without an answer, or after an answer that was given elsewhere.
   void end(const Call& call, Outcome outcome, std::string_view detail) {
     finish(call, outcome, nullptr, detail);
   }
 
   // --- Children, see Filter
-  // From the filter above `from` on; null: from the last one. False: nobody else hears of it.
+  // Passes the message to the filters above `from`; null: to all. False: a filter has stopped it.
   bool pass(ChildMessage& message, const Filter* from = nullptr);
   void on_child_gone(const ChildRef& child);
   [[nodiscard]] TimePoint needed_until(uint64_t child) const;
@@ -129,7 +127,7 @@ class Chain {
   void drop_kept();
 
   // --- Held calls, which end with their clients
-  // Null: there is none with this id.
+  // Null: no call with this id is held.
   CallPtr take_held(session::Caller caller, std::string_view id);
   std::vector<CallPtr> take_held(const std::function<bool(const Call&)>& matches);
   void fail_held(const rpc::FaultReport& report);
@@ -165,7 +163,7 @@ class Chain {
 
   const ChainServices services_;
   std::vector<std::string_view> names_;
-  // Those that want to see it, in the order in which they do.
+  // For each function, the filters that override it, in the order of the calls.
   Rows begins_;
   Rows requests_;
   Rows notifications_;
@@ -182,8 +180,8 @@ class Chain {
   Rows works_;
   Rows givers_;
   Rows keepers_;
-  std::optional<HeldCalls> held_;  // nothing: there is no timer
-  std::string text_;               // scratch: of an answer
+  std::optional<HeldCalls> held_;  // nothing: no filter holds calls
+  std::string text_;               // scratch: text of an answer
 };
 
 }  // namespace stdgate::call

@@ -1,5 +1,4 @@
-// Elements: the parts of a protocol that rules judge: tools, resources, prompts, and lists of
-// these.
+// Elements: the parts of a protocol that rules judge: tools, resources, prompts, and lists of them.
 #pragma once
 
 #include <string>
@@ -10,29 +9,29 @@
 
 namespace stdgate::call {
 
-// An element that a message of a client uses, for rules.
+// An element that a client's message uses, for rules.
 struct UsedElement {
   policy::ElementKind kind = policy::ElementKind::none;
-  std::string_view name;  // as spelled between its quotes; empty: none can be read
-  // The method that uses such elements. Another method, which tells something of an element or
-  // watches it, is allowed to clients that may use that element.
+  std::string_view name;  // as spelled between its quotes; empty: not readable
+  // The method that uses such elements. Another method, which describes or watches an element, is
+  // allowed to clients that may use the element.
   std::string_view use;
-  // Raw JSON, where the message names several: an array of names.
+  // Raw JSON: an array of names, if the message names several elements.
   std::string_view names{};
 };
 
-// Where the result of a method has the elements of one kind.
+// The place of the elements in the result of a method that lists them.
 struct ListShape {
   policy::ElementKind kind = policy::ElementKind::none;
-  std::string_view member;  // the array
-  std::string_view name;    // of an element: its name, a string
+  std::string_view member;  // the array in the result
+  std::string_view name;    // the member of an element with its name
   std::string_view use;     // as in UsedElement
-  // A member of the result that says who may keep it, and what it says when it is for one client.
+  // The member of the result that says who may keep it, and its value for one client only.
   std::string_view scope;
   std::string_view private_scope;
 };
 
-// The error by which a child answers requests for what it does not have.
+// The error of a child for requests of an element or method that it does not have.
 struct Absence {
   rpc::RpcError error = rpc::RpcError::method_not_found;
   std::string message = "Method not found";

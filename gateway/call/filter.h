@@ -1,10 +1,10 @@
-// Filter: whatever looks at the calls of a backend on their way to what answers them, and back.
+// Filter: a stage that looks at the calls of a backend on their way down to the children, and at
+// the answers on their way up.
 //
-// A filter overrides what it wants to see; the chain (chain.h) calls it for nothing else. A call
-// goes on to the next filter unless this one has taken it: to end it by the chain, or to keep it
-// for later. What a filter keeps of a call, it keeps in a slot of the call (slots.h). Filters do
-// not know each other: what a filter has changed, all that come after it see changed. Owner: the
-// backend.
+// A filter overrides the functions that it needs; the chain (chain.h) calls no others. A call
+// passes to the next filter unless this one has taken it: to end it through the chain, or to keep
+// it for later. A filter keeps its state of a call in a slot of the call (slots.h). Filters do not
+// know each other: the filters that follow see what a filter has changed. Owner: the backend.
 #pragma once
 
 #include <cstdint>
@@ -24,17 +24,17 @@
 
 namespace stdgate::call {
 
-// A call begins: a client has sent something that is to be answered.
+// A call begins: a client has sent a message that has to be answered.
 struct Arrival {
   const CallContext& context;
   const rpc::Envelope* message = nullptr;  // null: it could not be read
   std::string_view method{};               // decoded
   std::string_view tool{};                 // see ClientIntent
-  bool is_refused = false;                 // for its form: it comes to no filter as a request
+  bool is_refused = false;                 // because of its form: no filter gets it as a request
 };
 
-// A request on its way down. A filter that changes it takes the call, and has the changed one go on
-// (Chain::go_on).
+// A request on its way down. A filter that changes a request takes the call, and passes the changed
+// request on (Chain::go_on).
 struct Request {
   const rpc::Envelope& message;
   std::string_view method;  // decoded
@@ -47,36 +47,36 @@ struct Notification {
   const rpc::Envelope& message;
   std::string_view method;  // decoded
   const CallContext& context;
-  SessionName session;  // none: it stands alone
+  SessionName session;  // none: the notification stands alone
 };
 enum class Passage : uint8_t {
   open,
-  denied,   // it is not for this client to send
-  refused,  // there is no room for it now
+  denied,   // the client may not send it
+  refused,  // there is no room for it at the moment
 };
 
-// An answer on its way up, as the filters below leave it.
+// An answer on its way up, as the filters below have left it.
 struct Answer {
-  const rpc::Envelope& message;  // a child's; without a text: a result that was kept
+  const rpc::Envelope& message;  // of a child; without text: a kept result
   std::string_view payload;      // of the result or error, raw JSON; outlives the answer
-  std::string_view tail{};  // all behind the id, in the place of the message's; empty: as it is
+  std::string_view tail{};       // replaces everything behind the id; empty: it does not
   Outcome outcome = Outcome::ok();
-  uint64_t child = 0;  // the number of the one that has given it
+  uint64_t child = 0;  // number of the child that has answered
 };
 
-// A child, as far as filters know one.
+// A child, as filters know it.
 struct ChildRef {
   uint64_t number = 0;
   std::optional<Era> era{};
   bool is_shared = true;
-  session::SessionId session{};  // that it is leased to; none: it is shared, or spare
+  session::SessionId session{};  // the session that it is leased to; none: it is shared or warm
 };
 
-// A notification of a child, on its way up. A filter may put another one in its place.
+// A notification of a child, on its way up. A filter may replace it.
 class ChildMessage {
  public:
-  // `method` is decoded. `call`: that it belongs to; null: none is known. `progress_token`: by
-  // which it names that call, in its text.
+  // `method` is decoded. `call`: the call that it belongs to; null: none is known.
+  // `progress_token`: the place in its text of the token that names that call.
   ChildMessage(const rpc::Envelope& message, std::string_view method, const ChildRef& from,
                const Call* call = nullptr, TextPlace progress_token = {})
       : child_(from),
@@ -91,7 +91,7 @@ class ChildMessage {
   [[nodiscard]] const Call* call() const { return call_; }
   [[nodiscard]] TextPlace progress_token() const { return progress_token_; }
 
-  // `text`: of a notification of the same method.
+  // `text`: a notification of the same method.
   void replace(std::string text) {
     text_ = std::move(text);
     message_ = &known_.emplace(text_).envelope();
@@ -105,10 +105,10 @@ class ChildMessage {
   TextPlace progress_token_;
   const rpc::Envelope* message_;
   std::string text_;
-  std::optional<rpc::KnownMessage> known_;  // of `text_`; nothing: it is as it was
+  std::optional<rpc::KnownMessage> known_;  // of `text_`; nothing: not replaced
 };
 
-// What a child has given out that clients may come back with.
+// Claims that a child has given out and that clients may bring back.
 struct ChildWork {
   size_t states = 0;  // of calls that wait for input of their clients
   size_t tasks = 0;
@@ -117,8 +117,8 @@ struct ChildWork {
 // The end of a call.
 struct End {
   Outcome outcome = Outcome::ok();
-  CallRecord* record = nullptr;           // what is told of it; null: nothing is
-  const session::Reply* reply = nullptr;  // null: there is none
+  CallRecord* record = nullptr;           // for the observer; null: the call is not reported
+  const session::Reply* reply = nullptr;  // null: there is no reply
 };
 
 class Filter {
@@ -128,26 +128,26 @@ class Filter {
   virtual void on_begin(Call& /*call*/, const Arrival& /*arrival*/) {}
   virtual void on_request(CallPtr& /*call*/, const Request& /*request*/) {}
   virtual Passage on_notification(const Notification& /*notification*/) { return Passage::open; }
-  // What has become of it, at whatever filter.
+  // The result of on_notification(), of whichever filter decided.
   virtual void on_notification_judged(const Notification& /*notification*/, Passage /*passage*/) {}
   virtual void on_answer(CallPtr& /*call*/, Answer& /*answer*/) {}
-  // Instead of an answer.
+  // The call ends with a fault in place of an answer.
   virtual void on_fault(CallPtr& /*call*/, const rpc::FaultReport& /*report*/) {}
-  // No child gets the request, which is `text`, as its Route says: the one that it is for has gone,
-  // or children are of another era. The same for a call that listens, and has lost its child. If no
-  // filter takes it, another child gets it, or it ends with this report.
+  // No child gets the request `text` as its Route says: its child has gone, or the children are of
+  // another era. Also called for a call that listens and has lost its child. If no filter takes the
+  // call, another child gets it, or it ends with this report.
   virtual void on_lost(CallPtr& /*call*/, std::string_view /*text*/,
                        const rpc::FaultReport& /*report*/) {}
-  // The filter has held it (Chain::hold), until now.
+  // The filter has held the call (Chain::hold), and its time is over.
   virtual void on_released(CallPtr /*call*/, const Request& /*request*/) {}
-  // Exactly once for each call that has begun. The filter may put another reply in the place of the
-  // one that its client is to get.
+  // Called exactly once for each call that has begun. The filter may replace the reply to the
+  // client.
   virtual void on_end(const Call& /*call*/, End& /*end*/) {}
-  // The same, after the reply.
+  // Called after the reply.
   virtual void on_ended(const Call& /*call*/) {}
 
   // --- Children
-  // False: nobody above hears of it.
+  // False: the filters above do not get the message.
   virtual bool on_child_message(ChildMessage& /*message*/) { return true; }
   virtual void on_child_gone(const ChildRef& /*child*/) {}
   // Until when clients need what the child with this number has given out; min(): they do not.
@@ -155,10 +155,10 @@ class Filter {
     return TimePoint::min();
   }
   [[nodiscard]] virtual ChildWork work_of(uint64_t /*child*/) const { return {}; }
-  // Whether this request, which stands alone, brings back what a child that runs has given out.
+  // Whether this request, which has no session, brings back something of a child that runs.
   [[nodiscard]] virtual bool gave(const Arrival& /*request*/) const { return false; }
 
-  // Frees what is kept only to be faster.
+  // Frees memory that only makes the filter faster.
   virtual void drop_kept() {}
 };
 

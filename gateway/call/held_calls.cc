@@ -10,7 +10,7 @@ namespace stdgate::call {
 
 namespace {
 
-// Moves views of one text to a copy of it. Others stay: they are of constants.
+// Redirects views of one text to a copy of it. Other views stay, because they show constants.
 class Moves {
  public:
   Moves(std::string_view from, std::string_view to) : from_(from), to_(to) {}

@@ -1,9 +1,9 @@
-// HeldCalls: requests that filters keep from going on (Chain::hold), until they let them or their
-// time is up.
+// HeldCalls: requests that filters hold (Chain::hold), until the filter releases them or their time
+// is up.
 //
-// A call that is held is in the one index of calls, keeps its deadline, and ends with its client as
-// any other one does: who holds it has to care for none of that. Owner: the chain. Limits: those of
-// a pool's queue (config.pool.queue calls, config.pool.queue_bytes of their texts).
+// A held call stays in the index of calls, keeps its deadline, and ends with its client like any
+// other call; the filter that holds it need not care for that. Owner: the chain. Limits: the limits
+// of a pool's queue (config.pool.queue calls, config.pool.queue_bytes of their texts).
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ class HeldCalls {
   struct Held {
     CallPtr call;
     std::unique_ptr<KeptRequest> request;
-    TimePoint until{};  // no later than its deadline
+    TimePoint until{};  // not after its deadline
     Share memory{};
   };
   struct Services {
@@ -56,9 +56,9 @@ class HeldCalls {
     const config::PoolConfig& config;
     const Clock& clock;
     TimerQueue& timers;
-    HeldBytes* held;  // where is counted what is kept here; null: nowhere
+    HeldBytes* held;  // counts the bytes that are kept here; null: not counted
   };
-  // `on_due`: the time of a call is up, its own or that of its filter.
+  // `on_due`: the time of a call is up, by its deadline or by its filter.
   HeldCalls(const Services& services, std::function<void(Held)> on_due);
 
   [[nodiscard]] bool has_room(size_t bytes) const {
@@ -66,8 +66,8 @@ class HeldCalls {
   }
   // Only while has_room().
   void hold(CallPtr call, const Request& request, TimePoint until);
-  // The first one that the filter at this place holds and that came after the one with the ticket
-  // `last`; null: there is none.
+  // The first call that the filter at this place holds and that came after the ticket `last`; null:
+  // none.
   [[nodiscard]] const Call* next_at(uint8_t place, uint64_t last) const;
   Held take(const Call& call);
   // The client's call with this id; null: it is not held.
@@ -75,7 +75,7 @@ class HeldCalls {
   std::vector<CallPtr> take_all(const std::function<bool(const Call&)>& matches);
 
   [[nodiscard]] size_t size() const { return held_.size(); }
-  // The ticket of the one that came last.
+  // The ticket of the latest call.
   [[nodiscard]] uint64_t last() const { return begun_; }
   template <class Visitor>
   void for_each(Visitor&& visit) const {
@@ -90,10 +90,10 @@ class HeldCalls {
 
   const Services services_;
   const std::function<void(Held)> on_due_;
-  Table held_;  // by Call::ticket, in the order of their arrival
+  Table held_;  // by Call::ticket, in the order of arrival
   uint64_t begun_ = 0;
-  size_t bytes_ = 0;  // of their texts
-  Timer timer_;       // no later than the first that is due
+  size_t bytes_ = 0;  // of the texts of held calls
+  Timer timer_;       // due no later than the first call
 };
 
 }  // namespace stdgate::call

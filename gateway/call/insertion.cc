@@ -28,11 +28,11 @@ std::optional<Insertion> insertion_at(InsertionPlace place, const rpc::Envelope&
   const std::string_view text = message.text;
   const std::string_view params = message.params;
   const size_t in_envelope = inside_of(text, text);
-  // A comma always fits behind: an envelope has at least the member "jsonrpc".
+  // A comma may follow, because an envelope has at least the member "jsonrpc".
   if (place == InsertionPlace::envelope) return Insertion{in_envelope, "", members, ","};
   const bool is_meta = place == InsertionPlace::meta;
   if (params.empty()) {
-    // "params": null counts as none, and makes room for the object.
+    // "params": null counts as missing, and is replaced by the object.
     if (const auto null = rpc::find_member(text, "params")) {
       return Insertion{place_of(*null, text).offset, is_meta ? R"({"_meta":{)" : "{", members,
                        is_meta ? "}}" : "}", null->size()};

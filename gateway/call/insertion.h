@@ -1,8 +1,8 @@
-// Insertion: a change of a message on its way to a child. It adds members to the client's, replaces
-// the value of one, or leaves some out.
+// Insertion: a change of a message on its way to a child. It adds members to an object of the
+// client's message, replaces the value of a member, or leaves members out.
 //
-// Nothing is copied. If the object for the members is missing, `head` and `tail` make it. Owner:
-// the Outgoing that has it.
+// Copies nothing. If the object for the members is missing, `head` and `tail` create it. Owner: the
+// Outgoing that has it.
 #pragma once
 
 #include <array>
@@ -18,29 +18,29 @@
 namespace stdgate::call {
 
 struct Insertion {
-  size_t offset = 0;         // in the text of the message
-  std::string_view head;     // a constant
-  std::string_view members;  // `"key":value`, several separated by commas; outlives the message
-  std::string_view tail;     // a constant
-  size_t replaced = 0;       // bytes of the text that it replaces
-  std::optional<Era> only_for = {};  // left out for a child of the other era; nothing: for any
-  bool empties = false;              // it replaces everything that the client wrote in the object
+  size_t offset = 0;                 // in the text of the message
+  std::string_view head;             // a constant
+  std::string_view members;          // `"key":value`, comma-separated; outlives the message
+  std::string_view tail;             // a constant
+  size_t replaced = 0;               // number of bytes of the text that it replaces
+  std::optional<Era> only_for = {};  // the only era of children that get it; nothing: any
+  bool empties = false;              // replaces all members that the client wrote in the object
 
   [[nodiscard]] size_t size() const { return head.size() + members.size() + tail.size(); }
 };
 
-// The changes of a message for the era of its child.
+// The changes that adapt a message to the era of its child.
 struct EraChanges {
   static constexpr size_t kMax = 4;
 
   std::array<Insertion, kMax> list;
   size_t count = 0;
-  std::optional<Era> era{};  // that they are for; nothing: for either
+  std::optional<Era> era{};  // the era of the child; nothing: any
 
   [[nodiscard]] std::span<const Insertion> view() const { return std::span(list).first(count); }
 };
 
-// The object that members go into.
+// The object that gets the members.
 enum class InsertionPlace : uint8_t {
   envelope,
   params,
@@ -48,7 +48,7 @@ enum class InsertionPlace : uint8_t {
 };
 
 // The insertion of `members` (not empty) into that object of `message`, which must not have them
-// yet. Nothing when params or _meta is present but no object, or when _meta is present twice. For
+// yet. Nothing when params or _meta is present but is no object, or when _meta occurs twice. For
 // `meta` the cost is linear in the size of params.
 std::optional<Insertion> insertion_at(InsertionPlace place, const rpc::Envelope& message,
                                       std::string_view members);

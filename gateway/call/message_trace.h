@@ -1,4 +1,4 @@
-// The log line, at level debug, of a message that goes nowhere.
+// Writes the log line, at level debug, about a message that is dropped.
 #pragma once
 
 #include <string_view>

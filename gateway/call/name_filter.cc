@@ -28,14 +28,14 @@ void NameFilter::note_tool(Call& call, std::string_view spelled) {
     call.tool_name = tools_.name(*call.tool);
     return;
   }
-  // A name over the limit is cut to one byte above it, so that it still gets no place.
+  // A name over the limit is cut to one byte above the limit, so that it still gets no place.
   std::string& text = texts_.of(call.slots).tool;
   text = name.substr(0, NameTable::kMaxName + 1);
   call.tool_name = text;
 }
 
 void NameFilter::learn(Call& call, const Answer& answer) {
-  // A child that does not know a method must not fill the table with invented names.
+  // A child may not know the method; then an invented name must not fill the table.
   if (call.method == kOtherMethod &&
       (answer.outcome != Outcome::error() ||
        rpc::error_code(answer.message) != rpc::rpc_error_code(rpc::RpcError::method_not_found))) {
@@ -47,7 +47,7 @@ void NameFilter::learn(Call& call, const Answer& answer) {
   }
 }
 
-// A child that died of a call, or was still busy with it, probably knows the method.
+// A child that died during the call, or did not finish it, probably knows the method.
 void NameFilter::on_fault(CallPtr& call, const rpc::FaultReport& report) {
   const bool was_taken = call->written != TimePoint{} && (report.fault == rpc::Fault::timeout ||
                                                           report.fault == rpc::Fault::child_failed);

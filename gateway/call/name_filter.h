@@ -1,7 +1,7 @@
-// NameFilter: which method a call calls, and which tool, in words that metrics tell apart.
+// NameFilter: finds the method and the tool of a call, by names that metrics tell apart.
 //
-// A name that has no place among them gets one when a child has shown that it knows it. Owner: the
-// backend. Limits: NameTable's.
+// A name that has no place gets one when a child has shown that it knows the name. Owner: the
+// backend. Limits: see NameTable.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ class NameFilter final : public Filter {
   void on_fault(CallPtr& call, const rpc::FaultReport& report) override;
 
  private:
-  // Of names that have no place, which the call shows.
+  // Names without a place, which the call shows.
   struct Texts {
     std::string method;
     std::string tool;

@@ -1,11 +1,11 @@
 // NameTable: the method names, or tool names, of one backend that metrics tell apart.
 //
-// Bounded: metrics would otherwise grow with every name a caller invents. A name gets its place
-// when it is configured, when the protocol defines it, or when a child has shown that it knows it.
-// A child may answer to any name. So learnt names fill half of the places at once, and the rest at
-// kMaxLearntPerMinute, so that a flood of invented names can be noticed. Names that must have a
-// place are to be configured. Beyond `capacity` names, and for names longer than kMaxName,
-// everything is kOtherName. Owner: the backend.
+// The table is bounded, because metrics would otherwise grow with each name that a client invents.
+// A name gets a place when it is configured, when the protocol defines it, or when a child has
+// shown that it knows the name. A child may answer to any name. So learnt names fill half of the
+// places at once, but the rest only at kMaxLearntPerMinute, so that operators can notice a flood of
+// invented names. Names that must have a place should be configured. Names beyond `capacity`, and
+// names longer than kMaxName, are kOtherName. Owner: the backend.
 #pragma once
 
 #include <deque>
@@ -31,7 +31,7 @@ class NameTable {
   [[nodiscard]] NameId find(std::string_view name) const;
   // Gives the name a place if one is free.
   NameId admit(std::string_view name);
-  // As admit(), for a name that a child has answered to, subject to kMaxLearntPerMinute.
+  // As admit(), for a name that a child has answered to. kMaxLearntPerMinute applies.
   NameId learn(std::string_view name, TimePoint now);
   [[nodiscard]] std::string_view name(NameId id) const { return names_[id]; }
   [[nodiscard]] size_t size() const { return names_.size(); }
@@ -39,10 +39,10 @@ class NameTable {
  private:
   const size_t capacity_;
   const std::function<void(NameId, std::string_view)> admitted_;
-  std::deque<std::string> names_;  // by id; a deque, so that the index may view into it
+  std::deque<std::string> names_;  // by id; a deque, because the index views into it
   std::unordered_map<std::string_view, NameId> ids_;
-  TimePoint minute_{};           // when the one that counts began
-  size_t learnt_in_minute_ = 0;  // beyond the half
+  TimePoint minute_{};           // beginning of the minute that counts
+  size_t learnt_in_minute_ = 0;  // names beyond the half
 };
 
 }  // namespace stdgate::call

@@ -1,4 +1,4 @@
-// Protocol: the questions of the chain and its filters about messages of any protocol.
+// Protocol: what the chain and its filters ask about messages of a protocol.
 //
 // Stateless. Implemented by the dialects.
 #pragma once
@@ -18,11 +18,11 @@ class Protocol {
 
   // The error codes of the gateway's faults.
   [[nodiscard]] virtual rpc::CodeSet codes() const = 0;
-  // How a call ended that the child answered.
+  // The outcome of a call that the child has answered.
   [[nodiscard]] virtual Outcome outcome(const rpc::Envelope& answer, std::string_view method) const;
 
   // --- Rules
-  // Whether a session needs this message of its client to live; rules let it through.
+  // Whether a session depends on this message of its client. Rules let such messages pass.
   [[nodiscard]] virtual bool is_lifecycle(std::string_view /*method*/) const { return false; }
   // An error is a constant phrase: readers could see different elements.
   [[nodiscard]] virtual tl::expected<UsedElement, const char*> used_element(
@@ -33,7 +33,7 @@ class Protocol {
   [[nodiscard]] virtual const ListShape* list_shape(std::string_view /*method*/) const {
     return nullptr;
   }
-  // `name` is decoded. Without an element it is the method that does not exist.
+  // The error for this element (name decoded), or for the method if there is no element.
   [[nodiscard]] virtual Absence absence(std::string_view /*method*/, policy::ElementKind /*kind*/,
                                         std::string_view /*name*/, Era /*of_client*/) const {
     return {};

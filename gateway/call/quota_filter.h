@@ -1,6 +1,6 @@
-// QuotaFilter: counts the calls of a client, and refuses those beyond what it may make.
+// QuotaFilter: counts the calls of a client, and refuses calls beyond the client's quota.
 //
-// Owner: the backend. Limits: ClientQuotas'.
+// Owner: the backend. Limits: see ClientQuotas.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ class QuotaFilter final : public Filter {
         counted_(calls.reserve<Counted>()),
         services_(services) {}
 
-  // Whether any call may be refused, now or later; if not, the chain does not need the filter.
+  // Whether any call may be refused, now or later. If not, the chain does not need the filter.
   [[nodiscard]] bool any() const { return quotas_->any(); }
 
   void on_request(CallPtr& call, const Request& request) override;

@@ -1,5 +1,5 @@
-// RuleFilter: lets messages pass that rules allow, and cuts elements that the client may not see
-// from lists.
+// RuleFilter: lets messages pass if the rules allow them, and removes elements that the client may
+// not see from lists.
 //
 // A denied message is answered as if its method or element did not exist. Owner: the backend.
 #pragma once
@@ -20,7 +20,7 @@ class RuleFilter final : public Filter {
         cuts_(calls.reserve<ListCut>()),
         services_(services) {}
 
-  // See CallRules.
+  // See CallRules::replace().
   bool replace(const config::BackendConfig& backend, const std::vector<config::RoleConfig>& roles) {
     return rules_.replace(backend, roles);
   }

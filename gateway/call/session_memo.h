@@ -1,5 +1,5 @@
-// SessionMemo: which part of what a session has told its own child another child would have to be
-// told again.
+// SessionMemo: which part of a message to a session's own child has to be repeated for the
+// session's next child.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@ namespace stdgate::call {
 
 enum class SessionMemo : uint8_t {
   none,
-  first,       // nothing but that it is the first call of a session from another process
-  greeting,    // its params
-  completion,  // of the greeting, by the client's notification
-  severity,    // from which on log messages are wanted
+  first,       // only that this is the first call of a session from another process
+  greeting,    // the params of the greeting
+  completion,  // the notification that completes the greeting
+  severity,    // the level from which log messages are wanted
   subscribe,
   unsubscribe,
 };

@@ -1,9 +1,9 @@
-// Slots: the state that filters keep of a call, each for itself.
+// Slots: the states that filters keep of a call, each filter its own.
 //
-// A filter reserves its slot when the chain is built, so that the storage of a call has room for
-// all of them from the beginning: nothing is allocated in the steady state. A used slot is reset
-// when the storage of the call is given back; an unused slot costs nothing. Owner: the CallStore
-// has the layout, each call its slots. Limit: kMaxSlots.
+// A filter reserves its slot when the chain is built. So the storage of a call has room for all
+// slots from the beginning, and the steady state allocates nothing. A used slot is reset when the
+// storage of the call is given back; an unused slot costs nothing. Owner: the CallStore has the
+// layout, each call has its slots. Limit: kMaxSlots.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,8 @@ class SlotLayout {
   SlotLayout(const SlotLayout&) = delete;
   SlotLayout& operator=(const SlotLayout&) = delete;
 
-  // `T` is as new for each call. If it has clear(), that resets it and may keep storage.
+  // Each call begins with a fresh `T`. If `T` has clear(), it resets the state and may keep
+  // storage.
   template <class T>
   Slot<T> reserve();
 
@@ -49,13 +50,13 @@ class SlotLayout {
 // The slots of one call.
 class CallSlots {
  public:
-  CallSlots() = default;  // without any
+  CallSlots() = default;  // without slots
   explicit CallSlots(const SlotLayout& layout);
   ~CallSlots();
   CallSlots(const CallSlots&) = delete;
   CallSlots& operator=(const CallSlots&) = delete;
 
-  // Resets what is used.
+  // Resets the used slots.
   void clear() {
     if (used_ != 0) clear_used();
   }
@@ -73,26 +74,26 @@ class CallSlots {
 
   const SlotLayout* layout_ = nullptr;
   std::unique_ptr<std::byte[]> bytes_;  // NOLINT(modernize-avoid-c-arrays): of a size that varies
-  uint32_t used_ = 0;                   // a bit each
+  uint32_t used_ = 0;                   // one bit per slot
 };
 
-// The object that a layout has made there.
+// The object that a layout has constructed at this address.
 template <class T>
 T& state_at(std::byte* at) {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast)
   return *std::launder(reinterpret_cast<T*>(at));
 }
 
-// Where the state of one filter is, in the slots of any call.
+// The place of one filter's state in the slots of any call.
 template <class T>
 class Slot {
  public:
-  // In use from now on.
+  // Marks the slot as used.
   T& of(CallSlots& slots) const {
     slots.used_ |= bit_;
     return *at(slots);
   }
-  // Null: the filter has not used it for this call.
+  // Null: the filter has not used the slot in this call.
   [[nodiscard]] T* find(const CallSlots& slots) const {
     return (slots.used_ & bit_) != 0 ? at(slots) : nullptr;
   }

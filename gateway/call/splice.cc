@@ -20,7 +20,7 @@ Splice::Splice(const Outgoing& message, std::optional<rpc::WireId> id, std::opti
     add(message.text.substr(message.id.offset + message.id.length));
     return;
   }
-  // Before the others, as what is inserted where a place begins comes first.
+  // Insertions come before replacements at the same place.
   STDGATE_CHECK(message.inserted.size() <= Outgoing::kMaxInsertions);
   for (const Insertion& insertion : message.inserted) {
     if (insertion.only_for && *insertion.only_for != era.value_or(Era::legacy)) continue;

@@ -1,7 +1,7 @@
-// Splice: a client's message as its child sees it: pieces of the client's bytes, and between them
-// replacements (the wire id, the same number as progress token, values that the protocol replaces)
-// and insertions. Only the number's digits are copied. Owner: the stack of the function that writes
-// the message.
+// Splice: a client's message as its child sees it: pieces of the client's bytes, replacements
+// between them (the wire id as id and as progress token, values that the protocol replaces), and
+// insertions. Only the digits of the number are copied. Owner: the stack of the function that
+// writes the message.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ class Splice {
   Splice& operator=(const Splice&) = delete;
 
   [[nodiscard]] size_t size() const { return size_; }
-  // The pieces between the head and the tail of a frame.
+  // The pieces of the message, between the head and the tail of a frame.
   std::span<const std::string_view> framed(std::string_view head, std::string_view tail) {
     parts_.list[0] = head;
     parts_.list[count_] = tail;
@@ -33,31 +33,31 @@ class Splice {
  private:
   static constexpr size_t kMaxReplaced = 3;
   static constexpr size_t kMaxEdits = kMaxReplaced + Outgoing::kMaxInsertions;
-  // The text between the edits, the texts of the edits (an insertion has three), and the head and
+  // The pieces between the edits, the texts of the edits (three for an insertion), and the head and
   // the tail of the frame.
   static constexpr size_t kMaxParts =
       (kMaxEdits + 1) + kMaxReplaced + 3 * Outgoing::kMaxInsertions + 2;
 
-  // Without default values, as most edits of most messages are never used.
+  // Not initialised, because most edits are never used.
   struct Edit {
     size_t offset;
     size_t length;
     const char* with;
     size_t with_length;
-    const Insertion* insertion;  // not null: it stands there instead of `with`
+    const Insertion* insertion;  // if not null, replaces `with`
   };
   void replace(TextPlace place, std::string_view with);
   void put(const Edit& edit);
   void add(std::string_view part);
 
-  // Begins without values.
+  // Not initialised.
   union Parts {
     Parts() {}  // NOLINT(modernize-use-equals-default): the default one would be deleted
-    std::array<std::string_view, kMaxParts> list;  // the first is for the frame's head
+    std::array<std::string_view, kMaxParts> list;  // the first one is for the frame's head
   };
 
   std::array<char, 10> digits_;        // of a 31-bit number
-  std::array<Edit, kMaxEdits> edits_;  // by their place; most messages have one
+  std::array<Edit, kMaxEdits> edits_;  // by place; most messages have one
   size_t edit_count_ = 0;
   Parts parts_;
   size_t count_ = 1;

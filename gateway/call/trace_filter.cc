@@ -12,21 +12,21 @@ namespace stdgate::call {
 
 namespace {
 
-// Keys of `_meta`, as in the header fields of the same names.
+// Keys of `_meta`, named like the header fields.
 constexpr std::string_view kParent = "traceparent";
 constexpr std::string_view kState = "tracestate";
 constexpr std::string_view kBaggage = "baggage";
 
-// How many bits of a trace id are compared with the ratio: its last ones, as others do who sample
-// by the same id, so that all keep the same traces.
+// Number of bits of a trace id, the last ones, that are compared with the ratio. Other tracers that
+// sample by the id use the same bits, so all keep the same traces.
 constexpr int kSampledBits = 56;
 
-// What stands between the quotes; empty: it is no string.
+// The text between the quotes; empty: `raw` is no string.
 std::string_view unquoted(std::string_view raw) {
   return raw.size() < 2 || raw.front() != '"' ? std::string_view() : raw.substr(1, raw.size() - 2);
 }
 
-// Of an object within an object; an object may be missing.
+// A member of an object that may be missing.
 tl::expected<std::string_view, rpc::MemberError> member_of(
     const tl::expected<std::string_view, rpc::MemberError>& object, std::string_view key) {
   return object ? rpc::find_member(*object, key) : object;
@@ -37,7 +37,7 @@ tl::expected<std::string_view, rpc::MemberError> meta_of(std::string_view params
   return rpc::find_member(params, "_meta");
 }
 
-// After another member of `_meta`, unless the message has its own.
+// Adds the header's baggage, unless the message has its own.
 void add_baggage(std::string& members, const Baggage& baggage,
                  const tl::expected<std::string_view, rpc::MemberError>& meta) {
   if (baggage.is_none()) return;
@@ -72,7 +72,7 @@ void TraceFilter::on_end(const Call& call, End& end) {
   end.record->span = state->span;
 }
 
-// What a client says of the call itself is closer to it than what says its HTTP library.
+// `_meta` describes the call itself; the header may describe a request of several calls.
 void TraceFilter::read_meta(std::string_view params, TraceContext& trace) {
   const auto meta = meta_of(params);
   const auto parent = member_of(meta, kParent);
@@ -82,11 +82,11 @@ void TraceFilter::read_meta(std::string_view params, TraceContext& trace) {
   if (const auto state = member_of(meta, kState)) {
     found.add_state(rpc::decode_string(unquoted(*state), scratch_));
   }
-  found.baggage = std::move(trace.baggage);  // the header's: that of the message stays where it is
+  found.baggage = std::move(trace.baggage);  // the message's own baggage stays in place
   trace = std::move(found);
 }
 
-// One that is not recorded is passed on too, so that nobody behind records a part of it.
+// A trace that is not recorded is passed on too, so that servers behind do not record a part of it.
 void TraceFilter::begin_trace(TraceContext& trace) const {
   do {
     for (size_t at = 0; at < trace.trace_id.size(); at += sizeof(uint64_t)) {
@@ -139,7 +139,7 @@ void TraceFilter::stamp(const rpc::Envelope& request, const Call& call, Outgoing
       insertions_[0].only_for = Era::modern;
       next.members = members_;
     } else if (others > 0 && next.only_for == Era::modern) {
-      // Both would make the object, where it is missing.
+      // Both insertions would create the missing object, so only one of them may apply.
       insertions_[0].only_for = Era::legacy;
       stamped_.assign(members_).append(",").append(next.members);
       next.members = stamped_;

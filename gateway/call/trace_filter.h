@@ -1,10 +1,10 @@
-// TraceFilter: which trace a call belongs to, and what its child is told of it.
+// TraceFilter: finds the trace of a call, and passes it on to the child.
 //
-// Finds the caller's trace, in a header or in `_meta`, or begins one; decides then whether spans
-// are recorded of a trace that begins here (`traces.sample`), as the caller's decision holds for
-// its own; and passes the trace on to children that speak MCP, in `params._meta`, with the span of
-// the call's time at the child as parent. Where no spans are recorded, it keeps the trace of the
-// header for the record of the call. Owner: the backend.
+// Takes the caller's trace from a header or from `_meta`, or begins a trace. Decides whether spans
+// of a trace that begins here are recorded (`traces.sample`); the caller decides about its own
+// traces. Passes the trace on to children that speak MCP, in `params._meta`; the parent is the span
+// of the call's time at the child. Where no spans are recorded, the filter only keeps the header's
+// trace for the record of the call. Owner: the backend.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ namespace stdgate::call {
 
 class TraceFilter final : public Filter {
  public:
-  // `traces`: of which calls spans are recorded; null: of none. It may become another one.
+  // `traces`: which calls get spans; null: none. The pointer may change.
   TraceFilter(const config::TracesConfig* const& traces, Random& random,
               const config::BackendConfig& config, CallStore& calls)
       : traces_(traces), random_(random), config_(config), states_(calls.reserve<State>()) {}
@@ -32,16 +32,16 @@ class TraceFilter final : public Filter {
   }
   void on_end(const Call& call, End& end) override;
 
-  // `message` carries `request`, and may have insertions: one stamp, or omissions. What is added is
-  // valid until the next call of this.
+  // `message` carries `request`, and may have insertions: one stamp, or omissions. The added
+  // insertions are valid until the next call.
   void tell_child(const rpc::Envelope& request, const Call& call, Outgoing& message) {
     if (is_on() && is_mcp()) stamp(request, call, message);
   }
 
  private:
   struct State {
-    TraceContext trace;  // the caller's, or begun for it
-    SpanId span = 0;     // of its time at a child, as that is told; 0: calls are not traced
+    TraceContext trace;  // the caller's, or begun here
+    SpanId span = 0;     // of the time at a child, as the child is told; 0: not traced
     void clear();
   };
 
@@ -58,8 +58,8 @@ class TraceFilter final : public Filter {
   const config::BackendConfig& config_;
   const Slot<State> states_;
   std::array<Insertion, Outgoing::kMaxInsertions> insertions_;
-  std::string members_;  // of the first one
-  std::string stamped_;  // the same, and those of the stamp
+  std::string members_;  // of the first insertion
+  std::string stamped_;  // members_, and the members of the stamp
   std::string scratch_;
 };
 

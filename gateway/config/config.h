@@ -40,11 +40,11 @@ enum class EnvelopeForm : uint8_t { strict, lenient };
 // and calls of one principal.
 enum class Isolation : uint8_t { shared, session, principal };
 
-// Which era of MCP a backend's children speak; automatic: they are asked.
+// Which era of MCP a backend's children speak; automatic: the gateway finds out.
 enum class Revision : uint8_t { automatic, legacy, modern };
 
-// Whether legacy children serve clients of MCP's modern era; automatic: where nothing that a child
-// keeps of a client can be lost or shown to another one.
+// Whether legacy children serve modern clients; automatic: where no state that a child keeps for a
+// client can be lost or shown to another client.
 enum class Bridge : uint8_t { automatic, on, off };
 
 // What becomes of what a server offers and is not pinned: nothing, it is told, it does not exist.
@@ -63,24 +63,23 @@ struct PoolConfig {
   uint32_t min = 0;          // children kept running
   uint32_t max = 16;         // children at most, 1 to 1024
   uint32_t warm = 0;         // children kept ready for sessions to come (Isolation::session)
-  uint32_t sessions = 1000;  // open sessions, at most
+  uint32_t sessions = 1000;  // open sessions at most
   uint32_t principals = 64;  // with children at a time (Isolation::principal); each has `max`
   uint32_t parked = 8;       // calls that wait for input of modern clients
-  bool remember =
-      false;           // what the server offers, while no child runs; of mcp, and there the default
-  bool sticky = true;  // what a child has given out goes back to it; else any child may get it
-  uint32_t tasks = 256;           // that keep an idle child from ending, of each child
+  bool remember = false;     // answers for a sleeping server; with mcp the default is true
+  bool sticky = true;        // claims go back to the child that has given them; else to any child
+  uint32_t tasks = 256;      // tasks of a child that keep it from ending when idle
   uint32_t max_in_flight = 256;   // calls in flight per child, 1 to 4096; 1: one at a time
-  uint32_t queue = 2048;          // calls waiting for a child, at most
-  size_t queue_bytes = 64 << 20;  // of their messages; never less than LimitsConfig::message
-  Duration max_age{0};            // then a child is replaced; 0: never for its age
-  uint32_t max_calls = 0;         // the same; 0: never for its calls
-  size_t max_memory = 0;          // the same, resident bytes; 0: never for its memory
+  uint32_t queue = 2048;          // calls waiting for a child at most
+  size_t queue_bytes = 64 << 20;  // bytes of queued messages; never less than LimitsConfig::message
+  Duration max_age{0};            // age at which a child is replaced; 0: never
+  uint32_t max_calls = 0;         // calls after which a child is replaced; 0: never
+  size_t max_memory = 0;          // resident bytes at which a child is replaced; 0: never
   Duration start_timeout = std::chrono::seconds(30);
-  Duration idle_timeout = std::chrono::minutes(5);  // then a child above `min` is ended
-  Duration min_hold = std::chrono::seconds(2);      // idle sessions keep their child that long
+  Duration idle_timeout = std::chrono::minutes(5);  // after which a child above `min` is ended
+  Duration min_hold = std::chrono::seconds(2);      // an idle session keeps its child for this time
   Duration grace = std::chrono::seconds(2);  // end of input -> SIGTERM -> SIGKILL, each after this
-  Duration backoff_min = std::chrono::milliseconds(100);  // before a second restart, then doubled
+  Duration backoff_min = std::chrono::milliseconds(100);  // before a second restart; then doubled
   Duration backoff_max = std::chrono::seconds(30);
   uint32_t breaker_failures = 5;  // failures in a row that open the breaker
 
@@ -97,11 +96,11 @@ struct ResourceLimits {
   friend bool operator==(const ResourceLimits&, const ResourceLimits&) = default;
 };
 
-// A variable of the children's environment whose value is not simply written down.
+// A variable of the children's environment whose value is not written down in the file.
 struct VariableSource {
   std::string text;           // as written: the path of a file, or the value
-  bool is_file = false;       // the value is what the file holds
-  bool of_principal = false;  // it names the principal: made for each one (principal_variables.h)
+  bool is_file = false;       // the value is the content of that file
+  bool of_principal = false;  // names the principal: see principal_variables.h
 
   friend bool operator==(const VariableSource&, const VariableSource&) = default;
 };
@@ -117,9 +116,9 @@ struct Port {
 
 // Which files a child reaches. Paths are as given, relative ones to the child's directory.
 struct FilesystemConfig {
-  bool used = false;               // else everything that its user may
-  bool default_read = true;        // all may be read, not `read` alone
-  std::vector<std::string> read;   // beside the system's files and BackendConfig::cwd
+  bool used = false;               // false: everything that the user may reach
+  bool default_read = true;        // every file may be read; false: only `read`
+  std::vector<std::string> read;   // in addition to the system's files and BackendConfig::cwd
   std::vector<std::string> write;  // for reading too
 
   friend bool operator==(const FilesystemConfig&, const FilesystemConfig&) = default;
@@ -129,7 +128,7 @@ enum class NetworkAccess : uint8_t { any, none, outbound, ports };
 
 struct NetworkConfig {
   NetworkAccess access = NetworkAccess::any;
-  std::vector<Port> connect;  // these with `ports` only
+  std::vector<Port> connect;  // only with `ports`
   std::vector<Port> bind;
   bool unix_sockets = false;
 
@@ -141,9 +140,9 @@ struct SandboxConfig {
   bool used = false;
   FilesystemConfig filesystem;
   NetworkConfig network;
-  bool required = true;  // it is not started where the kernel cannot hold it to that
+  bool required = true;  // false: children start even if the kernel cannot hold the sandbox
 
-  // Whether it may connect to anything by TCP.
+  // Whether the child may connect to other hosts by TCP.
   [[nodiscard]] bool reaches_network() const {
     return !used || network.access == NetworkAccess::any ||
            network.access == NetworkAccess::outbound || !network.connect.empty();
@@ -160,18 +159,18 @@ struct BackendConfig {
   Isolation isolation = Isolation::shared;  // session with lsp and acp
   Duration linger{0};                       // of an agent without its client; acp only
   bool is_default = false;                  // also served at the root
-  bool is_required = false;                 // the gateway is not ready while this one is down
+  bool is_required = false;                 // without it the gateway is not ready
   bool revive = false;  // sessions outlive their children; with mcp only, and there the default
-  Bridge bridge = Bridge::automatic;  // of mcp only
-  bool share_modern = true;           // sessions share children that know none; of mcp only
-  bool cache = false;                 // what modern children let others keep is; as revive, of mcp
-  Revision revision = Revision::legacy;    // automatic with mcp only, and there the default
-  std::map<std::string, std::string> env;  // without the ones that name the principal
-  std::map<std::string, VariableSource> env_sources;  // of those that are no plain text
+  Bridge bridge = Bridge::automatic;     // of mcp only
+  bool share_modern = true;              // sessions share modern children; of mcp only
+  bool cache = false;                    // keeps cacheable answers of modern children; as `revive`
+  Revision revision = Revision::legacy;  // automatic with mcp only, and there the default
+  std::map<std::string, std::string> env;             // without variables that name the principal
+  std::map<std::string, VariableSource> env_sources;  // of variables that are not written down
   std::vector<std::string> env_files;                 // paths, as given
-  std::map<std::string, std::string> env_from_files;  // what they set; env takes precedence
-  // Names, or prefixes ending in '*': what a stdio server usually needs to start, and nothing that
-  // holds a secret.
+  std::map<std::string, std::string> env_from_files;  // content of these; env takes precedence
+  // Names, or prefixes ending in '*': variables that a stdio server usually needs to start, and
+  // that hold no secret.
   std::vector<std::string> env_inherit{"PATH", "HOME", "USER",   "LOGNAME", "SHELL",
                                        "TERM", "LANG", "LC_ALL", "TZ",      "TMPDIR"};
   std::string cwd;
@@ -179,12 +178,12 @@ struct BackendConfig {
   ResourceLimits rlimits;
   SandboxConfig sandbox;
   Duration timeout = std::chrono::seconds(60);  // of a call without a sign of life, queue included
-  Duration max_time = std::chrono::hours(1);    // of a call in all; no less than `timeout`
+  Duration max_time = std::chrono::hours(1);    // of a whole call; no less than `timeout`
   std::string cancel_method;                    // jsonrpc only; empty: the child is not told
   bool expose_fault_details = false;
-  std::vector<std::string> methods;  // patterns of the names that clients may use; none: all
-  std::vector<RuleConfig> rules;     // the first that fits decides; none: all is allowed
-  ClientLimits calls_per_principal;  // or, of anonymous clients, per address
+  std::vector<std::string> methods;  // patterns of the methods that clients may call; none: all
+  std::vector<RuleConfig> rules;  // the first rule that fits decides; none: everything is allowed
+  ClientLimits calls_per_principal;  // for anonymous clients: per address
   CallLimits calls;
   CheckConfig check;      // of mcp
   Pins pins = Pins::off;  // of mcp
@@ -193,7 +192,7 @@ struct BackendConfig {
   PoolConfig pool;
   bool serves_one = false;  // the pool of one principal; no key: see PrincipalPools
 
-  // Whether legacy children serve clients of the modern era.
+  // Whether legacy children serve modern clients.
   [[nodiscard]] bool bridges() const {
     return bridge == Bridge::on || (bridge == Bridge::automatic && isolation != Isolation::session);
   }
@@ -203,25 +202,26 @@ struct BackendConfig {
     return config::serves_sessions_alone(protocol);
   }
 
-  // Children that sessions with one of their own leave to calls without a session. With one child
-  // in all, the first one that comes has it; a language server takes calls in sessions only.
+  // How many children sessions leave to calls without a session. If there is one child in all, the
+  // first session or call takes it; a language server takes calls in sessions only.
   [[nodiscard]] uint32_t kept_for_calls() const {
     return serves_sessions_alone() || pool.max == 1 ? 0 : pool.min;
   }
 
-  // Whether sessions that are idle leave their child to others.
+  // Whether idle sessions leave their child to others.
   [[nodiscard]] bool gives_way() const { return protocol == Protocol::mcp; }
 
   friend bool operator==(const BackendConfig&, const BackendConfig&) = default;
 };
 
-// Whether a client shows a certificate of its own. `optional`: a bad one is refused, none is not.
+// Whether clients show certificates of their own. `optional`: a client without one is accepted, a
+// bad one is refused.
 enum class ClientCertificate : uint8_t { none, optional, require };
 
 // Names of files in PEM, as given.
 struct TlsConfig {
-  std::vector<std::string> certificate;  // with their chains; the first is the one without SNI
-  std::vector<std::string> key;          // one of each
+  std::vector<std::string> certificate;  // with their chains; the first serves without SNI
+  std::vector<std::string> key;          // one for each certificate
   std::string client_ca;                 // authorities of clients' certificates
   ClientCertificate client_certificate = ClientCertificate::none;
   std::string crl;  // revocation lists of all authorities in client_ca
@@ -233,8 +233,8 @@ struct TlsConfig {
 struct ListenerConfig {
   std::string address;  // "127.0.0.1:8080", "[::]:8080", "unix:/path"
   TlsConfig tls = {};
-  bool anonymous = false;               // clients need not say who they are
-  std::vector<std::string> roles = {};  // of who reads all admin pages off loopback
+  bool anonymous = false;               // clients need no credential
+  std::vector<std::string> roles = {};  // roles that may read all admin pages from other machines
 
   friend bool operator==(const ListenerConfig&, const ListenerConfig&) = default;
 };
@@ -245,13 +245,13 @@ struct LimitsConfig {
   size_t batch = 1000;         // messages in a batch
   size_t depth = 128;          // nesting
   size_t connections = 10000;  // open client connections
-  // Memory kept for clients, in bytes: for all of them, and for one. Nothing: a part of `memory`,
-  // and a part of the former; see policy::Accounts.
+  // Memory kept for all clients, and for one client, in bytes. Nothing: a part of `memory`, and a
+  // part of `buffered`; see policy::Accounts.
   std::optional<uint64_t> buffered;
   std::optional<uint64_t> buffered_per_client;
   size_t outbox = 4 << 20;  // unsent bytes of one stream or WebSocket before it is ended
 
-  // What an MCP session keeps of its streams for a client that comes back.
+  // Limits of the events that an MCP session keeps for a client that comes back.
   size_t replay = 1 << 20;  // bytes
   size_t replay_events = 1000;
 
@@ -259,30 +259,31 @@ struct LimitsConfig {
   size_t connections_per_address = 1000;
   std::vector<AddressBlock> unlimited_addresses = loopback_blocks();  // of connections only
   size_t session_starts = 20;  // children taken by new sessions, a second; 0: no limit
-  size_t session_burst = 256;  // of them at once, after a rest
-  size_t handshakes = 256;     // of TLS, under way
+  size_t session_burst = 256;  // session_starts at once, after a rest
+  size_t handshakes = 256;     // TLS handshakes under way
   size_t min_rate = 1 << 10;   // bytes a second of a body, or of an answer taken; 0: no limit
 
   // Of the gateway as a whole; see Overload.
-  std::optional<uint64_t> memory;               // bytes; nothing: a part of what is there
+  std::optional<uint64_t> memory;               // bytes; nothing: a part of the machine's
   Duration loop_lag = std::chrono::seconds(1);  // how late timers may fire; 0: no limit
 
   friend bool operator==(const LimitsConfig&, const LimitsConfig&) = default;
 };
 
 struct TimeoutsConfig {
-  Duration handshake = std::chrono::seconds(10);  // of TLS, from accept on
+  Duration handshake = std::chrono::seconds(10);  // of a TLS handshake, from accept on
   Duration header = std::chrono::seconds(10);  // first byte of a request to the end of its headers
-  // Without a byte of the body, or of the answer taken; LimitsConfig::min_rate is judged over it.
+  // Longest time without a byte of the body, or of the answer taken. LimitsConfig::min_rate is
+  // judged over this time.
   Duration body = std::chrono::seconds(30);
-  Duration idle = std::chrono::seconds(75);         // between requests
-  Duration drain = std::chrono::seconds(20);        // at shutdown
-  Duration keep_alive = std::chrono::seconds(15);   // a comment on a silent event stream
-  Duration ping = std::chrono::seconds(30);         // without a byte from a WebSocket client
-  Duration pong = std::chrono::seconds(20);         // for its answer, then the connection is closed
-  Duration request = std::chrono::minutes(10);      // end of the headers to the end of the body
+  Duration idle = std::chrono::seconds(75);        // between requests
+  Duration drain = std::chrono::seconds(20);       // at shutdown
+  Duration keep_alive = std::chrono::seconds(15);  // a comment on a silent event stream
+  Duration ping = std::chrono::seconds(30);        // silence of a WebSocket client before a ping
+  Duration pong = std::chrono::seconds(20);     // wait for the pong; then the connection is closed
+  Duration request = std::chrono::minutes(10);  // end of the headers to the end of the body
   Duration first_stream = std::chrono::seconds(5);  // for an MCP client to open its first stream
-  Duration input = std::chrono::minutes(5);         // for a client to answer its server
+  Duration input = std::chrono::minutes(5);  // for a client to answer a question of its server
 
   friend bool operator==(const TimeoutsConfig&, const TimeoutsConfig&) = default;
 };
@@ -307,29 +308,29 @@ struct MetricsConfig {
                               0.01,    0.025,  0.05,    0.1,    0.25,  0.5,    1.0,
                               2.5,     5.0,    10.0,    15.0,   30.0,  60.0};
   size_t methods = 500;  // names per backend, the rest is "_other"
-  // Names that have their places from the start, at every backend.
+  // Names that have labels from the start, at every backend.
   std::vector<std::string> method_names;
   std::vector<std::string> tool_names;
 
   friend bool operator==(const MetricsConfig&, const MetricsConfig&) = default;
 };
 
-// Ids of MCP sessions carry what a session is (sealed with a key), so that another process with the
-// same keys can go on with it.
+// Ids of MCP sessions carry their session, sealed with a key, so that another process with the same
+// keys can continue it.
 struct SessionsConfig {
   std::string key_file;         // as given; empty: a random key, and ids end with the process
-  std::vector<SecretKey> keys;  // of that file; the first seals, all open
-  Duration ttl = std::chrono::hours(24);  // of an id, from its session's beginning
+  std::vector<SecretKey> keys;  // content of that file; the first seals, all open
+  Duration ttl = std::chrono::hours(24);  // of an id, from the beginning of its session
 
   friend bool operator==(const SessionsConfig&, const SessionsConfig&) = default;
 };
 
-// One key that a client may show, and who that is then.
+// A key that a client may show, and the principal that it stands for.
 struct ApiKeyConfig {
-  std::string name;               // of the principal
+  std::string name;               // name of the principal
   std::string hash;               // "sha256:" and 64 hex digits; empty: see `file`
   std::string file;               // as given
-  std::vector<std::string> keys;  // of that file: keys, or hashes of them
+  std::vector<std::string> keys;  // content of that file: keys, or hashes of keys
   std::vector<std::string> roles;
   std::string expires;  // as given; empty: never
   std::optional<std::chrono::sys_seconds> expires_at;
@@ -342,7 +343,7 @@ struct ApiKeyConfig {
 
 // Roles of clients with certificates, by their names; see docs/authentication.md.
 struct MtlsConfig {
-  bool used = false;  // certificates say who clients are
+  bool used = false;  // certificates identify clients
   // In a pattern '*' stands for any characters; a certificate has the roles of all patterns that
   // fit.
   std::map<std::string, std::vector<std::string>> roles;
@@ -350,13 +351,13 @@ struct MtlsConfig {
   friend bool operator==(const MtlsConfig&, const MtlsConfig&) = default;
 };
 
-// Where the public keys of an issuer are (RFC 7517). Neither a file nor a URL: where the issuer's
-// own description says.
+// Where the public keys of an issuer are (RFC 7517). Without a file and a URL, the issuer's own
+// description names the place.
 struct JwksConfig {
   std::string file;  // as given
   std::string keys;  // the content of that file
   std::string url;
-  std::string ca_file;       // authorities of the servers that are asked, as given
+  std::string ca_file;       // authorities of the queried servers, as given
   std::string certificates;  // the content of that file; empty: the system's
 
   [[nodiscard]] bool is_fetched() const { return file.empty(); }
@@ -365,8 +366,8 @@ struct JwksConfig {
 
 // An issuer of JSON Web Tokens.
 struct JwtConfig {
-  std::string issuer;                 // as `iss` has it
-  std::vector<std::string> audience;  // one of these is in `aud`; none: the URL that is asked
+  std::string issuer;                 // value of `iss`
+  std::vector<std::string> audience;  // values of which `aud` needs one; none: the requested URL
   JwksConfig jwks;
   std::vector<std::string> algorithms{"RS256", "PS256", "ES256", "EdDSA"};
   std::string roles;  // path of the claim, "realm_access.roles"; empty: tokens give none
@@ -378,10 +379,10 @@ struct JwtConfig {
 // LogConfig::redact hidden.
 enum class AuditArguments : uint8_t { digest, redacted, full };
 
-// The record of who did what; see docs/audit.md.
+// The record of clients' actions; see docs/audit.md.
 struct AuditConfig {
-  std::string file;                     // as given; empty: none
-  std::vector<std::string> calls{"*"};  // patterns of methods; what is refused is recorded anyway
+  std::string file;                     // as given; empty: no audit
+  std::vector<std::string> calls{"*"};  // patterns of methods; refusals are recorded in any case
   AuditArguments arguments = AuditArguments::digest;
   bool durable = false;  // a line is on the disk before its call is answered
 
@@ -389,13 +390,13 @@ struct AuditConfig {
   friend bool operator==(const AuditConfig&, const AuditConfig&) = default;
 };
 
-// Which calls have spans, and where these are sent; see docs/traces.md.
+// Which calls have spans, and where the spans are sent; see docs/traces.md.
 struct TracesConfig {
   std::string endpoint;  // a URL; empty: spans are not recorded
-  double sample = 0.1;   // the part of the traces that begin here; 0 to 1
+  double sample = 0.1;   // the recorded share of the traces that begin here; 0 to 1
   std::string service_name = "stdgate";
-  std::map<std::string, std::string> headers;            // of what is sent
-  std::map<std::string, VariableSource> header_sources;  // of those that are no plain text
+  std::map<std::string, std::string> headers;            // of the requests
+  std::map<std::string, VariableSource> header_sources;  // of headers that are not written down
   std::string ca_file;                                   // authorities of the collector, as given
   std::string certificates;  // the content of that file; empty: the system's
   uint32_t queue = 2048;     // spans that wait to be sent, at most
@@ -409,7 +410,7 @@ enum class SignatureMethod : uint8_t { hmac_sha256, ed25519, ecdsa_p256_sha256 }
 
 // A client that signs its requests.
 struct SignatureConfig {
-  std::string key_id;           // `keyid` of its signatures, and name of the principal
+  std::string key_id;           // `keyid` of the signatures, and name of the principal
   std::string secret_file;      // with hmac-sha256, as given
   std::string secret;           // the content of that file: base64
   std::string public_key_file;  // with the others, as given
@@ -420,7 +421,7 @@ struct SignatureConfig {
   friend bool operator==(const SignatureConfig&, const SignatureConfig&) = default;
 };
 
-// How clients say who they are.
+// How clients authenticate.
 struct AuthConfig {
   std::string api_key_file;       // as given: keys of a principal without roles
   std::vector<std::string> keys;  // of that file
@@ -429,7 +430,7 @@ struct AuthConfig {
   std::vector<JwtConfig> jwt;
   std::vector<SignatureConfig> signatures;
   std::string public_url;           // of the gateway, as clients use it; without a slash at its end
-  std::vector<std::string> scopes;  // that clients are told to ask for first
+  std::vector<std::string> scopes;  // scopes that clients are told to request first
 
   [[nodiscard]] bool is_used() const {
     return !api_key_file.empty() || !api_keys.empty() || mtls.used || !jwt.empty() ||
@@ -441,19 +442,19 @@ struct AuthConfig {
 struct Config {
   std::vector<ListenerConfig> listen{{"127.0.0.1:8080"}};
   ListenerConfig admin{"127.0.0.1:9464"};  // no address: no admin listener
-  TlsConfig tls;                           // of TCP listeners of clients without one of their own
-  bool anonymous = false;                  // of all listeners of clients
+  TlsConfig tls;           // for clients' TCP listeners without TLS keys of their own
+  bool anonymous = false;  // for all listeners of clients
   AuthConfig auth;
-  std::vector<std::string> allowed_origins;  // beside loopback ones; "*" for any
-  std::vector<std::string> allowed_hosts;    // beside the listener's own; "*" for any
-  std::vector<ProxySource> trusted_proxies;  // who says where a client comes from
-  bool rpc_stream = false;  // off loopback, GET /rpc/stream and GET /sse need no special header
+  std::vector<std::string> allowed_origins;  // in addition to loopback origins; "*": any
+  std::vector<std::string> allowed_hosts;    // in addition to the listener's own; "*": any
+  std::vector<ProxySource> trusted_proxies;  // proxies whose word about a client's address counts
+  bool rpc_stream = false;  // off loopback, GET /rpc/stream and /sse need no special header
   bool watch = false;       // the file is read again when it changes
   std::string replica;      // first part of session ids, for load balancers; a host name label
-  std::string state_dir;    // what is remembered of servers over restarts; empty: nothing is
-  std::vector<RoleConfig> roles;        // the roles that include others
+  std::string state_dir;    // answers of servers that outlive a restart; empty: none
+  std::vector<RoleConfig> roles;        // roles that include other roles
   std::vector<BackendConfig> backends;  // at least one
-  std::vector<ServerConfig> servers;    // virtual ones
+  std::vector<ServerConfig> servers;    // virtual servers
   SessionsConfig sessions;
   LimitsConfig limits;
   TimeoutsConfig timeouts;
@@ -461,9 +462,9 @@ struct Config {
   AuditConfig audit;
   MetricsConfig metrics;
   TracesConfig traces;
-  CallLimits calls;  // of all backends together
-  // Texts of the file with a ${NAME} that looks secret (secret.h), expanded, and what it stood for
-  // in each; print_config() hides that.
+  CallLimits calls;  // for all backends together
+  // Expanded texts of the file with a ${NAME} that looks secret (secret.h), each with the values of
+  // these variables, which print_config() hides.
   std::map<std::string, std::set<std::string>> secrets;
 
   // The TLS of one of `listen`; null: plain.
@@ -471,7 +472,7 @@ struct Config {
     if (listener.tls.is_used()) return &listener.tls;
     return tls.is_used() && !listener.address.starts_with("unix:") ? &tls : nullptr;
   }
-  // Whether clients of one of `listen` need not say who they are.
+  // Whether clients of one of `listen` need no credential.
   [[nodiscard]] bool is_anonymous(const ListenerConfig& listener) const {
     return anonymous || listener.anonymous || !auth.is_used();
   }

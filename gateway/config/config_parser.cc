@@ -61,9 +61,9 @@ void sort_by_place(std::vector<ConfigError>& errors) {
   });
 }
 
-// Finds what the parser reads as something that nobody meant: an unclosed quote as a text up to the
-// end of the file, and a comma that no list is around as an empty document, again and again for it
-// does not get past the comma.
+// Finds mistakes that the parser reads as something else. It reads an unclosed quote as a text up
+// to the end of the file. It reads a comma outside a list as an empty document, again and again,
+// because it does not get past the comma.
 class MistakeFinder final : public YAML::EventHandler {
  public:
   explicit MistakeFinder(const std::string& yaml) : yaml_(yaml) {}

@@ -1,9 +1,9 @@
 // Reading gateway.yaml: strict, and with all errors of a file at once.
 //
-// Unknown keys (with the nearest known one), wrong types, values out of range, duplicate keys and
-// names without a value in ${NAME} are errors with line, column and path. ${NAME} and
-// ${NAME:-default} expand in every value after the YAML has been parsed, so that a variable cannot
-// inject structure; $$ is a dollar sign, and so is a $ before anything else. Durations: 250ms, 30s,
+// Errors, with line, column and path, are: unknown keys (with the nearest known one), wrong types,
+// values out of range, duplicate keys, and names in ${NAME} without a value. ${NAME} and
+// ${NAME:-default} expand in every value after the YAML has been parsed, so a variable cannot
+// inject structure. $$ is a dollar sign, and so is a $ before anything else. Durations: 250ms, 30s,
 // 5m, 1h; sizes: 512, 64KiB, 16MiB, 1GiB.
 #pragma once
 
@@ -51,9 +51,10 @@ tl::expected<Config, std::vector<ConfigError>> parse_config(
     const std::vector<Setting>& settings = {}, const FileReader& read_file = nullptr,
     const std::string& only = {});
 
-// The resolved configuration as YAML that parse_config() reads back to the same Config, except that
-// secrets are hidden: values of `env` whose name or value looks like one (…KEY, …TOKEN, …SECRET,
-// …PASSWORD, …), and the password of user:password@ in the command. Empty values are left out.
+// The resolved configuration as YAML, which parse_config() reads back to the same Config, except
+// for secrets, which are hidden. Secrets are values of `env` whose name or value looks like one
+// (…KEY, …TOKEN, …SECRET, …PASSWORD, …), and the password of user:password@ in the command. Empty
+// values are left out.
 std::string print_config(const Config& config);
 
 // Of digits and one unit; the error says what to write.
@@ -66,8 +67,8 @@ LogFormat log_format_hint(const std::string& yaml, const std::vector<Setting>& s
 // Where a value of the configuration stands in its file, found by its path: for what is wrong with
 // it that shows only when it is used, after the file has been read.
 
-// Gives each error without a line that of its path in `yaml`: of the value, or of the nearest thing
-// around it that stands there; none where the file does not have the first key of the path.
+// Gives each error without a line the line of its path in `yaml`: the line of the value, or of the
+// nearest present key around it. No line if the file lacks the first key of the path.
 void place_errors(const std::string& yaml, std::vector<ConfigError>& errors);
 
 }  // namespace stdgate::config

@@ -198,7 +198,7 @@ void print_option(const Printing& to, const Option<S>& option, const TextLists<S
   to.out << YAML::EndMap;
 }
 
-// What a JSON value is in YAML.
+// Prints a JSON value as YAML.
 void print_json(const Printing& to, const YAML::Node& node) {
   if (node.IsMap()) {
     to.out << YAML::Flow << YAML::BeginMap;

@@ -66,8 +66,8 @@ inline constexpr size_t kMaxPublicUrl = 200;  // bytes
 inline constexpr size_t kMaxVariableFile = 64 * kKiB;
 inline constexpr size_t kMaxTextFile = 128 * kKiB;  // of keys of an issuer
 inline constexpr size_t kMaxPrincipalName = 64;     // as it is configured
-// Of `traces`. The spans of some calls at least; at most those that a busy gateway finishes within
-// seconds.
+// For `traces`. At least the spans of some calls; at most the spans of a few seconds in a busy
+// gateway.
 inline constexpr size_t kMinSpanQueue = 64;
 inline constexpr size_t kMaxSpanQueue = 65536;
 inline constexpr size_t kMaxTraceHeaders = 16;

@@ -40,7 +40,7 @@ std::string joined(const std::vector<std::string>& path) {
   return text;
 }
 
-// Of a heading that is a path: what GitHub makes of "`backends.<name>.pool`".
+// The anchor that GitHub makes for a heading like "`backends.<name>.pool`".
 std::string anchor_of(const OptionInfo& section) {
   std::string anchor = joined(section.path);
   std::erase_if(anchor, [](char c) { return c == '.' || c == '<' || c == '>'; });

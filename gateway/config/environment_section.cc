@@ -37,7 +37,7 @@ bool is_name(std::string_view name) {
              "_.-") == std::string_view::npos;
 }
 
-// What a backslash and `c` stand for between double quotes.
+// The character for a backslash and `c` between double quotes.
 std::string unescape(char c) {
   switch (c) {
     case 'n':

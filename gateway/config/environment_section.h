@@ -11,16 +11,16 @@
 
 namespace stdgate::config {
 
-// A file of environment variables, in what docker and dotenv have in common.
+// A file of environment variables, in the syntax that docker and dotenv have in common.
 //
 //   # a comment, and empty lines
 //   NAME=value to the end of the line   # a comment: a space before it
 //   export NAME='literally $this'
 //   NAME="with \n \r \t \" \\ and # in it"
 //
-// One line a variable; nothing expands. A name has letters, digits, '_', '.' and '-', and begins
-// with no digit. The last one counts of a name that occurs twice. A byte order mark and carriage
-// returns before line feeds are skipped.
+// Each variable has one line, and nothing expands. A name has letters, digits, '_', '.' and '-',
+// and begins with no digit. If a name occurs twice, the last one counts. A byte order mark, and
+// carriage returns before line feeds, are skipped.
 struct EnvFileError {
   int line = 0;         // 1-based
   std::string message;  // without any value, as these are secrets

@@ -11,8 +11,8 @@
 
 namespace stdgate::config {
 
-// What to write instead of `entry`, which stands in `section`, whose keys are `known`; nothing: the
-// key is of no program that is known here.
+// The text to write in place of `entry` in `section`, whose keys are `known`. Nothing: no known
+// program has this key.
 std::optional<std::string> foreign_key_hint(const Value& entry, const Section& section,
                                             const std::vector<std::string_view>& known);
 

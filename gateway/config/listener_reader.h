@@ -9,8 +9,8 @@
 
 namespace stdgate::config {
 
-// Each gives false after an error, which has been recorded then. `used`: addresses that are taken,
-// to which this one is added; null: the admin listener.
+// Each function returns false after an error, which it has recorded. `used`: the addresses in use,
+// to which the new address is added; null: the admin listener.
 bool check_address(const Value& value, const std::string& text, std::set<std::string>* used);
 bool read_listener_map(const Value& value, std::set<std::string>* used, ListenerConfig& out);
 bool read_listener(const Value& value, std::set<std::string>* used, ListenerConfig& out);

@@ -1,4 +1,4 @@
-// What becomes of clients of MCP 2026-07-28, which open no session: in words, for `stdgate check`,
+// How clients of MCP 2026-07-28, which open no session, are served: in words, for `stdgate check`,
 // `stdgate doctor` and the log. Pure.
 #pragma once
 
@@ -13,9 +13,9 @@ struct ModernClients {
   std::string_view advice;  // what to write for others; empty: all are served
 };
 
-// Of a backend with `protocol: mcp`, where the server is of an older revision.
+// For a backend with `protocol: mcp` whose server is of an older revision.
 ModernClients modern_clients(const BackendConfig& backend);
-// For a server of both eras.
+// As modern_clients(), for a server of both eras.
 ModernClients modern_clients_of_both_eras(const BackendConfig& backend);
 
 }  // namespace stdgate::config

@@ -14,8 +14,9 @@ namespace stdgate::config {
 
 // ${NAME} and ${NAME:-default} in a configuration value.
 
-// The default counts when the variable is unset or empty, as in a shell; it ends at the first '}'
-// and is not expanded itself. $$ is a dollar sign; a $ before anything but '{' and '$' stays.
+// The default counts when the variable is unset or empty, as in a shell. It ends at the first '}'
+// and is not expanded itself. $$ is a dollar sign; a $ stays before all characters except '{' and
+// '$'.
 tl::expected<std::string, std::string> expand_variables(std::string_view text,
                                                         const Environment& environment);
 

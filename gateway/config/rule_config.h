@@ -1,4 +1,4 @@
-// Who may use what of a backend or a virtual server, and how much: as configured (config.h).
+// The configured rules and limits of a backend or a virtual server (config.h).
 #pragma once
 
 #include <chrono>

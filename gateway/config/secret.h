@@ -43,7 +43,7 @@ class SecretTexts {
  public:
   static constexpr size_t kMinSize = 4;
 
-  // `environment`: that of the backend's processes.
+  // `environment`: the environment of the backend's processes.
   SecretTexts(const Config& config, const BackendConfig& backend,
               const std::map<std::string, std::string>& environment);
 

@@ -69,7 +69,7 @@ class Value {
   // The content of `file`, which the value names.
   [[nodiscard]] std::optional<std::string> read_file(const std::string& file, size_t limit) const;
 
-  // For a file that holds the value of one variable.
+  // The content of a file that holds the value of one variable.
   [[nodiscard]] std::optional<std::string> variable_file(const std::string& file) const;
   // Of a scalar, or of a list of them: as they are written, not expanded; else nothing.
   [[nodiscard]] std::vector<std::string> words_spelled() const;
@@ -127,7 +127,7 @@ class Section {
 
   // Records an error at `key` where it is present, else at the section.
   void fail(std::string_view key, const std::string& message) const;
-  // As add_error(), but at the key itself instead of its value.
+  // As add_error(), but at the key in place of its value.
   void fail_at_key(std::string_view key, const std::string& message) const;
 
  private:

@@ -13,8 +13,7 @@ namespace stdgate::config {
 
 struct BackendConfig;
 
-// What of a member's elements a virtual server shows: patterns of the names that the member gives
-// them.
+// The elements of a member that a virtual server shows: patterns of the member's own names.
 struct SelectionConfig {
   std::vector<std::string> include;  // none: all
   std::vector<std::string> exclude;  // any of these
@@ -25,8 +24,8 @@ struct SelectionConfig {
 // Names of tools, each with arguments and their values, raw JSON.
 using ToolArguments = std::map<std::string, std::map<std::string, std::string>>;
 
-// The same of tools, and how they look. The keys of `rename` are the member's names, all others are
-// the names after renaming, without the prefix.
+// The tools of a member that a virtual server shows, and their looks. The keys of `rename` are the
+// member's names. All other names are the ones after renaming, without the prefix.
 struct MemberToolsConfig {
   std::vector<std::string> include;
   std::vector<std::string> exclude;
@@ -51,14 +50,14 @@ struct MemberConfig {
   friend bool operator==(const MemberConfig&, const MemberConfig&) = default;
 };
 
-// Tools that are searched for, and those that are listed all the same.
+// Tools that clients find by a search, except the pinned ones, which are listed.
 struct SearchConfig {
   std::vector<std::string> pin;  // names, as clients see them
 
   friend bool operator==(const SearchConfig&, const SearchConfig&) = default;
 };
 
-// Which tools a virtual server lists: all, or those that find them.
+// Which tools a virtual server lists: all of them, or only the tools that search for others.
 struct ExposeConfig {
   bool is_search = false;
   SearchConfig search;
@@ -83,7 +82,7 @@ struct ServerConfig {
   friend bool operator==(const ServerConfig&, const ServerConfig&) = default;
 };
 
-// What stands for a virtual server wherever a backend's configuration is wanted.
+// The backend's configuration that represents a virtual server where one is needed.
 BackendConfig as_backend(const ServerConfig& server);
 
 }  // namespace stdgate::config

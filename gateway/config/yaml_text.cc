@@ -57,8 +57,8 @@ size_t end_of_quoted(std::string_view text, size_t at) {
   return std::string_view::npos;
 }
 
-// Finds the quotes and brackets that a text has left open which the parser could not read: those
-// that begin a value, line by line.
+// Finds open quotes and brackets in a text that the parser could not read: marks at the beginning
+// of a value, line by line.
 class OpenMarks {
  public:
   // Reads the lines up to `last`.

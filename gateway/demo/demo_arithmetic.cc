@@ -50,7 +50,7 @@ std::optional<std::string> read_object(std::string_view params, std::span<const 
   return std::nullopt;
 }
 
-// What is wrong, or nothing and all `values` set.
+// An error text; nothing: all `values` are set.
 std::optional<std::string> read(std::string_view params, std::span<const IntegerParam> specs,
                                 std::span<std::optional<int64_t>> values) {
   for (size_t i = 0; i < specs.size(); ++i) values[i] = specs[i].fallback;

@@ -105,7 +105,7 @@ constexpr auto kMethods = std::to_array<std::string_view>({
     "notebookDocument/didClose",
 });
 
-// What a client sends for its session to live.
+// Methods that every session needs.
 constexpr auto kLifecycle =
     std::to_array<std::string_view>({"initialize", "initialized", "shutdown", "exit", kCancel,
                                      "$/progress", "$/setTrace", "window/workDoneProgress/cancel"});

@@ -9,7 +9,7 @@ std::optional<AnswerCache::Kept> AnswerCache::find(std::string_view identity,
                                                    const std::string& key, TimePoint now) const {
   auto found = entries_.find({std::string(identity), key});
   if (found == entries_.end()) found = entries_.find({{}, key});
-  // What has no whole unit of time left would be called stale by its own words.
+  // A result with less than one unit of time left would tell the client that it is stale.
   if (found == entries_.end() || found->second.ends - now < std::chrono::milliseconds(1)) {
     return std::nullopt;
   }

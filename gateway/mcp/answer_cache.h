@@ -1,9 +1,9 @@
-// AnswerCache: results of children that the gateway may give to other requests for the same.
+// AnswerCache: results of children that the gateway may give to other requests for the same thing.
 //
-// What is private is kept for the principal that has asked; of somebody unknown it is not kept. The
-// time that a result may be kept counts from its arrival, and clients are told what is left of it.
-// Owner: the CacheFilter. Limits: kMaxEntries results of kMaxEntryBytes each and kMaxBytes
-// together; those that would end first go.
+// A private result is kept for the principal that has asked. A private result for an anonymous
+// client is not kept. The lifetime of a result counts from its arrival, and clients are told the
+// rest of it. Owner: the CacheFilter. Limits: kMaxEntries results of kMaxEntryBytes each and
+// kMaxBytes together; results that expire first go.
 #pragma once
 
 #include <functional>
@@ -21,21 +21,21 @@ namespace stdgate::mcp {
 class AnswerCache {
  public:
   static constexpr size_t kMaxEntries = 256;
-  static constexpr size_t kMaxEntryBytes = 1 << 20;  // with its key
+  static constexpr size_t kMaxEntryBytes = 1 << 20;  // a result with its key
   static constexpr size_t kMaxBytes = 4 << 20;
 
   explicit AnswerCache(const Payer& payer = {}) : held_(payer, Holding::caches) {}
   AnswerCache(const AnswerCache&) = delete;
   AnswerCache& operator=(const AnswerCache&) = delete;
 
-  // What is kept for a request.
+  // A result that answers a request.
   struct Kept {
     std::string payload;
-    uint64_t child = 0;  // the number of the one that has said it
+    uint64_t child = 0;  // number of the child that has given the result
   };
-  // For this identity (empty: unknown), under a cache_key().
+  // The result for this identity (empty: anonymous) under a cache_key().
   std::optional<Kept> find(std::string_view identity, const std::string& key, TimePoint now) const;
-  // The answer to such a request, if it may be kept.
+  // Keeps the answer to a request with this key, if the answer allows it.
   void keep(std::string_view identity, const std::string& key, const rpc::Envelope& answer,
             uint64_t child, TimePoint now);
   void note_change(const pool::Audience& change);
@@ -50,11 +50,11 @@ class AnswerCache {
  private:
   struct Entry {
     std::string payload;
-    TextPlace time;  // where it says for how long
+    TextPlace time;  // place of the lifetime in `payload`
     TimePoint ends{};
     uint64_t child = 0;  // see Kept
   };
-  // Who may see it, nobody's identity for all, and what was asked.
+  // The identity that may see the result (empty: all), and the key of the request.
   struct Place {
     std::string identity;
     std::string key;

@@ -1,8 +1,8 @@
-// CacheFilter: answers requests of the modern era with results that children have given to others.
+// CacheFilter: answers modern requests with results that children have given to other requests.
 //
-// It stands below the rules and the claims: what is kept is what the child has said, and is cut and
-// sealed anew for each client. Changes of lists and the end of a shared child end what is kept.
-// Owner: the backend (Dialect::add_filters). Limits: those of AnswerCache.
+// The filter stands below the rules and the claims. So the kept results are the words of the child,
+// and are cut and sealed for each client. Results are dropped when a list changes or a shared child
+// ends. Owner: the backend (Dialect::add_filters). Limits: the limits of AnswerCache.
 #pragma once
 
 #include <string>
@@ -38,10 +38,10 @@ class CacheFilter final : public call::Filter {
   void drop_kept() override { cache_.clear(); }
 
  private:
-  // Of a call whose answer may be kept.
+  // State of a call whose answer may be kept.
   struct State {
     std::string key;
-    std::string identity;  // of its client
+    std::string identity;  // of the client
 
     void clear() {
       call::clear_text(key);

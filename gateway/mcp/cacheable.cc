@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kRead = "resources/read";
 
-// The lists of a server whose changes end what was kept of them: bits of kMcpLists.
+// Results that may be kept, and the lists whose changes invalidate them: bits of kMcpLists.
 struct Kept {
   std::string_view method;
   uint8_t lists;
@@ -46,7 +46,7 @@ std::string cache_key(const rpc::Envelope& request, std::string_view method) {
     const std::string_view quoted = cursor.take_string();
     cursor.take(':');
     const std::string_view value = cursor.take_value();
-    // These are answers to what was asked, and not part of what is asked for.
+    // These members answer questions of the server; the result belongs to one call alone.
     if (is_text(quoted, "inputResponses") || is_text(quoted, "requestState")) return {};
     if (!is_text(quoted, "_meta")) key.append(quoted).append(":").append(value).append(",");
   } while (cursor.take(','));
@@ -80,7 +80,7 @@ std::string ttl_text(Duration lasts) {
   return std::to_string(std::chrono::floor<std::chrono::milliseconds>(lasts).count());
 }
 
-// An update may be of a part of what was read.
+// An update may concern a part of what was read.
 bool ends_kept(const pool::Audience& change, std::string_view key) {
   const std::string_view method = method_of(key);
   if (change.kind == pool::Audience::Kind::subscribers) return method == kRead;

@@ -1,4 +1,4 @@
-// Which results of MCP's modern era may be kept, and for how long (2026-07-28, server utilities:
+// Which results of modern servers may be kept, and for how long (2026-07-28, server utilities:
 // caching).
 #pragma once
 
@@ -13,24 +13,24 @@
 
 namespace stdgate::mcp {
 
-// Longer than that nothing is kept here, whatever a result says.
+// The longest time that a result is kept here, whatever lifetime it states.
 inline constexpr Duration kMaxCacheTime = std::chrono::hours(24);
 
-// What a result says of its being kept.
+// What a result says about caching.
 struct CacheTerms {
   Duration lasts{0};
   bool is_public = false;  // it may be shown to other clients
-  TextPlace time;          // where it says for how long, within the payload
+  TextPlace time;          // place of the lifetime in the payload
 };
 
-// All of a request that its result depends on: the method, and each member of params but _meta, as
-// they are spelled. Empty: its result must not be kept. `method` is decoded.
+// All parts of a request that its result depends on: the method, and each member of params except
+// _meta, spelled as in the request. Empty: the result must not be kept. `method` is decoded.
 std::string cache_key(const rpc::Envelope& request, std::string_view method);
-// Nothing: it must not be kept.
+// Nothing: the answer must not be kept.
 std::optional<CacheTerms> cache_terms(const rpc::Envelope& answer);
-// What a result says that may be kept for so long.
+// The value of `ttlMs` for this lifetime.
 std::string ttl_text(Duration lasts);
-// Whether such a change makes what was kept under this key untrue.
+// Whether this change may invalidate what is kept under this key.
 bool ends_kept(const pool::Audience& change, std::string_view key);
 
 }  // namespace stdgate::mcp

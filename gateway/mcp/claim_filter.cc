@@ -16,10 +16,10 @@ namespace stdgate::mcp {
 
 namespace {
 
-// How nearly all results of modern servers begin; those have no claims but of tasks.
+// The beginning of nearly all results of modern servers; such results have no claims but tasks.
 constexpr std::string_view kCompleteResult = R"({"resultType":"complete")";
-// The ends of their keys: a search stops at every occurrence of the first letter, and these are
-// rare.
+// The ends of the keys of claims. A search stops at each occurrence of the first letter, and these
+// letters are rare.
 constexpr std::string_view kStateEnd = "State\"";
 constexpr std::string_view kTaskEnd = "Id\"";
 constexpr std::string_view kCursorEnd = "Cursor\"";
@@ -29,7 +29,7 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// Whether members of a client's params may have a key that ends so: it may be spelled with escapes.
+// Whether params of a client may have a key with this end. A key may be spelled with escapes.
 bool may_have(std::string_view params, std::string_view end) {
   return has(params, end) || has(params, "\\");
 }
@@ -51,7 +51,7 @@ call::Absence too_long(ClaimKind kind) {
                                              "; pool.sticky: false passes what it gives as it is"};
 }
 
-// Of a notification.
+// Whether a notification names a task.
 bool names_task(std::string_view params, std::string_view method) {
   if (method.starts_with("notifications/tasks")) return true;
   const bool may_name = has(params, kTaskEnd) || has(params, R"(taskIds")");
@@ -63,7 +63,7 @@ bool declares_tasks(std::string_view capabilities) {
       .starts_with('{');
 }
 
-// For the log alone: clients are not told.
+// For the log only; clients are not told.
 std::string_view reason_of(ReturnEnd end) {
   switch (end) {
     case ReturnEnd::unknown:
@@ -109,7 +109,7 @@ bool ClaimFilter::has_tasks() const {
 
 void ClaimFilter::take(call::CallPtr& call, const call::Request& request) {
   const call::CallContext& context = request.context;
-  // What is given out for the call is given to this client.
+  // Claims that are given out for this call belong to this client.
   if (context.principal != nullptr) call->identity = policy::identity_of(context.principal);
   auto ruling =
       judge({request.message, request.method, context.params, call->identity, context.era});
@@ -123,7 +123,7 @@ void ClaimFilter::go_on(call::CallPtr call, const call::Request& former, Ruling 
   const rpc::KnownMessage known(ruling.text);
   const rpc::Envelope& message = known.envelope();
   call::CallContext context = former.context;
-  context.params = nullptr;  // they are of the other message
+  context.params = nullptr;  // they describe the other message
   const pool::Dialect& dialect = services_.dialect;
   const auto intent = context.era == Era::modern
                           ? dialect.read_modern_client(message, former.method, nullptr)
@@ -140,11 +140,11 @@ void ClaimFilter::go_on(call::CallPtr call, const call::Request& former, Ruling 
   chain_.go_on(std::move(call), {message, former.method, *intent, context});
 }
 
-// Requests that may have claims are looked through, whoever sends them: a child reads the same keys
-// of clients of either era. What a modern client says has been read before, which spares the look.
+// Requests of clients of both eras are searched for claims, because a child reads the same keys. A
+// modern request has been read before, which saves the search.
 bool ClaimFilter::concerns(const Asked& asked) const {
   if (is_about_list(asked.method) || asked.method == kListenMethod) return true;
-  // What others ask is written for legacy children, and reaches no other one.
+  // Legacy requests are written for legacy children, and reach no others.
   if (asked.client_era != Era::modern) return pool_.era() != Era::legacy;
   if (is_about_task(asked.method)) return true;
   const ModernParams& read = *asked.params;
@@ -165,7 +165,7 @@ std::vector<ClaimFilter::Opened> ClaimFilter::open_all(const Asked& asked) const
 }
 
 ReturnEnd ClaimFilter::end_of(const Claim& claim, const GivenClaim& given) const {
-  if (!given.is_ours) return ReturnEnd::lost;  // with the process that this one has replaced
+  if (!given.is_ours) return ReturnEnd::lost;  // the process that gave it out has been replaced
   if (claim.kind == ClaimKind::state && given.expires <= now()) return ReturnEnd::expired;
   return is_running(given.child) ? ReturnEnd::returned : ReturnEnd::lost;
 }
@@ -177,7 +177,7 @@ std::optional<ClaimFilter::Ruling> ClaimFilter::judge(const Asked& asked) {
     again.params = &read;
     return judge(again);
   }
-  // The modern era has no list of tasks, and a child's may have those of all its clients.
+  // The modern era has no list of tasks. The list of a child may name tasks of all its clients.
   const bool is_task_list = asked.method == kTaskList;
   Ruling ruling;
   if (is_task_list) ruling.route.written_for = Era::legacy;
@@ -194,11 +194,11 @@ std::optional<ClaimFilter::Ruling> ClaimFilter::judge(const Asked& asked) {
     const ClaimKind kind = one.claim.kind;
     if (one.claim.is_listened) continue;
     if (is_legacy && kind != ClaimKind::cursor && asked.method != kListenMethod) {
-      // It is for legacy children as it is, and may wait until there is a modern one.
+      // The request fits legacy children unchanged, and may wait until there is a modern one.
       ruling.route.written_for = Era::legacy;
       continue;
     }
-    // A member of a method that is no part of MCP may have the same name.
+    // A method that is no part of MCP may have a member of the same name.
     const bool is_other = kind == ClaimKind::state && !is_about_task(asked.method) &&
                           !McpInput().may_need_input(asked.method);
     if (is_other && !one.given) continue;
@@ -220,8 +220,8 @@ std::optional<ClaimFilter::Ruling> ClaimFilter::judge(const Asked& asked) {
   return ruling;
 }
 
-// Until a child has run nobody knows of which era they are: the state may be one of a parked call,
-// and a modern child must not get it.
+// Until a child has run, the era of the server is not known. The state may be a parked call's, and
+// a modern child must not get it.
 ClaimFilter::Ruling ClaimFilter::refuse(const Asked& asked, const Opened& one) {
   const ClaimKind kind = one.claim.kind;
   Ruling ruling;
@@ -236,7 +236,7 @@ ClaimFilter::Ruling ClaimFilter::refuse(const Asked& asked, const Opened& one) {
   ruling.detail = reason_of(end);
   if (kind == ClaimKind::task && is_about_task(asked.method)) {
     if (!has_tasks()) {
-      // The child says itself that it knows none, or nothing of tasks at all.
+      // The child answers itself that it does not know the task, or that it has no tasks.
       std::vector<TextEdit> edits;
       for (const Claim& claim : claims_of_request(asked.request.params, asked.method)) {
         if (claim.kind == ClaimKind::task) edits.push_back({claim.raw, R"("unknown")"});
@@ -255,8 +255,9 @@ ClaimFilter::Ruling ClaimFilter::refuse(const Asked& asked, const Opened& one) {
   return ruling;
 }
 
-// Tasks that are not this client's, or whose child has gone, are left out: the server says which it
-// tells of. Nothing that a client has written where tasks are named goes to a child.
+// Tasks of other clients, and tasks whose child has gone, are left out. The server tells the client
+// which tasks it reports. No text that a client has written in the place of task ids reaches a
+// child.
 std::optional<ClaimFilter::Ruling> ClaimFilter::listen(const Asked& asked, Ruling ruling,
                                                        const std::vector<Opened>& opened,
                                                        const std::vector<TextEdit>& edits) {
@@ -328,7 +329,7 @@ bool ClaimFilter::gave(const call::Arrival& request) const {
       [](const Opened& one) { return one.is_alive() && one.claim.kind != ClaimKind::cursor; });
 }
 
-// --- Requests that no child gets ------------------------------------------------------------
+// --- Requests that end here -----------------------------------------------------------------
 
 std::optional<call::Absence> ClaimFilter::error_of_lost(std::string_view method) {
   if (is_about_list(method)) return std::nullopt;
@@ -348,7 +349,7 @@ void ClaimFilter::on_lost(call::CallPtr& call, std::string_view text,
   if (call->route.is_bound || call->resumes) {
     error = error_of_lost(call->method_name);
   } else {
-    // What was judged for a server of one era is judged again for that of the other one.
+    // The request was judged for a server of one era, so it is judged again for the other era.
     std::string copy(text);
     const rpc::KnownMessage known(copy);
     auto ruling =
@@ -363,7 +364,7 @@ void ClaimFilter::on_lost(call::CallPtr& call, std::string_view text,
 void ClaimFilter::on_end(const call::Call& call, call::End& /*end*/) {
   listening_.end(call);
   const std::optional<GivenClaim>* const state = states_.find(call.slots);
-  // A state that no child has got is open as before.
+  // A state that no child has received stays open.
   if (state == nullptr || call.child != 0 || !is_running((*state)->child)) return;
   ledger_.open_state((*state)->child, (*state)->number, (*state)->expires);
 }
@@ -371,9 +372,9 @@ void ClaimFilter::on_end(const call::Call& call, call::End& /*end*/) {
 // --- Results --------------------------------------------------------------------------------
 
 void ClaimFilter::seal(call::CallPtr& call, call::Answer& answer) {
-  // What a session's own child gives out comes back to it in any case.
+  // A session's own child gets its claims back in any case.
   if (!call->alone && pool_.has_lease(call->session)) return;
-  // A call that may need a child of its own has none at children of the modern era.
+  // A call that may need a child alone has none at modern children.
   const bool has_own_child = call->alone && call->child_era != Era::modern;
   auto payload =
       sealed(*call, {call->method_name, answer.payload, has_own_child ? 0 : answer.child});
@@ -424,7 +425,7 @@ std::optional<tl::expected<std::string, call::Absence>> ClaimFilter::sealed(cons
   return with_edits(given.payload, edits);
 }
 
-// What a client is told of a task: that there is one, or what has become of it.
+// Notes what a client is told about a task: that it exists, or how it has ended.
 void ClaimFilter::note_tasks(const Given& given) {
   const TaskFacts facts = task_facts(given.payload);
   if (!facts.id.starts_with('"')) return;
@@ -472,8 +473,8 @@ std::optional<std::string> ClaimFilter::sealed_notification(const call::Call& ca
 bool ClaimFilter::on_child_message(call::ChildMessage& message) {
   const call::Call* const call = message.call();
   if (call == nullptr) {
-    // What belongs to no call goes to the client of the only one that there is: see SessionDelivery.
-    // A task may be another client's, so what names one goes to nobody.
+    // A message without a call goes to the client of the only call, see SessionDelivery. A task may
+    // belong to another client, so a message that names a task is dropped.
     const call::ChildRef& child = message.child();
     const bool is_shared_modern = child.is_shared && child.era == Era::modern;
     if (!is_shared_modern || !names_task(message.message().params, message.method())) return true;

@@ -1,18 +1,17 @@
-// ClaimFilter: brings what a server has given its clients back to the process that has given it.
+// ClaimFilter: routes what a client brings back to the child that has given it to the client.
 //
 //   client                    gateway                                   child 2
 //   tools/call             ─▶ tools/call                             ─▶
 //                          ◀─ input_required, requestState: sealed   ◀─ requestState
 //   tools/call, the same   ─▶ opened: to child 2, with its own bytes ─▶
 //
-// Job: seal claims (claim_places.h) in what goes to clients, open them in what comes back, and know
-// which children are needed for them. Claims are those of modern children, and the cursors of all
-// that clients share. A claim that was not sealed for this client at this backend, has expired, or
-// whose child has gone, is answered like one that never was: nothing tells which it is. A cursor of
-// a child that has gone goes to any other one. Owner: the backend (Dialect::add_filters); made only
-// where config.pool.sticky is on. Limits: those of ClaimSeal, ClaimLedger and TaskListening.
-//
-// Uploads that are resumed, once there are some on the wire, are one more kind of claim.
+// Job: seal claims (claim_places.h) on their way to clients, open them on their way back, and know
+// which children are needed for them. The claims of modern children are sealed, and the cursors of
+// all shared children. A claim is answered like an unknown one if it was not sealed for this client
+// at this backend, has expired, or belongs to a child that has gone. The client cannot tell these
+// cases apart. A cursor of a child that has gone goes to any other child. Owner: the backend
+// (Dialect::add_filters); made only where config.pool.sticky is on. Limits: the limits of
+// ClaimSeal, ClaimLedger and TaskListening.
 #pragma once
 
 #include <algorithm>
@@ -65,60 +64,60 @@ class ClaimFilter final : public call::Filter {
   struct Asked {
     const rpc::Envelope& request;
     std::string_view method;     // decoded
-    const ModernParams* params;  // what a transport has read of it; null: nothing
-    std::string_view identity;   // of who asks; empty: not known
+    const ModernParams* params;  // values that a transport has read; null: none
+    std::string_view identity;   // of the client; empty: anonymous
     std::optional<Era> client_era;
   };
-  // What becomes of it.
+  // The decision about a request.
   struct Ruling {
     std::string text;  // the request as a child is to get it
     call::Route route;
-    std::optional<GivenClaim> state{};          // what it brings back; nothing: no state
-    std::vector<TaskListening::Part> others{};  // it listens at these children too
-    std::optional<call::Absence> error{};       // it ends so
-    std::string_view detail{};                  // of the error, for the log
+    std::optional<GivenClaim> state{};  // the state that the request brings back; nothing: none
+    std::vector<TaskListening::Part> others{};  // further children at which it listens
+    std::optional<call::Absence> error{};       // ends the request
+    std::string_view detail{};                  // detail of the error, for the log
   };
   // The payload of a result, raw JSON, on its way to the client of a call.
   struct Given {
     std::string_view method;  // decoded
     std::string_view payload;
-    uint64_t child = 0;  // the number of the one that has given it; 0: no other call can reach it
+    uint64_t child = 0;  // its giver; 0: no other call can reach that child
   };
-  // What a request brings back, as far as it could be opened.
+  // A claim of a request, as far as it could be opened.
   struct Opened {
     Claim claim;
-    std::optional<GivenClaim> given;  // nothing: it was not sealed for this client
+    std::optional<GivenClaim> given;  // nothing: not sealed for this client
     ReturnEnd end = ReturnEnd::unknown;
 
-    // Its child runs, and it has not expired.
+    // Whether the claim has not expired and its child runs.
     [[nodiscard]] bool is_alive() const { return end == ReturnEnd::returned; }
   };
 
   void take(call::CallPtr& call, const call::Request& request);
   void go_on(call::CallPtr call, const call::Request& former, Ruling ruling);
-  // Nothing: it goes on as it is.
+  // Nothing: the request passes unchanged.
   [[nodiscard]] std::optional<Ruling> judge(const Asked& asked);
-  // The error for a request whose child has gone; nothing: any child may serve it.
+  // The error for a request whose child has gone; nothing: any other child may serve the request.
   [[nodiscard]] static std::optional<call::Absence> error_of_lost(std::string_view method);
   void seal(call::CallPtr& call, call::Answer& answer);
-  // The payload for the client, or the error instead. Nothing: it goes on as it is.
+  // The payload for the client, or an error in its place. Nothing: the payload passes unchanged.
   [[nodiscard]] std::optional<tl::expected<std::string, call::Absence>> sealed(
       const call::Call& call, const Given& given);
   [[nodiscard]] std::vector<Opened> open_all(const Asked& asked) const;
   [[nodiscard]] bool concerns(const Asked& asked) const;
   [[nodiscard]] bool is_running(uint64_t child) const;
-  // Whether any client of this backend may have a task.
+  // Whether clients of this backend may have tasks.
   [[nodiscard]] bool has_tasks() const;
   [[nodiscard]] ReturnEnd end_of(const Claim& claim, const GivenClaim& given) const;
   [[nodiscard]] Ruling refuse(const Asked& asked, const Opened& one);
-  // `ruling`: where the other claims of the request belong. Nothing: it goes on as it is.
+  // `ruling`: the route for the other claims of the request. Nothing: the request passes unchanged.
   [[nodiscard]] std::optional<Ruling> listen(const Asked& asked, Ruling ruling,
                                              const std::vector<Opened>& opened,
                                              const std::vector<TextEdit>& edits);
   [[nodiscard]] Ruling refuse_listening(std::string_view why,
                                         std::string_view message = "taskIds is not valid");
   void note_tasks(const Given& given);
-  // The message with its claims sealed for the client of `call`; nothing: it may stay as it is.
+  // The message with its claims sealed for the client of `call`; nothing: it passes unchanged.
   [[nodiscard]] std::optional<std::string> sealed_notification(const call::Call& call,
                                                                const rpc::Envelope& notification,
                                                                std::string_view method);
@@ -127,13 +126,13 @@ class ClaimFilter final : public call::Filter {
   const pool::PoolServices& services_;
   pool::Pool& pool_;
   call::Chain& chain_;
-  const call::Slot<std::optional<GivenClaim>> states_;  // that calls bring back to their children
+  const call::Slot<std::optional<GivenClaim>> states_;  // states that calls bring back
   ClaimSeal seal_;
   ClaimLedger ledger_;
   TaskListening listening_;
-  bool has_given_tasks_ = false;  // some child
-  mutable MetaMemory memory_;     // spares work, and changes no answer
-  std::string payload_;           // scratch: of an answer
+  bool has_given_tasks_ = false;  // a child has given out a task
+  mutable MetaMemory memory_;     // saves work, and changes no answer
+  std::string payload_;           // scratch: the payload of an answer
 };
 
 }  // namespace stdgate::mcp

@@ -40,7 +40,7 @@ void ClaimLedger::note_task(uint64_t child, std::string_view id, std::optional<D
   Task& known = task->second;
   const bool has_end = ttl && *ttl < TimePoint::max() - known.begun;
   const TimePoint end = has_end ? known.begun + *ttl : TimePoint::max();
-  // That it has ended is told again and again, and holds nothing any longer for it.
+  // The end of a task may be told many times; only the first time counts.
   const TimePoint told = has_ended ? std::min(known.ends, expiry(now)) : TimePoint::max();
   known.ends = std::min(end, told);
 }

@@ -17,7 +17,7 @@ constexpr std::string_view kTaskNote = "notifications/tasks";
 
 bool is_string(std::string_view raw) { return raw.starts_with('"'); }
 
-// Calls `visit(key, value)`, both raw, for each member of what may be an object.
+// Calls `visit(key, value)`, both raw, for each member of `object`, if it is an object.
 template <class Visitor>
 void visit_members(std::string_view object, Visitor&& visit) {
   rpc::JsonCursor cursor(object);
@@ -29,12 +29,12 @@ void visit_members(std::string_view object, Visitor&& visit) {
   } while (cursor.take(','));
 }
 
-// Who has written what is searched.
+// The author of the searched text.
 enum class Writer : uint8_t { server, client };
 
-// Collects claims. A member that is there twice counts twice, as readers may see either. A client
-// may mean to get past the gateway: its keys count in any case of their letters, and values that
-// are no strings, as some servers take these for strings.
+// Collects claims. A member that stands there twice counts twice, as readers may see either one. A
+// client may try to get past the gateway. So its keys count in upper and lower case, and its values
+// count even if they are no strings, because some servers take them for strings.
 class Search {
  public:
   explicit Search(Writer writer) : is_of_client_(writer == Writer::client) {}
@@ -46,13 +46,13 @@ class Search {
   void add(ClaimKind kind, std::string_view raw) {
     if (is_string(raw) || (is_of_client_ && raw != "null")) found_.push_back({kind, raw});
   }
-  // The members with this key.
+  // Adds all members with this key.
   void add_members(ClaimKind kind, std::string_view object, std::string_view key) {
     visit_members(object, [&](std::string_view quoted, std::string_view value) {
       if (is_key(quoted, key)) add(kind, value);
     });
   }
-  // The task that a message or a result says it is related to.
+  // Adds the task that a message or a result is related to.
   void add_related(std::string_view meta) {
     visit_members(meta, [&](std::string_view quoted, std::string_view value) {
       if (is_key(quoted, kRelatedTaskKey)) add_members(ClaimKind::task, value, "taskId");
@@ -63,7 +63,7 @@ class Search {
       if (is_key(quoted, kMetaKey)) add_related(value);
     });
   }
-  // Requests of a server, by their keys.
+  // Adds the claims in a server's requests, which are an object by key.
   void add_of_questions(std::string_view questions) {
     visit_members(questions, [&](std::string_view, std::string_view question) {
       visit_members(question, [&](std::string_view quoted, std::string_view value) {
@@ -86,7 +86,7 @@ class Search {
       } while (cursor.take(','));
     });
   }
-  // What tasks/get and the notifications of tasks say of a task beside its id.
+  // Adds the claims in the members by which tasks/get and notifications describe a task.
   void add_of_task(std::string_view quoted, std::string_view value) {
     if (is_key(quoted, "taskId")) add(ClaimKind::task, value);
     if (is_key(quoted, "result")) add_meta_of(value);

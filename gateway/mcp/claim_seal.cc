@@ -11,7 +11,7 @@ namespace {
 
 using Numbers = std::array<uint64_t, 4>;  // instance, child, number, end
 
-// What tells claims of one kind from all else that the same keys seal.
+// Separates claims of one kind from all other texts that are sealed with the same keys.
 std::string_view purpose_of(ClaimKind kind) {
   switch (kind) {
     case ClaimKind::state:
@@ -47,7 +47,7 @@ std::optional<std::string> ClaimSeal::seal(ClaimKind kind, const GivenClaim& cla
 
 std::optional<GivenClaim> ClaimSeal::open(ClaimKind kind, std::string_view raw,
                                           std::string_view identity) const {
-  // What is longer was never sealed: four thirds, and what stands beside it.
+  // A longer text was never sealed: base64 adds a third, and the other fields are short.
   if (raw.size() > 2 * longest_of(kind)) return std::nullopt;
   std::string scratch;
   const std::string_view text = rpc::decode_string(rpc::string_content(raw), scratch);

@@ -24,7 +24,7 @@ bool EndedIds::contains(std::string_view id, TimePoint now) {
   return hashes_.contains(std::hash<std::string_view>()(id));
 }
 
-// One that expires early may stand behind one that expires late, and stays as long.
+// An id that expires early may stand behind one that expires late, and then stays as long.
 void EndedIds::drop_expired(TimePoint now) {
   while (!entries_.empty() && entries_.front().expiry <= now) drop_first();
 }

@@ -1,8 +1,8 @@
-// EraAnswers: the revision that a client speaks, and answers of children as clients of the other
-// era expect them (era_bridge.h).
+// EraAnswers: notes the revision that a client speaks, and translates answers of children for
+// clients of the other era (era_bridge.h).
 //
-// It stands above the rules, which judge and cut in the words of the child. Owner: the backend, by
-// what Dialect::add_filters() gives it.
+// The filter stands above the rules, because these judge and cut the words of the child. Owner: the
+// backend, by the result of Dialect::add_filters().
 #pragma once
 
 #include <string>
@@ -31,7 +31,7 @@ class EraAnswers final : public call::Filter {
  private:
   void translate(call::Call& call, Era client, call::Answer& answer) const;
 
-  const call::Slot<call::KeptText> texts_;  // the end of the answer, as its client has it
+  const call::Slot<call::KeptText> texts_;  // the translated end of the answer
 };
 
 }  // namespace stdgate::mcp

@@ -14,7 +14,7 @@ namespace {
 
 using Error = rpc::RpcError;
 
-// Results that a modern client may keep say for how long: not at all.
+// Cacheable results of legacy children get a lifetime of zero for modern clients.
 constexpr std::array<std::string_view, 5> kCacheable = {
     "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"};
 constexpr std::string_view kUncached = R"("ttlMs":0,"cacheScope":"private")";
@@ -23,7 +23,7 @@ constexpr std::string_view kUncached = R"("ttlMs":0,"cacheScope":"private")";
 constexpr std::array<std::string_view, 6> kCommonCapabilities = {
     "tools", "prompts", "completions", "logging", "experimental", "extensions"};
 
-// Objects are written member by member, the first without a comma before it.
+// Appends a member to an object; the first member needs no comma.
 void append_member(std::string& out, std::string_view key, std::string_view value) {
   if (value.empty()) return;
   if (out.back() != '{') out += ',';
@@ -45,7 +45,7 @@ void append_capabilities(std::string& out, std::string_view capabilities) {
   out += '}';
 }
 
-// Empty for none.
+// Empty for no texts.
 template <class Texts>
 std::string array_of(const Texts& texts) {
   std::string array;
@@ -57,8 +57,8 @@ std::string array_of(const Texts& texts) {
   return array;
 }
 
-// What a legacy client may rely on at a modern child. The gateway listens for changes and updates,
-// and tells the log level with each request.
+// The capabilities that a legacy client may rely on at a modern child. The gateway listens for
+// changes and updates, and sends the log level with each request.
 std::string plain_capabilities(std::string_view capabilities) {
   std::string plain = "{";
   for (const std::string_view key : {"tools", "prompts", "resources", "completions", "logging"}) {
@@ -73,7 +73,7 @@ std::string plain_capabilities(std::string_view capabilities) {
   return plain + "}";
 }
 
-// The error with the code `to`, if its code is `from`.
+// Appends the error with the code `to`, if its code is `from`.
 bool append_error_with(std::string& out, std::string_view error, Error from, Error to) {
   const std::string_view code = rpc::member_or_empty(error, "code");
   if (code != std::to_string(rpc::rpc_error_code(from))) return false;
@@ -132,7 +132,7 @@ bool bridge_to_legacy(const rpc::Envelope& answer, std::string_view method,
                       std::string_view greeting, std::string& out) {
   const std::string_view payload = answer.payload;
   if (answer.kind == rpc::MessageKind::error) {
-    // They are about what the gateway has written into the request; its client knows none of them.
+    // These errors are about members that the gateway has written, which the client does not know.
     for (const Error of_gateway :
          {Error::header_mismatch, Error::missing_capability, Error::unsupported_version}) {
       if (append_error_with(out, payload, of_gateway, Error::internal_error)) return true;
@@ -141,7 +141,7 @@ bool bridge_to_legacy(const rpc::Envelope& answer, std::string_view method,
            append_error_with(out, payload, Error::invalid_params, Error::resource_not_found);
   }
   if (method != "initialize") return false;
-  // The client's own, where it is known: a client may end a session in another one.
+  // The client's own revision, if it is known: a client may end a session in another one.
   out.append(R"("result":{"protocolVersion":")").append(agreed_mcp_revision(greeting)).append("\"");
   append_member(out, "capabilities",
                 plain_capabilities(rpc::member_or_empty(payload, "capabilities")));

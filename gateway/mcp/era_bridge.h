@@ -1,8 +1,8 @@
-// What a child of one era answers, as a client of the other one expects it (MCP 2026-07-28 against
-// 2025-11-25). Pure; the only place that knows both forms of a result.
+// Translates answers of children for clients of the other era (MCP 2026-07-28 against 2025-11-25).
+// Pure; the only place that knows both forms of a result.
 //
-// Each function appends the member `"result":…` or `"error":…` to `out`; false: what the child has
-// answered may stay as it is.
+// Each function appends the member `"result":…` or `"error":…` to `out`. False: the child's answer
+// may stay as it is.
 #pragma once
 
 #include <functional>
@@ -15,30 +15,30 @@
 
 namespace stdgate::mcp {
 
-// A legacy child's answer. `method` is decoded; what answers server/discover is what the child
-// answered to initialize.
+// Translates a legacy child's answer. `method` is decoded. For server/discover, the answer is the
+// child's answer to initialize.
 bool bridge_to_modern(const rpc::Envelope& answer, std::string_view method, std::string& out);
-// A modern child's answer; what answers initialize, whose params are the greeting, is what the
-// child answered to server/discover.
+// Translates a modern child's answer. For initialize, the answer is the child's answer to
+// server/discover, and `greeting` has the client's params.
 bool bridge_to_legacy(const rpc::Envelope& answer, std::string_view method,
                       std::string_view greeting, std::string& out);
 
 // The error object for a modern request of a revision that is not served. `requested` is decoded.
-// It names the modern revision, or the legacy ones where only these are served.
+// The error names the modern revision, or the legacy revisions where only these are served.
 std::string unsupported_version_error(std::string_view requested, bool is_modern);
 
-// --- Streams of subscriptions/listen. `id` is the request's, raw JSON
-// The member result that ends one.
+// --- Streams of subscriptions/listen. `id`: the id of the request, raw JSON
+// The member `result` that ends a stream.
 std::string listening_end(std::string_view id);
-// The notification that begins one: which lists' changes, and updates of which resources, follow.
+// The notification that begins a stream: it names the lists and resources whose changes follow.
 std::string listening_acknowledgement(std::string_view id, uint8_t lists,
                                       std::span<const std::string> uris);
-// Of which lists' changes such a request wants to hear.
+// The lists whose changes such a request asks for.
 uint8_t listened_lists(const rpc::Envelope& request);
-// The request of the gateway for a session, whose client is named by `stamp`, members of _meta.
+// The gateway's request for a session. `stamp`: members of _meta that describe the client.
 std::string listen_request(std::string_view stamp, bool lists,
                            const std::set<std::string, std::less<>>& uris);
-// The member of _meta that each of its messages has.
+// The member of _meta that all messages of a stream have.
 std::string subscription_tag(std::string_view id);
 
 }  // namespace stdgate::mcp

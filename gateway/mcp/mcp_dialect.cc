@@ -19,7 +19,7 @@ constexpr std::string_view kUnsubscribe = "resources/unsubscribe";
 constexpr std::string_view kSetLevel = "logging/setLevel";
 constexpr std::string_view kInitialized = "notifications/initialized";
 constexpr std::string_view kEmptyResult = "{}";
-// The end of "isError": a search stops at every occurrence of the first letter, and E is rare.
+// The end of "isError". A search stops at each occurrence of the first letter, and E is rare.
 constexpr std::string_view kErrorEnd = "Error";
 
 constexpr std::array<std::string_view, 31> kMethods = {"initialize",
@@ -54,12 +54,12 @@ constexpr std::array<std::string_view, 31> kMethods = {"initialize",
                                                        "subscriptions/listen",
                                                        "notifications/subscriptions/acknowledged"};
 
-// What a client sends for its session to live: it tells nothing but of itself.
+// Methods that every session needs. They reach no tool, resource or prompt.
 constexpr auto kLifecycle = std::to_array<std::string_view>(
     {"initialize", "ping", kInitialized, "notifications/cancelled", "notifications/progress",
      "notifications/roots/list_changed", "server/discover"});
 
-// The member at the end of a path of members; empty when there is none.
+// The member at the end of a path of members; empty when it is absent.
 tl::expected<std::string_view, rpc::MemberError> find_path(
     std::string_view object, std::initializer_list<std::string_view> path) {
   for (const std::string_view key : path) {
@@ -74,20 +74,20 @@ bool is_string_or_number(std::string_view raw) {
   return !raw.empty() && (raw[0] == '"' || raw[0] == '-' || (raw[0] >= '0' && raw[0] <= '9'));
 }
 
-// Whether `raw` may hold the member at all; spares the walk through a large payload. A key can be
-// spelled with escapes, so a backslash before a 'u' means that it has to be looked at.
+// Whether `raw` may hold the member at all; saves the walk through a large payload. A key can be
+// spelled with escapes, so a backslash before a 'u' counts too.
 bool may_hold(std::string_view raw, std::string_view key) {
   return raw.find(key) != std::string_view::npos || raw.find("\\u") != std::string_view::npos;
 }
 
-// The value of a member that there may be once; empty when there is none.
+// The value of a member that may occur once; empty when it is absent.
 tl::expected<std::string_view, rpc::MemberError> only_member(std::string_view object,
                                                              std::string_view key) {
   const auto member = rpc::find_member(object, key);
   return rpc::is_absent(member) ? std::string_view() : member;
 }
 
-// The intent of a request, with the token by which it asks for progress.
+// The intent of a request, with the token by which the client asks for progress.
 tl::expected<call::ClientIntent, const char*> with_token(call::ClientIntent intent,
                                                          const rpc::Member& token) {
   if (token) {
@@ -107,7 +107,7 @@ constexpr std::array<std::string_view, 3> kChangeNotices = {
     R"({"jsonrpc":"2.0","method":"notifications/prompts/list_changed"})",
     R"({"jsonrpc":"2.0","method":"notifications/resources/list_changed"})"};
 
-// Of whose changes a child with these capabilities tells: bits of kMcpLists.
+// Lists whose changes a child with these capabilities reports: bits of kMcpLists.
 uint8_t changing_lists_of(std::string_view capabilities) {
   uint8_t lists = 0;
   for (const McpList& list : kMcpLists) {
@@ -118,7 +118,7 @@ uint8_t changing_lists_of(std::string_view capabilities) {
   return lists;
 }
 
-// What a session's client tells its own child, that another child would have to be told again.
+// Notes what a session's client tells its own child, so that another child can be told it again.
 void note_memo(const rpc::Envelope& request, std::string_view method, call::ClientIntent& intent) {
   if (method == kSetLevel) {
     intent.memo = call::SessionMemo::severity;
@@ -178,7 +178,7 @@ std::string McpDialect::probe(rpc::WireId id) const {
          R"(,"method":"server/discover","params":{"_meta":{)" + stamp_ + "}}}";
 }
 
-// Some children answer every request; a modern one names the version that it was asked in.
+// Some children answer every request. A modern child names the version of the request.
 std::optional<pool::ChildFacts> McpDialect::discovery(const rpc::Envelope& answer) const {
   if (answer.kind != rpc::MessageKind::result) return std::nullopt;
   const auto versions = rpc::find_member(answer.payload, "supportedVersions");
@@ -196,7 +196,7 @@ std::optional<pool::ChildFacts> McpDialect::discovery(const rpc::Envelope& answe
   return facts;
 }
 
-// Of a modern child, which names none in its answer, what its client is told (bridge()).
+// A modern child names no revision in its answer; its client is told agreed_mcp_revision().
 std::string_view McpDialect::agreed_revision(const rpc::Envelope& answer,
                                              std::string_view greeting) const {
   const auto named = rpc::find_member(answer.payload, "protocolVersion");
@@ -229,7 +229,7 @@ tl::expected<call::ClientIntent, const char*> McpDialect::read_client(
     }
     return intent;
   }
-  // A session's own child is greeted by its client.
+  // The client of a session greets the session's own child.
   if (method == "initialize") {
     intent.memo = call::SessionMemo::greeting;
     intent.memo_text = message.params;
@@ -262,7 +262,8 @@ tl::expected<call::ClientIntent, const char*> McpDialect::read_client(
     intent.kind = method == kSubscribe ? call::ClientIntent::Kind::subscribe
                                        : call::ClientIntent::Kind::unsubscribe;
   }
-  // _meta first: most requests lack it, and searching for its rare first letter is fast.
+  // _meta first: most requests lack it, and the search for its first letter, which is rare, is
+  // fast.
   if (!may_hold(message.params, "_meta") || !may_hold(message.params, "progressToken")) {
     return intent;
   }
@@ -320,7 +321,7 @@ tl::expected<call::ClientIntent, const char*> McpDialect::intent_of(
   return with_token(intent, params.meta ? params.of_meta.progress_token : params.meta);
 }
 
-// A list that the child does not offer, or without changes, is not promised.
+// Promises only lists whose changes the child reports.
 std::string McpDialect::begin_listening(std::string_view id, uint8_t lists,
                                         std::span<const std::string> keys,
                                         const pool::ChildFacts& facts) const {
@@ -422,14 +423,14 @@ std::string_view McpDialect::cancelled_by_child(const rpc::Envelope& notificatio
 std::string_view McpDialect::progress_token(const rpc::Envelope& notification,
                                             std::string_view method) const {
   if (method != "notifications/progress") {
-    // Of a modern child: the id of the request that opened the stream.
+    // A modern child names the id of the request that opened the stream.
     if (!may_hold(notification.params, kSubscriptionKey)) return {};
     return find_path(notification.params, {"_meta", kSubscriptionKey}).value_or("");
   }
   return rpc::find_member(notification.params, "progressToken").value_or(std::string_view());
 }
 
-// What the schema does not define is taken to be caused by a call, as log messages are.
+// A notification that the schema does not define counts as caused by a call, like log messages.
 pool::Audience McpDialect::audience(const rpc::Envelope& notification,
                                     std::string_view method) const {
   if (method == "notifications/resources/updated") {
@@ -470,7 +471,7 @@ std::string McpDialect::set_severity(rpc::WireId id, session::Severity severity)
   return text;
 }
 
-// "a/b", then "a/", then "a": whoever subscribed may have written either.
+// "a/b", then "a/", then "a": a subscriber may have written either of the last two.
 std::string_view McpDialect::enclosing(std::string_view uri) const {
   const size_t separator = uri.find_last_of("/?#");
   if (separator == std::string_view::npos) return {};

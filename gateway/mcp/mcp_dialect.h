@@ -1,8 +1,9 @@
-// McpDialect: what the Model Context Protocol adds, for children of either era (mcp_revision.h).
+// McpDialect: what the Model Context Protocol adds to JSON-RPC, for children of both eras
+// (mcp_revision.h).
 //
-// Of a shared child the gateway is the MCP client: it sends initialize and
-// notifications/initialized itself, answers the child's ping, and has no capabilities. The
-// client of a child that belongs to a session is that session's; its messages pass unchanged.
+// The gateway is the MCP client of a shared child: it sends initialize and
+// notifications/initialized itself, answers the child's ping, and declares no capabilities. A child
+// that belongs to a session has that session's client; its messages pass unchanged.
 #pragma once
 
 #include <span>
@@ -109,7 +110,7 @@ class McpDialect final : public pool::Dialect {
   [[nodiscard]] call::Absence absence(std::string_view method, policy::ElementKind kind,
                                       std::string_view name, Era of_client) const override;
   [[nodiscard]] std::string cancel(rpc::WireId id, pool::CancelReason reason) const override;
-  // "should not" be answered: MCP 2025-11-25, utilities/cancellation.
+  // A cancelled request "should not" be answered: MCP 2025-11-25, utilities/cancellation.
   [[nodiscard]] bool cancel_ends_call() const override { return true; }
   [[nodiscard]] std::string_view cancelled_by_child(const rpc::Envelope& notification,
                                                     std::string_view method) const override;
@@ -136,7 +137,7 @@ class McpDialect final : public pool::Dialect {
   const std::string name_;
   const std::string stamp_;  // members of _meta that a modern child demands
   const McpInput input_;
-  mutable MetaMemory memory_;  // spares work, and changes no answer
+  mutable MetaMemory memory_;  // saves work, and changes no answer
 };
 
 }  // namespace stdgate::mcp

@@ -48,7 +48,7 @@ constexpr std::array<List, 4> kLists{{
     {"prompts/list", {ElementKind::prompt, "prompts", "name", kGetPrompt, kScope, kPrivate}},
 }};
 
-// Raw; empty when it is absent.
+// Raw; empty when the member is absent.
 tl::expected<std::string_view, const char*> clear_member(std::string_view object,
                                                          std::string_view key) {
   const auto member = rpc::find_clear_member(object, key);
@@ -58,7 +58,7 @@ tl::expected<std::string_view, const char*> clear_member(std::string_view object
   return member.value_or(std::string_view());
 }
 
-// Between the quotes; empty when it is absent or no string.
+// The text between the quotes; empty when the member is absent or no string.
 tl::expected<std::string_view, const char*> clear_string(std::string_view object,
                                                          std::string_view key) {
   const auto member = clear_member(object, key);
@@ -66,7 +66,7 @@ tl::expected<std::string_view, const char*> clear_string(std::string_view object
   return member->starts_with('"') ? member->substr(1, member->size() - 2) : std::string_view();
 }
 
-// What updates are asked for: {"notifications": {"resourceSubscriptions": [uri, …], …}}.
+// The resources in {"notifications": {"resourceSubscriptions": [uri, …], …}}.
 tl::expected<call::UsedElement, const char*> watched_resources(std::string_view params) {
   const auto asked = clear_member(params, "notifications");
   if (!asked) return tl::unexpected(asked.error());
@@ -76,8 +76,8 @@ tl::expected<call::UsedElement, const char*> watched_resources(std::string_view 
   return call::UsedElement{ElementKind::resource, {}, kReadResource, *uris};
 }
 
-// What arguments are completed of: {"ref": {"type": "ref/prompt", "name": …}, …}, or "ref/resource"
-// and "uri".
+// The element whose arguments are completed: {"ref": {"type": "ref/prompt", "name": …}, …}, or
+// "ref/resource" and "uri".
 tl::expected<call::UsedElement, const char*> completed_element(std::string_view params) {
   const auto ref = clear_member(params, "ref");
   if (!ref) return tl::unexpected(ref.error());
@@ -86,7 +86,7 @@ tl::expected<call::UsedElement, const char*> completed_element(std::string_view 
   const bool is_prompt = rpc::json_string_equals(*type, "ref/prompt");
   const auto name = clear_string(*ref, is_prompt ? "name" : "uri");
   if (!name) return tl::unexpected(name.error());
-  // A type that MCP does not define is judged as a resource without a name.
+  // A type that MCP does not define counts as a resource without a name.
   if (is_prompt) return call::UsedElement{ElementKind::prompt, *name, kGetPrompt};
   const bool is_resource = rpc::json_string_equals(*type, "ref/resource");
   return call::UsedElement{ElementKind::resource, is_resource ? *name : "", kReadResource};

@@ -14,23 +14,24 @@ namespace stdgate::mcp {
 
 namespace {
 
-// Those between rules and children.
+// The filters between rules and children.
 class McpFilters {
  public:
   McpFilters(const pool::FilterServices& services, const std::string& stamp)
       : params_(services, stamp) {
-    // Before the cache: what is kept is what children have said, and is sealed for each client.
+    // Claims before the cache: kept results are the words of a child, and are sealed for each
+    // client.
     if (ClaimFilter::is_wanted(services.services)) {
       services.chain.add("claims", claims_.emplace(services));
     }
     if (services.services.config.cache) services.chain.add("cache", cache_.emplace(services));
-    // Behind the cache, as calls are held here that a child has to answer in any case.
+    // Params behind the cache: calls are held here, which is needed only if a child has to answer.
     services.chain.add("params", params_);
   }
 
  private:
-  std::optional<ClaimFilter> claims_;  // nothing: they are not wanted
-  std::optional<CacheFilter> cache_;   // nothing: nothing is kept
+  std::optional<ClaimFilter> claims_;  // nothing: pool.sticky is off
+  std::optional<CacheFilter> cache_;   // nothing: caching is off
   ParamFilter params_;
 };
 

@@ -8,7 +8,7 @@
 
 namespace stdgate::mcp {
 
-// See Dialect::add_filters(). `stamp`: the members of _meta that a request of the gateway has.
+// See Dialect::add_filters(). `stamp`: the members of _meta for requests of the gateway.
 std::shared_ptr<void> add_mcp_filters(const pool::FilterServices& services, pool::FilterLayer layer,
                                       const std::string& stamp);
 

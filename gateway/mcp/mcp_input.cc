@@ -20,7 +20,7 @@ constexpr std::string_view kElicitation = "elicitation/create";
 constexpr std::string_view kRoots = "roots/list";
 constexpr std::string_view kNoParams = "{}";
 
-// Capabilities of a client that let a server ask it something.
+// Capabilities of a client that allow a server to ask it something.
 constexpr std::array<std::string_view, 3> kAskable = {"sampling", "elicitation", "roots"};
 
 bool is_object(std::string_view raw) { return !raw.empty() && raw.front() == '{'; }
@@ -47,7 +47,7 @@ bool is_of_round(std::string_view quoted) {
   return rpc::json_string_equals(key, kStateKey) || rpc::json_string_equals(key, kAnswersKey);
 }
 
-// The request without what belongs to a round, and with these members of params.
+// The request with these members of params in place of its answers and its state.
 std::string request_with(const rpc::Envelope& request, std::string_view members) {
   std::string params = "{";
   for_each_member(request.params, [&](std::string_view key, std::string_view value) {
@@ -69,19 +69,19 @@ std::string capability_of(std::string_view name, std::string_view mode = {}) {
   return text + "}}";
 }
 
-// Without a mode it is `form` that is asked and declared (client/elicitation, capabilities).
+// Without a mode, `form` is asked and declared (client/elicitation, capabilities).
 bool has_mode(std::string_view elicitation, std::string_view mode) {
   const bool has_any = !rpc::member_or_empty(elicitation, "form").empty() ||
                        !rpc::member_or_empty(elicitation, "url").empty();
   return has_any ? !rpc::member_or_empty(elicitation, mode).empty() : mode == "form";
 }
 
-// The params as the modern era has them.
+// The params in the form of the modern era.
 std::string params_of(std::string_view params) {
   std::string text = "{";
   for_each_member(params, [&](std::string_view key, std::string_view value) {
     const std::string_view name = rpc::string_content(key);
-    // Of tasks, tokens and identifiers, which belong to the legacy era.
+    // These members concern tasks, tokens and identifiers of the legacy era.
     for (const std::string_view gone : {"_meta", "task", "elicitationId"}) {
       if (rpc::json_string_equals(name, gone)) return;
     }
@@ -139,7 +139,7 @@ std::string McpInput::greeting_for(const rpc::Envelope& request) const {
   std::string capabilities = "{";
   for (const std::string_view key : kAskable) {
     const std::string_view value = rpc::member_or_empty(declared, key);
-    // A server could not be told of changes.
+    // Changes are not declared, because the server could not be told of them.
     if (is_object(value)) add_member(capabilities, key, key == "roots" ? "{}" : value);
   }
   std::string text = "{\"protocolVersion\":\"" + std::string(kMcpRevisions.front()) + "\"";
@@ -156,7 +156,7 @@ bool McpInput::may_ask_first(std::string_view greeting) const {
 
 bool McpInput::is_private(std::string_view method) const { return method == kRoots; }
 
-// In the order of their keys, as the order of members means nothing.
+// Sorted by key, because the order of members has no meaning.
 std::string McpInput::essence(const rpc::Envelope& request) const {
   std::vector<std::string> members;
   for_each_member(request.params, [&](std::string_view key, std::string_view value) {
@@ -237,14 +237,13 @@ pool::InputRuling McpInput::judge(const rpc::Envelope& ask, std::string_view met
   } else {
     return ruling;
   }
-  // roots/list has nothing but what belongs to the legacy era; some clients want params all the
-  // same.
+  // roots/list has only members of the legacy era. Some clients want params nevertheless.
   ruling.value = request_text(method, method == kRoots ? kNoParams : ask.params);
   return ruling;
 }
 
-// Of the errors of 2025-11-25 only "URL elicitation required" has such data; the modern era does
-// not know it.
+// Among the errors of 2025-11-25, only "URL elicitation required" has such data. The modern era
+// does not have that error.
 std::vector<pool::InputRuling> McpInput::demanded(const rpc::Envelope& error,
                                                   std::string_view greeting) const {
   std::vector<pool::InputRuling> rulings;

@@ -1,4 +1,4 @@
-// McpInput: sampling, elicitation and roots in both eras of MCP: requests of the server until
+// McpInput: sampling, elicitation and roots in both eras of MCP: requests of the server up to
 // 2025-11-25, multi round-trip requests from 2026-07-28 on (basic/patterns/mrtr).
 #pragma once
 

@@ -21,7 +21,7 @@ std::string_view agreed_mcp_revision(std::string_view greeting) {
 }
 
 std::string_view modern_version(const rpc::Envelope& request) {
-  // Spares the walk through a large payload; some encoders write every slash with an escape.
+  // Saves the walk through a large payload. Some encoders escape every slash.
   const std::string_view params = request.params;
   const bool may_be_escaped = params.find('\\') != std::string_view::npos;
   if (!may_be_escaped && (params.find(kMetaKey) == std::string_view::npos ||

@@ -1,5 +1,5 @@
-// The revisions of the Model Context Protocol, and what each offers. Those with a handshake are of
-// the legacy era, and the only ones that are told apart; the modern era, in which every request
+// The revisions of the Model Context Protocol, and what each offers. Revisions with a handshake
+// belong to the legacy era; only these are told apart. The modern era, in which every request
 // stands alone, begins with 2026-07-28.
 #pragma once
 
@@ -21,7 +21,7 @@ inline constexpr std::array<std::string_view, 4> kMcpRevisions = {"2025-11-25", 
 inline constexpr std::string_view kModernRevision = "2026-07-28";
 
 inline constexpr std::string_view kMetaKey = "_meta";
-// Its members in the modern era (MCP 2026-07-28, basic, _meta).
+// Members of _meta in the modern era (MCP 2026-07-28, basic, _meta).
 inline constexpr std::string_view kVersionKey = "io.modelcontextprotocol/protocolVersion";
 inline constexpr std::string_view kClientInfoKey = "io.modelcontextprotocol/clientInfo";
 inline constexpr std::string_view kClientCapabilitiesKey =
@@ -30,11 +30,11 @@ inline constexpr std::string_view kLogLevelKey = "io.modelcontextprotocol/logLev
 inline constexpr std::string_view kServerInfoKey = "io.modelcontextprotocol/serverInfo";
 inline constexpr std::string_view kSubscriptionKey = "io.modelcontextprotocol/subscriptionId";
 inline constexpr std::string_view kRelatedTaskKey = "io.modelcontextprotocol/related-task";
-// Of tasks (the extension io.modelcontextprotocol/tasks).
+// The extension io.modelcontextprotocol/tasks.
 inline constexpr std::string_view kTasksExtension = "io.modelcontextprotocol/tasks";
 
-// What a client may have a list of: the capability that offers it, the notification of a change,
-// and the member of subscriptions/listen that asks for that.
+// A kind of list: the capability that offers it, the notification of a change, and the member of
+// subscriptions/listen that asks for changes.
 struct McpList {
   uint8_t bit;
   std::string_view capability;
@@ -46,28 +46,27 @@ inline constexpr std::array<McpList, 3> kMcpLists = {
      {2, "prompts", "notifications/prompts/list_changed", "promptsListChanged"},
      {4, "resources", "notifications/resources/list_changed", "resourcesListChanged"}}};
 
-// The member of the same, with the resources whose updates are wanted.
+// The member of subscriptions/listen that names resources whose updates are wanted.
 inline constexpr std::string_view kUpdatesWish = "resourceSubscriptions";
 
-// Nothing for a text that names none of these.
+// Nothing for a text that is none of kMcpRevisions.
 std::optional<McpRevision> parse_mcp_revision(std::string_view text);
-// Its text, for good.
+// A view that stays valid for good.
 constexpr std::string_view mcp_revision_text(McpRevision revision) {
   return kMcpRevisions[kMcpRevisions.size() - 1 - static_cast<size_t>(revision)];
 }
-// The revision that a server which knows all of these agrees on with a client that greets so: that
-// of the client, if it is known, else the newest.
+// The revision that a server which knows all of them agrees on with this greeting (params): the
+// client's revision if it is known, else the newest.
 std::string_view agreed_mcp_revision(std::string_view greeting);
 
-// JSON-RPC batches: gone with 2025-06-18.
+// Whether the revision has JSON-RPC batches, which 2025-06-18 removed.
 constexpr bool has_batches(McpRevision revision) { return revision <= McpRevision::v2025_03_26; }
-// Streams begin with an event that has an id and no data.
+// Whether streams begin with an event that has an id and no data.
 constexpr bool has_priming_events(McpRevision revision) {
   return revision >= McpRevision::v2025_11_25;
 }
 
-// The version, raw, that a message of the revisions without sessions names in params._meta; empty
-// for any other message.
+// The version, raw, that a modern request names in params._meta; empty for any other message.
 std::string_view modern_version(const rpc::Envelope& request);
 
 }  // namespace stdgate::mcp

@@ -14,7 +14,7 @@ namespace stdgate::mcp {
 
 namespace {
 
-constexpr size_t kPrefixLength = 8;  // of the session's id, its last bytes, in event ids
+constexpr size_t kPrefixLength = 8;  // in event ids: the last bytes of the session's id
 
 session::Tag tag_of(uint32_t stream, uint32_t message) {
   return session::Tag{stream} << 32 | message;
@@ -29,7 +29,7 @@ struct EventId {
   uint64_t number = 0;
 };
 
-// Takes "<number>" from the front of `text`, up to `end` or the end of the text.
+// Takes "<number>" from the front of `text`, up to `end` or to the end of the text.
 template <class Number>
 bool take_number(std::string_view& text, char end, Number& number) {
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -87,14 +87,14 @@ tl::expected<void, rpc::FaultReport> McpSession::open(const policy::Client& clie
     return tl::unexpected(session.error());
   }
   session_ = *session;
-  // Its only stream ends when no more messages come and all have been answered.
+  // The only stream ends when no more messages come and all have been answered.
   if (kind_ == Kind::sse) {
     listening_.begin_messages(used_, false, services_.backend.codes(), services_.limits.message);
   }
   return {};
 }
 
-// Events have other ids than those that the other process gave out.
+// The ids of events differ from those that the other process gave out.
 tl::expected<void, rpc::FaultReport> McpSession::adopt(const policy::Client& client,
                                                        const session::CarriedSession& carried,
                                                        std::optional<McpRevision> revision) {
@@ -147,7 +147,7 @@ McpSession::Posted McpSession::post(const rpc::Document& document, call::CallCon
   context.session = session_;
   const bool has_answers =
       std::any_of(document.messages.begin(), document.messages.end(), is_answered);
-  // Answers and cancels are taken even now: the child may be waiting for them.
+  // Answers and cancels are taken even now, because the child may be waiting for them.
   if (has_answers && (!reading_ || streams_.size() >= kMaxStreams)) return Posted::overloaded;
   const uint32_t number = has_answers ? ++last_stream_ : 0;
   context.tag = tag_of(number, 0);
@@ -200,8 +200,8 @@ void McpSession::announce(std::string_view event_name, std::string_view data) {
   listening_.write(event_name, {&data, 1});
 }
 
-// Whether the session was served elsewhere when this event was sent. Where a session began, its
-// events have the plain prefix.
+// Whether the session was served by another process when this event was sent. Events have the plain
+// prefix in the process in which the session began.
 bool McpSession::is_of_another_process(std::string_view event_id) const {
   const std::string_view own =
       std::string_view(events_.id_prefix).substr(0, events_.id_prefix.find('.'));
@@ -212,7 +212,7 @@ bool McpSession::is_of_another_process(std::string_view event_id) const {
 
 McpSession::Resumed McpSession::resume(session::EventSink& sink, std::string_view event_id) {
   const auto id = parse_event_id(event_id, events_.id_prefix);
-  // Such events are gone.
+  // Events of another process are gone.
   if (!id && is_of_another_process(event_id)) {
     listen(sink);
     return Resumed::yes;
@@ -246,11 +246,11 @@ void McpSession::detach(session::EventSink& sink) {
   for (auto& [number, stream] : streams_) {
     if (!stream.is_sink(sink)) continue;
     stream.detach();
-    // It left before it was told the session's id: nobody can come back.
+    // The client left before it was told the session's id, so it cannot come back.
     if (initialize_ && stream_of(*initialize_) == &stream && stream.is_quiet()) end_session();
   }
   if (held_) pressure_timer_.arm(used_);
-  // Without its only stream the client of such a session can receive nothing.
+  // Without its only stream, the client of such a session can receive nothing.
   if (kind_ == Kind::sse) end_session();
 }
 
@@ -304,7 +304,7 @@ McpStream& McpSession::stream_for(std::optional<session::Tag> call) {
   return listening_;
 }
 
-// A client opens its stream only after its first requests. What comes before waits in the log.
+// A client opens its stream only after its first requests. Earlier messages wait in the log.
 bool McpSession::awaits_requests() {
   if (listening_.has_sink()) return true;
   for (const auto& [number, stream] : streams_) {
@@ -357,8 +357,8 @@ void McpSession::on_message(std::optional<session::Tag> call,
   settle(stream);
 }
 
-// After each change of a stream: holds the child if the client takes too little; removes a finished
-// stream.
+// Called after each change of a stream. Holds the child if the client takes too little, and removes
+// a finished stream.
 void McpSession::settle(McpStream& stream) {
   const TimePoint now = services_.clock.now();
   if (held_ || stream.is_backed_up()) pressure_timer_.arm(now);
@@ -393,7 +393,7 @@ void McpSession::end_session() {
 }
 
 void McpSession::check_invariants() const {
-  STDGATE_CHECK(streams_.size() <= kMaxStreams + 1);  // one that is over may be read again
+  STDGATE_CHECK(streams_.size() <= kMaxStreams + 1);  // a stream that is over may be read again
   STDGATE_CHECK(spare_.size() <= kMaxSpareStreams);
   STDGATE_CHECK(!caller_.is_none() || over_);
   for (const auto& [number, stream] : streams_) {
@@ -404,8 +404,8 @@ void McpSession::check_invariants() const {
 
 // --- Time and pressure ----------------------------------------------------------------------
 
-// Proxies close a response that is silent for long. As a stream it gets keep-alive comments, and
-// can be resumed.
+// Proxies close a response that is silent for long. A stream gets keep-alive comments, and can be
+// resumed.
 void McpSession::end_silence() {
   const TimePoint now = services_.clock.now();
   std::optional<TimePoint> next;
@@ -421,7 +421,7 @@ void McpSession::end_silence() {
   if (next) silence_timer_.arm(*next);
 }
 
-// A client that takes too little holds its own child.
+// A client that takes too little blocks only its own child.
 void McpSession::hold_or_release_child() {
   if (caller_.is_none()) return;
   bool is_backed_up = listening_.is_backed_up();

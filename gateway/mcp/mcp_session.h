@@ -1,13 +1,13 @@
 // McpSession: one session of an MCP client over HTTP: the client of a backend's session, and the
-// streams on which it hears (2025-11-25, transports: Streamable HTTP).
+// streams that carry messages to it (2025-11-25, transports: Streamable HTTP).
 //
 // Job: hand over what the client posts, and write each message of the child to one stream. Answers,
-// and what belongs to a call, go to the stream of its POST; the rest to the only POST under way,
-// else to the stream of a GET, else to the youngest POST, else to the log, for the next GET. Owner:
-// McpSessions. Only the principal that has opened it may use it. The session stays while the child
-// that serves it comes and goes, which is the backend's business. Ends by close(). When it ends
-// from inside (its child has gone, its initialization failed), it tells the owner, who closes it
-// later. Limits: kMaxStreams POSTs under way; those of ReplayLog.
+// and messages that belong to a call, go to the stream of that call's POST. Other messages go to
+// the only POST under way, else to the stream of a GET, else to the latest POST, else to the log,
+// for the next GET. Owner: McpSessions. Only the principal that has opened the session may use it.
+// The session stays while the backend gives it one child after another. The session ends by
+// close(). When it ends from inside (its child has gone, its initialization failed), it tells the
+// owner, who closes it later. Limits: kMaxStreams POSTs under way; the limits of ReplayLog.
 #pragma once
 
 #include <map>
@@ -28,7 +28,7 @@ class McpSession;
 class McpSessionOwner {
  public:
   virtual ~McpSessionOwner() = default;
-  // The session is over. Told from inside of it: it must not be closed here.
+  // The session is over. Called from inside the session, so it must not be closed here.
   virtual void on_session_over(McpSession& session) = 0;
 };
 
@@ -40,8 +40,8 @@ struct McpSessionServices {
   const Clock& clock;
   const config::LimitsConfig& limits;
   StoragePool& storages;
-  // `keep_alive`: a POST that is silent so long becomes a stream. `first_stream`: so long a child's
-  // request waits for the client's first GET.
+  // `keep_alive`: a POST that is silent for this long becomes a stream. `first_stream`: how long a
+  // child's request waits for the client's first GET.
   const config::TimeoutsConfig& timeouts;
 };
 
@@ -49,35 +49,35 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
  public:
   static constexpr size_t kMaxStreams = 256;
 
-  // Streamable HTTP, or the transport of 2024-11-05: one stream for everything, no resumption.
+  // Streamable HTTP, or the transport of 2024-11-05: one stream for everything, without resumption.
   enum class Kind : uint8_t { streamable, sse };
 
   struct Id {
     std::string text;
-    SessionName name;  // of it
+    SessionName name;  // names the session in logs
   };
-  // `expiry`: when it is too old, whatever it does; the owner's business.
+  // `expiry`: when the session is too old, even if it is in use; the owner ends it then.
   McpSession(const McpSessionServices& services, McpSessionOwner& owner, Id id, Kind kind,
              const policy::Client& client, TimePoint expiry);
 
-  // One of these is to be called first. adopt(): the session has begun in another process, as its
-  // id says; `revision`: that its client speaks, nothing if it does not say.
+  // One of these two has to be called first. adopt(): the session has begun in another process, and
+  // its id carries `carried`. `revision`: the one that the client names, if any.
   tl::expected<void, rpc::FaultReport> open(const policy::Client& client);
   tl::expected<void, rpc::FaultReport> adopt(const policy::Client& client,
                                              const session::CarriedSession& carried,
                                              std::optional<McpRevision> revision);
-  // Does without a child until the client's next message.
+  // Gives up the child until the client's next message.
   session::Parking park();
-  // By park(), and nothing has come since.
+  // Whether park() has succeeded, and no message has come since.
   [[nodiscard]] bool is_parked() const { return parked_; }
-  // Cancels the calls, ends the streams and the child. Not from inside of a call of the core.
+  // Cancels the calls, ends the streams and the child. Must not be called from within the core.
   void close();
 
   [[nodiscard]] const std::string& id() const { return id_; }
   [[nodiscard]] Kind kind() const { return kind_; }
-  // Who has opened it; null: nobody is known.
+  // The principal that has opened the session; null: an anonymous client.
   [[nodiscard]] const policy::Principal* principal() const { return principal_.get(); }
-  // Who pays for it; null: nothing is charged.
+  // The account that pays for the session; null: no account is charged.
   [[nodiscard]] const Account* account() const { return share_.account(); }
   [[nodiscard]] McpRevision revision() const override { return revision_; }
   [[nodiscard]] bool is_over() const { return over_; }
@@ -87,15 +87,15 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
 
   enum class Posted : uint8_t {
     under_way,   // the sink has been, or will be, answered
-    taken,       // nothing to answer
-    overloaded,  // nothing was taken
+    taken,       // there is nothing to answer
+    overloaded,  // no message was taken
   };
   // `context` needs neither caller nor session nor tag.
   Posted post(const rpc::Document& document, call::CallContext context, session::EventSink& sink);
 
-  // The stream of a GET; it ends the one of an earlier GET.
+  // Makes this the stream of a GET; the stream of an earlier GET is ended.
   void listen(session::EventSink& sink);
-  // Writes an event of the transport's own to that stream.
+  // Writes an event of the transport's own to the stream of the GET.
   void announce(std::string_view event_name, std::string_view data);
   enum class Resumed : uint8_t {
     yes,
@@ -103,26 +103,27 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
     unknown_event,
     event_lost,
   };
-  // Goes on with the stream of that event, after it. Only if `yes` is the sink used.
+  // Continues the stream of that event after the event. The sink is used only if the result is
+  // `yes`.
   Resumed resume(session::EventSink& sink, std::string_view event_id);
-  // The client of this response has gone. That cancels nothing, as a stream may be resumed; but a
-  // session whose id its client has not been told is over.
+  // The client of this response has gone. This cancels no calls, because a stream may be resumed.
+  // But a session ends if its client has not been told its id.
   void detach(session::EventSink& sink);
   // The client has taken what was unsent.
   void on_sink_writable() { hold_or_release_child(); }
-  // Lets go of what is kept for a client that comes back.
+  // Drops the events that are kept for a client that comes back.
   void drop_replay() { events_.log.drop(); }
   [[nodiscard]] size_t replay_bytes() const { return events_.log.bytes(); }
-  // Ends the process if an invariant is broken. Not from inside of a call of the core.
+  // Ends the process if an invariant is broken. Must not be called from within the core.
   void check_invariants() const;
-  // The gateway is shutting down: streams end as soon as their calls have been answered.
+  // The gateway shuts down: streams end as soon as their calls have been answered.
   void end_listening();
 
  private:
   using Streams = std::map<uint32_t, McpStream>;  // POSTs under way, by number
   static constexpr size_t kMaxSpareStreams = 4;
 
-  // McpStreamOwner. The transport of 2024-11-05 knows no resumption.
+  // McpStreamOwner. The transport of 2024-11-05 has no resumption.
   [[nodiscard]] std::string_view event_name() const override {
     return kind_ == Kind::sse ? "message" : "";
   }
@@ -139,7 +140,7 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   void set_reading(bool reading) override { reading_ = reading; }
   void on_session_end(session::SessionEnd end, std::string_view message) override;
 
-  // False: nothing has been taken.
+  // False: no message has been taken.
   bool hand_over(const rpc::Document& document, const call::CallContext& context,
                  McpStream* stream);
   McpStream& add_stream(uint32_t number);
@@ -167,21 +168,21 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   McpRevision revision_ = McpRevision::v2025_03_26;
   McpStream listening_;  // stream 0
   Streams streams_;
-  std::vector<Streams::node_type> spare_;  // memory of those that are over, for the next ones
+  std::vector<Streams::node_type> spare_;  // memory of ended streams, for the next ones
   uint32_t last_stream_ = 0;
-  std::optional<session::Tag> initialize_;  // the call under way
+  std::optional<session::Tag> initialize_;  // the call of `initialize`, while it is under way
   bool initialized_ = false;
   const TimePoint expiry_;
   TimePoint used_;
-  Timer silence_timer_;       // some POST may have been silent for long enough
+  Timer silence_timer_;       // a POST may have been silent for long enough
   Timer pressure_timer_;      // the child may have to be held
-  Timer first_stream_timer_;  // the client has not opened a stream to be asked something
+  Timer first_stream_timer_;  // the client has not opened a stream for the child's requests
   bool adopted_ = false;
   bool parked_ = false;
   bool has_listened_ = false;     // the client has opened a GET stream
-  bool stopped_waiting_ = false;  // for that
+  bool stopped_waiting_ = false;  // the wait for that stream is over
   bool reading_ = true;           // the core takes messages
-  bool held_ = false;             // the child is
+  bool held_ = false;             // the child is held
   bool over_ = false;
 };
 

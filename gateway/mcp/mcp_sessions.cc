@@ -14,8 +14,8 @@ McpSessions::McpSessions(const McpSessionServices& services, Duration idle_timeo
       over_timer_(services.timers, [this] { close_those_over(); }),
       idle_timer_(services.timers, [this] { settle_idle(); }) {}
 
-// Those around it follow each other from now on. An id that has ended here must not be taken over
-// there.
+// Links the neighbours of this in the chain. The successor takes the ended ids, so that no such
+// session is taken over there.
 McpSessions::~McpSessions() {
   close_all();
   if (successor_ != nullptr) {
@@ -123,7 +123,7 @@ void McpSessions::close(McpSession& session) {
 
 namespace {
 
-// Which of two idle sessions is missed less: the parked one, then the one that is idle longer.
+// Whether `a` is to go before `b`: parked sessions first, then the ones that have been idle longer.
 bool is_less_missed(const McpSession& a, const McpSession& b) {
   if (a.is_parked() != b.is_parked()) return a.is_parked();
   return a.idle_since() < b.idle_since();
@@ -131,8 +131,8 @@ bool is_less_missed(const McpSession& a, const McpSession& b) {
 
 }  // namespace
 
-// For one more session: of the client that has most, as one alone must not have all places. Of many
-// sessions not all are looked at, but others each time.
+// Makes room for one more session. The client with most sessions gives one up, so that no single
+// client takes all places. Of many sessions only a part is looked at, and another part each time.
 void McpSessions::make_room() {
   if (sessions_.size() < services_.backend.max_sessions()) return;
   McpSession* best = nullptr;

@@ -8,7 +8,7 @@
 namespace stdgate::mcp {
 
 namespace {
-// When a client should come back whose stream the gateway ends before it is over.
+// When a client should come back after the gateway has ended its stream early.
 constexpr unsigned kRetryMs = 1000;
 }  // namespace
 
@@ -24,11 +24,11 @@ void McpStream::attach(session::EventSink& sink) {
 void McpStream::begin() {
   begun_ = true;
   if (sink_ != nullptr) sink_->begin_stream();
-  // Some clients take the field `retry` for an error, so that it stands where it is needed alone.
+  // Some clients take the field `retry` for an error, so it is written only where it is needed.
   write_place(0);
 }
 
-// An event without data, whose id the client may come back with.
+// Writes an event without data, whose id the client may come back with.
 void McpStream::write_place(unsigned retry_ms) {
   McpEventLog* const events = owner_.events();
   if (sink_ == nullptr || events == nullptr || !has_priming_events(owner_.revision())) return;
@@ -43,7 +43,7 @@ void McpStream::replay_after(uint64_t number) {
   STDGATE_CHECK(events != nullptr);
   events->log.replay(
       number_, number, [&](uint64_t kept, const session::ReplayLog::Text& kept_text) {
-        if (sink_ == nullptr) return;  // its client has left in the middle
+        if (sink_ == nullptr) return;  // the client left during the replay
         const SharedOffer offer(events->storages, kept_text.shared());
         const std::string_view text = kept_text.view();
         const std::string id = event_id(*events, kept);
@@ -52,7 +52,7 @@ void McpStream::replay_after(uint64_t number) {
       });
 }
 
-// Under numbers of their own, as the response has begun with one that is higher than theirs.
+// The events get new numbers, because the response has begun with a higher number than theirs.
 void McpStream::write_undelivered() {
   McpEventLog* const events = owner_.events();
   if (events == nullptr) return;
@@ -128,7 +128,7 @@ void McpStream::write(std::string_view event_name, std::span<const std::string_v
   sink_->write_event({.name = event_name, .id = id, .retry_ms = 0, .data = data});
 }
 
-// Collected answers of the batch go first, as an array of their own.
+// Writes the collected answers of the batch first, as an array of their own.
 void McpStream::write_waiting_answers() {
   if (batch_ == nullptr || batch_->empty()) return;
   const auto answers = std::move(batch_);

@@ -20,14 +20,14 @@ constexpr std::string_view kInitialize = "initialize";
 constexpr std::string_view kDiscover = "server/discover";
 constexpr std::string_view kPing = "ping";
 constexpr std::string_view kNextCursor = "nextCursor";
-// Params of a greeting that is longer are not kept, see SessionMemory.
+// A greeting with longer params is not kept, see SessionMemory.
 constexpr size_t kMaxGreeting = 64 << 10;
 
 bool is_check(const call::Call& call) {
   return call.is_own && call.caller == session::Callers::kGateway;
 }
 
-// What the answers to clients depend on that greet so.
+// The parts of a greeting that answers may depend on.
 std::string variant_named(std::string_view greeting) {
   std::string name(rpc::string_content(rpc::member_or_empty(greeting, "protocolVersion")));
   return name.append("\n").append(rpc::member_or_empty(greeting, "capabilities"));
@@ -47,13 +47,14 @@ bool has_elements(std::string_view elements) {
   return elements.find_first_not_of(" \t\r\n") != std::string_view::npos;
 }
 
-// Empty: it is the last page.
+// Empty on the last page.
 std::string_view next_cursor(std::string_view result) {
   const std::string_view next = rpc::member_or_empty(result, kNextCursor);
   return next == "null" ? std::string_view() : next;
 }
 
-// Of the page that is asked for; empty: the first one. Nothing: something else is asked for too.
+// The cursor of the page that is asked for; empty: the first page. Nothing: the request has other
+// params too.
 std::optional<std::string_view> asked_cursor(std::string_view params) {
   std::string_view asked;
   rpc::JsonCursor cursor(params);
@@ -69,7 +70,7 @@ std::optional<std::string_view> asked_cursor(std::string_view params) {
   return asked;
 }
 
-// The first page as if it were all of the list.
+// The first page, changed as if it were the whole list.
 std::string whole_list(std::string_view first, std::string_view member, std::string_view more) {
   std::string whole = "{";
   rpc::JsonCursor cursor(first);
@@ -152,7 +153,7 @@ void MemoryFilter::look_again() {
 // What nobody is there for, or is for others, is left to the filters and the pool below.
 bool MemoryFilter::is_served(const call::Request& request, Era era) const {
   if (request.context.era != Era::modern) return true;
-  // Clients of the modern era have no sessions with children of their own.
+  // Modern clients have no sessions with children of their own.
   return request.context.session.is_none() && (era == Era::modern || services_.config.bridges());
 }
 
@@ -198,7 +199,8 @@ bool MemoryFilter::answer_greeting(call::CallPtr& call, const call::Request& req
   if (known == nullptr) return false;
   const Era era = memory_->era(variant).value_or(Era::legacy);
   if (!is_served(request, era)) return false;
-  // What was agreed on has to be what this client asks for: of others the child decides.
+  // The revision in the kept answer has to be the one that this client asks for. The child decides
+  // about any other revision.
   const auto version = [](std::string_view object) {
     return rpc::member_or_empty(object, "protocolVersion");
   };
@@ -215,7 +217,7 @@ bool MemoryFilter::answer_greeting(call::CallPtr& call, const call::Request& req
 bool MemoryFilter::answer_ping(call::CallPtr& call, const call::Request& request) {
   const auto variant = variant_of(request.context.session);
   if (!variant || memory_->greeting(*variant) == nullptr) return false;
-  // No modern server knows it; the sessions of one are answered by the gateway in any case.
+  // Modern servers have no ping. The gateway answers it for the sessions of a modern server.
   const bool is_known = !request.context.session.is_none() || memory_->era(*variant) == Era::legacy;
   if (request.context.era == Era::modern || !is_known) return false;
   owner_.note_use(request.context.session);
@@ -231,7 +233,7 @@ void MemoryFilter::give(call::CallPtr& call, std::string_view payload) {
 // --- Answers --------------------------------------------------------------------------------
 
 void MemoryFilter::on_answer(call::CallPtr& call, call::Answer& answer) {
-  if (answer.message.text.empty()) return;  // no child's
+  if (answer.message.text.empty()) return;  // the answer comes from no child
   if (has_told_shared_ || has_told_session_) note_awake(*call);
   if (answer.message.kind != rpc::MessageKind::result || call->alone) return;
   const std::string_view method = call->method_name;
@@ -288,7 +290,7 @@ void MemoryFilter::learn_list(const call::Call& call, ListKind kind, std::string
   if (!whole) return;
   const uint64_t digest = digest_of(*whole);
   MemorySource source = source_of(call);
-  // Asked for all that share children, it is the answer to none of them.
+  // An answer to the gateway's own request for all shared children is no client's answer.
   const bool is_for_all = call.is_own && source.session == 0 && principal_.empty();
   const Learned learned =
       memory_->learn_list(*variant, call.child_era.value_or(Era::legacy), kind, std::move(*whole),
@@ -348,8 +350,8 @@ std::optional<std::string> MemoryFilter::take_page(const Page& page, const call:
 
 // --- When the server is awake again ---------------------------------------------------------
 
-// Clients that have been told another list than this are told that it may have changed; who has
-// asked for it has it now.
+// Tells clients that were told a different list that the list may have changed. The client that has
+// asked for the list has the new one.
 void MemoryFilter::settle_told(const call::Call& call, const std::string& variant, ListKind kind,
                                uint64_t digest, Learned learned) {
   const auto index = static_cast<size_t>(kind);
@@ -367,7 +369,7 @@ void MemoryFilter::settle_told(const call::Call& call, const std::string& varian
     if (before != 0 && before != digest) owner_.tell_changed({}, bit);
   }
   owner_.for_each_told([&](session::SessionId id, session::ToldLists& told) {
-    // A session whose child runs is told what that says.
+    // Sessions of the same variant get the same lists.
     const bool is_meant = told.digests[index] != 0 && variant_of(id) == variant;
     if (is_meant) settle(id, told);
   });
@@ -380,7 +382,7 @@ void MemoryFilter::tell_all_that_share(uint8_t lists) {
   });
 }
 
-// After the first answer, so that the call that has woken the server goes first.
+// Checks begin after the first answer, so that the call that has woken the server goes first.
 void MemoryFilter::note_awake(const call::Call& call) {
   if (is_check(call) || call.child == 0) return;
   if (owner_.own_greeting_of(call.session)) {
@@ -419,7 +421,7 @@ void MemoryFilter::on_end(const call::Call& call, call::End& /*end*/) {
 void MemoryFilter::go_on() {
   while (!is_asking_ && !checks_.empty()) {
     Check& check = checks_.front();
-    // What has been told stays noted, for the next child.
+    // The told lists stay noted, for the next child.
     if (!owner_.is_running(check.child)) {
       (check.session.is_none() ? has_told_shared_ : has_told_session_) = true;
       checks_.pop_front();
@@ -443,7 +445,7 @@ void MemoryFilter::go_on() {
   }
 }
 
-// Of a list that the child has not given, though it had once.
+// Gives up a list that the child no longer offers: clients are told that it has changed.
 void MemoryFilter::give_up_told(const Check& check, ListKind kind) {
   const auto index = static_cast<size_t>(kind);
   const auto give_up = [&](session::SessionId id, session::ToldLists& told) {

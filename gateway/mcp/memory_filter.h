@@ -1,11 +1,11 @@
 // MemoryFilter: answers for an MCP server that sleeps, from its ServerMemory.
 //
-// Job: while no child runs, answer `initialize`, `server/discover`, `ping` and the lists, as the
-// server has answered them last; learn from the answers of children; and when a child runs again,
-// ask it for the lists that clients have been told meanwhile, and tell them of those that are
-// others now. What clients are told is what the child has said: the filters above cut and translate
-// it for who asks. A list of several pages is kept, and given, as one. Owner: the backend. Limits:
-// those of ServerMemory, kMaxPages of a list; one check at a time.
+// Job: while no child runs, answer `initialize`, `server/discover`, `ping` and the lists as the
+// server answered them last. Learn from the answers of children. When a child runs again, ask it
+// for the lists that clients have been told meanwhile, and tell clients which lists have changed.
+// Answers from memory are the words of the child; the filters above cut and translate them for each
+// client. A list of several pages is kept, and given, as one page. Owner: the backend. Limits: the
+// limits of ServerMemory, kMaxPages of a list; one check at a time.
 #pragma once
 
 #include <array>
@@ -53,31 +53,31 @@ class MemoryFilter final : public pool::ServerRecall {
   void drop_kept() override { drop_pages(); }
 
  private:
-  // Of a call that asks for a list.
+  // State of a call that asks for a list.
   struct Page {
-    bool is_whole = false;  // nothing but a page is asked for
-    std::string cursor;     // raw; empty: the first one
+    bool is_whole = false;  // the request asks for a page and nothing else
+    std::string cursor;     // raw; empty: the first page
     void clear() {
       is_whole = false;
       cursor.clear();
     }
   };
-  // Pages of a list that have come so far, each from the same child.
+  // The pages of a list that have come so far, all from the same child.
   struct Pages {
     std::string variant;
     uint64_t child = 0;
     std::string first;     // the whole result
-    std::string elements;  // of the array, behind those of the first one
-    std::string next;      // the cursor of the next one
+    std::string elements;  // elements of the pages after the first one
+    std::string next;      // cursor of the next page
     size_t count = 1;
   };
-  // What a child that runs again is asked.
+  // The questions for a child that runs again.
   struct Check {
-    session::SessionId session;     // none: for all that share children
-    uint64_t child = 0;             // asked before; it has to run
-    uint8_t kinds = 0;              // that are still to be asked
-    bool greets = false;            // the greeting is
-    std::optional<ListKind> asked;  // the one that is being asked for
+    session::SessionId session;     // none: for all clients that share children
+    uint64_t child = 0;             // the child that is asked; it has to run
+    uint8_t kinds = 0;              // lists that are still to be asked for
+    bool greets = false;            // the greeting is still to be asked for
+    std::optional<ListKind> asked;  // the list that has been asked for
   };
 
   void look_again();
@@ -88,7 +88,7 @@ class MemoryFilter final : public pool::ServerRecall {
   void give(call::CallPtr& call, std::string_view payload);
   [[nodiscard]] std::optional<std::string> variant_of(session::SessionId session) const;
 
-  // A child, of the session or (none) shared, says that these lists are others now.
+  // A child, of the session or (none) a shared one, reports that these lists have changed.
   void note_change(session::SessionId of, uint8_t lists);
   void learn_list(const call::Call& call, ListKind kind, std::string_view payload);
   std::optional<std::string> take_page(const Page& page, const call::Call& call,
@@ -122,7 +122,7 @@ class MemoryFilter final : public pool::ServerRecall {
   session::ToldLists told_;       // clients without children of their own
   bool has_told_shared_ = false;  // something, since a shared child has answered last
   bool has_told_session_ = false;
-  std::deque<Check> checks_;  // the first is under way
+  std::deque<Check> checks_;  // the first one is under way
   bool is_asking_ = false;
   Timer timer_;
 };

@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 4> kModernKeys = {kVersionKey, kClientInf
                                                          kClientCapabilitiesKey, kLogLevelKey};
 constexpr std::array<std::string_view, 1> kTag = {kSubscriptionKey};
 
-// Collects runs of members that go, each with the comma that goes with it.
+// Collects runs of members that are left out, each with one of its commas.
 class Runs {
  public:
   Runs(std::string_view text, std::span<const std::string_view> gone) : text_(text), gone_(gone) {}
@@ -33,7 +33,7 @@ class Runs {
       end_ = end;
       return;
     }
-    // Before the first one that stays, it is the comma behind that goes.
+    // Before the first member that stays, the comma behind the run is left out.
     if (begin_ != nullptr) close(kept_end_ == nullptr ? quoted.data() : end_);
     kept_end_ = end;
   }
@@ -47,7 +47,7 @@ class Runs {
   void close(const char* end) {
     const std::string_view gone(begin_, static_cast<size_t>(end - begin_));
     begin_ = nullptr;
-    if (found_.count == found_.list.size()) return;  // keys twice, which are refused before
+    if (found_.count == found_.list.size()) return;  // keys occur twice, which is refused before
     const TextPlace place = place_of(gone, text_);
     call::Insertion& omission = found_.list[found_.count++];
     omission.offset = place.offset;
@@ -82,7 +82,7 @@ call::EraChanges modern_members(const rpc::Envelope& request, MetaMemory& memory
   const std::string_view meta = first_meta(request.params, memory);
   call::EraChanges changes;
   if (meta.empty()) return changes;
-  if (meta != memory.text()) memory.read(meta);  // the next one may be like it
+  if (meta != memory.text()) memory.read(meta);  // the next one may be equal
   if (meta != memory.text()) {
     changes = without(meta, kModernKeys);
   } else {
@@ -120,7 +120,8 @@ std::string stamp_of_gateway(std::string_view name, std::string_view version) {
   return text;
 }
 
-// Changes of roots would have to be told, and tasks are others now: neither is declared.
+// Neither changes of roots nor tasks are declared: the gateway could not report the changes, and
+// the modern era has another form of tasks.
 std::string modern_stamp(std::string_view greeting) {
   const auto member = [](std::string_view object, std::string_view key) {
     const auto value = rpc::find_member(object, key).value_or(std::string_view());

@@ -1,5 +1,5 @@
-// What only requests of the modern era have (MCP 2026-07-28, basic: _meta). A legacy child takes a
-// request that has it for one of another connection, or refuses it. Pure.
+// Members that only modern requests have (MCP 2026-07-28, basic: _meta). A legacy child would
+// refuse a request with such members, or take it for a request of another connection. Pure.
 #pragma once
 
 #include <string>
@@ -11,19 +11,20 @@
 
 namespace stdgate::mcp {
 
-// All that belongs to a call of either era stays: progress tokens, traces, members of others. Of a
-// request that check_modern() has passed: _meta is there once.
+// The members to leave out for a legacy child. Members that calls of both eras may have stay:
+// progress tokens, traces, members of other vendors. The request has passed check_modern(), so it
+// has one _meta.
 call::EraChanges modern_members(const rpc::Envelope& request, MetaMemory& memory);
 
-// A notification of a stream of subscriptions/listen without its tag; empty: it is about the
-// stream.
+// A notification of a stream of subscriptions/listen without its tag; empty: the notification is
+// about the stream itself.
 std::string untagged(const rpc::Envelope& notification);
 
-// The members of _meta for requests of a client that has greeted so: what it is, and what it can be
-// asked, as the modern era says it.
+// The members of _meta for requests of a client with this greeting: its name, and what it can be
+// asked, in the form of the modern era.
 std::string modern_stamp(std::string_view greeting);
 
-// The same for requests of the gateway itself, which is of this version and has no capabilities.
+// As modern_stamp(), for requests of the gateway itself, which has no capabilities.
 std::string stamp_of_gateway(std::string_view name, std::string_view version);
 
 }  // namespace stdgate::mcp

@@ -13,7 +13,7 @@ struct NamedMember {
   rpc::Member* member;
 };
 
-// False: it is none of those.
+// False: the key is not wanted.
 bool note(std::span<const NamedMember> wanted, std::string_view quoted, std::string_view value) {
   const std::string_view raw = quoted.substr(1, quoted.size() - 2);
   const bool is_plain = !rpc::has_escapes(raw);

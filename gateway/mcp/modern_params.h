@@ -1,5 +1,5 @@
-// What the params of a request of MCP's modern era say of the request, read in one go: all of it is
-// wanted of each request, when a transport judges it and when it is served.
+// ModernParams: what the params of a modern request say about the request. They are read in one go,
+// because a transport and the backend need all of them for each request.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ struct ModernMeta {
   rpc::Member log_level = version;
   rpc::Member progress_token = version;
   rpc::Member related_task = version;
-  // There are keys that some readers take for that of a related task.
+  // There are keys that some readers take for the key of a related task.
   bool has_similar_keys = false;
 };
 
@@ -34,12 +34,12 @@ struct ModernParams {
   rpc::Member request_state = meta;
   rpc::Member input_responses = meta;
   ModernMeta of_meta;
-  // There are keys that some readers take for those of a state or of answers: see json_string.h.
+  // There are keys that some readers take for the keys of a state or of answers: see json_string.h.
   bool has_similar_keys = false;
 };
 
-// MetaMemory: the last _meta that was read, as clients repeat theirs: an equal one is neither
-// scanned nor read again. Owner: whoever reads requests of few clients in turn. Limit: kMaxText.
+// MetaMemory: the last _meta that was read. Clients repeat theirs, and an equal one is neither
+// scanned nor read again. Owner: a reader of requests of few clients. Limit: kMaxText.
 class MetaMemory {
  public:
   static constexpr size_t kMaxText = 1024;
@@ -49,11 +49,12 @@ class MetaMemory {
   MetaMemory& operator=(const MetaMemory&) = delete;
 
   [[nodiscard]] std::string_view text() const { return text_; }
-  // What `meta` says, with views into it.
+  // The members of `meta`, as views into it.
   ModernMeta read(std::string_view meta);
   void forget() { text_.clear(); }
 
-  // What a legacy child must not get of the text, as places in it; nothing: nobody has asked.
+  // The parts of the text that a legacy child must not get, as places in it; nothing: not found out
+  // yet.
   std::optional<call::EraChanges> omissions;
 
  private:
@@ -61,9 +62,9 @@ class MetaMemory {
   ModernMeta read_;   // with views into `text_`
 };
 
-// `params` is raw, and has been validated. The answer has views into it.
+// `params` is raw, and has been validated. The result has views into it.
 ModernParams read_modern_params(std::string_view params, MetaMemory& memory);
-// The first _meta; empty: there is none.
+// The first _meta; empty: there is no _meta.
 std::string_view first_meta(std::string_view params, const MetaMemory& memory);
 
 }  // namespace stdgate::mcp

@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kEncodedHead = "=?base64?";
 constexpr std::string_view kEncodedTail = "?=";
 
-// Requests of the legacy era that are gone; a legacy child would answer them.
+// Requests of the legacy era that the modern era has removed; a legacy child would answer them.
 constexpr std::array<std::string_view, 8> kGone = {"initialize",
                                                    "ping",
                                                    "logging/setLevel",
@@ -28,7 +28,7 @@ constexpr std::array<std::string_view, 8> kGone = {"initialize",
                                                    "tasks/result",
                                                    "roots/list"};
 
-// What Mcp-Name repeats.
+// The member of params that Mcp-Name repeats, by method.
 struct Named {
   std::string_view method;
   rpc::Member ModernParams::*member;
@@ -51,7 +51,7 @@ ModernProblem problem(Error error, const char* reason, int status = 400) {
 ModernProblem mismatch(const char* reason) { return problem(Error::header_mismatch, reason); }
 ModernProblem malformed(const char* reason) { return problem(Error::invalid_params, reason); }
 
-// What stands between the quotes of a raw JSON string; nothing for anything else.
+// The text between the quotes of a raw JSON string; nothing for any other value.
 std::optional<std::string_view> string_content(const rpc::Member& raw) {
   if (!raw || raw->size() < 2 || raw->front() != '"') return std::nullopt;
   return raw->substr(1, raw->size() - 2);

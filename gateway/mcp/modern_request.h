@@ -1,5 +1,5 @@
-// The requests of MCP's modern era (2026-07-28, basic and transports): which messages are of it,
-// what their body has to say, and with HTTP the head, and that both say the same. Pure.
+// Requests of MCP's modern era (2026-07-28, basic and transports): which messages belong to it,
+// what their body has to say, and, over HTTP, that the head says the same. Pure.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace stdgate::mcp {
 
 // A header field of the POST.
 struct ModernHeader {
-  std::optional<std::string_view> value;  // without space around it; nothing: no such field
+  std::optional<std::string_view> value;  // without surrounding space; nothing: no such field
   bool repeated = false;
 };
 
@@ -29,11 +29,11 @@ struct ModernProblem {
   const char* reason;  // for the log: a constant phrase
 };
 
-// Whether a message names its version in its body, and so is of this era.
+// Whether a message of the document names its version in its body, as modern requests do.
 bool has_modern(const rpc::Document& document);
 
-// What is wrong with a request that names its version, or should; nothing: it may go on. `params`
-// are its own. The second is for a transport without headers, as stdio is.
+// What is wrong with a modern request; nothing: it may pass. `params`: of the request. The overload
+// without headers is for transports like stdio.
 std::optional<ModernProblem> check_modern(const rpc::Envelope& request, const ModernParams& params,
                                           const ModernHeaders& headers);
 std::optional<ModernProblem> check_modern(const rpc::Envelope& request, const ModernParams& params);
@@ -41,8 +41,8 @@ std::optional<ModernProblem> check_modern(const rpc::Envelope& request, const Mo
 // The status of a response whose only message is an error with this code.
 int modern_status(int64_t error_code);
 
-// What a field's value stands for: itself, or the text in =?base64?…?=, a view of `scratch`.
-// Nothing: it is neither.
+// The text that a header field's value stands for: the value itself, or the decoded text of
+// =?base64?…?=, a view of `scratch`. Nothing: the value is malformed.
 std::optional<std::string_view> decode_header(std::string_view value, std::string& scratch);
 
 }  // namespace stdgate::mcp

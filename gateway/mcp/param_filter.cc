@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint8_t kTools = kMcpLists[0].bit;
 
-// Of what is kept of a tool.
+// Size of what is kept of a tool.
 size_t bytes_of(const MarkedTool& tool) {
   size_t bytes = 2 * tool.name.size();
   for (const MarkedArgument& argument : tool.arguments) {
@@ -40,7 +40,7 @@ bool ParamFilter::is_unsettled(std::string_view tool) {
 
 void ParamFilter::compare(call::CallPtr& call, const call::Request& request) {
   const std::string_view fields = *request.context.mirrored;
-  // In the usual case the request is not read again.
+  // Usually the request is not read again.
   if (is_known_ || !is_unsettled(called_tool(request.message, tool_))) {
     return refuse_mismatch(call, request.message, fields);
   }
@@ -97,7 +97,7 @@ void ParamFilter::ask(std::string_view cursor, uint64_t child) {
   call::Outgoing message;
   message.text = request.text;
   message.id = place_of(request.id, request.text);
-  // A legacy child gets it without its stamp.
+  // A legacy child gets the request without its stamp.
   const call::EraChanges changes = services_.dialect.omissions(request);
   message.inserted = changes.view();
   if (!pool_.submit(call, message)) end_asking(false);

@@ -1,15 +1,14 @@
-// ParamFilter: holds calls of tools against what their clients repeat of the arguments in header
-// fields `Mcp-Param-NAME` (param_headers.h). The one place that compares both.
+// ParamFilter: compares arguments of tool calls with their copies in header fields `Mcp-Param-NAME`
+// (param_headers.h). The one place that compares both.
 //
 // Job: know the marked arguments of the backend's tools: from the lists that children answer, and
-// from one list of its own, which is asked when a tool is called that is not known. Calls are held
-// for it, kMaxWait at most and within their deadlines, and go on in the order of their arrival. A
-// tool that is still not known then is not compared. A list that has changed is asked for again,
-// and one that could not be had, after kAskAgain. A session's own child does not say what other
-// clients have to repeat.
-// Owner: the backend (Dialect::add_filters). Limits: kMaxTools tools with marks, whose texts have
-// kMaxTextBytes, and kMaxMarks marks each, others are not known; kMaxPages parts of the list; those
-// of the chain for calls that are held.
+// from a list that the filter asks for when a call names an unknown tool. Calls wait for that list,
+// kMaxWait at most and within their deadlines, and continue in the order of their arrival. Calls of
+// a tool that is still unknown then are not compared. The filter asks again after a change of the
+// list, and kAskAgain after a failure. Lists of a session's own child do not count, because they do
+// not say what other clients have to repeat. Owner: the backend (Dialect::add_filters). Limits:
+// kMaxTools tools with marks, kMaxTextBytes of their texts, and kMaxMarks marks of each; other
+// tools stay unknown. kMaxPages pages of the list; the chain's limits of held calls.
 #pragma once
 
 #include <map>
@@ -31,7 +30,7 @@ class ParamFilter final : public call::Filter {
   static constexpr Duration kMaxWait = std::chrono::seconds(5);
   static constexpr Duration kAskAgain = std::chrono::minutes(1);
 
-  // `stamp`: the members of _meta that a request of the gateway has.
+  // `stamp`: the members of _meta for requests of the gateway.
   ParamFilter(const pool::FilterServices& services, std::string stamp);
 
   void on_request(call::CallPtr& call, const call::Request& request) override {
@@ -49,8 +48,8 @@ class ParamFilter final : public call::Filter {
 
  private:
   struct State {
-    std::string fields;   // while the call is held: what is repeated of it
-    bool is_own = false;  // it asks for the list
+    std::string fields;   // the repeated arguments, while the call is held
+    bool is_own = false;  // the gateway's own call for the list
 
     void clear() {
       call::clear_text(fields);
@@ -64,11 +63,11 @@ class ParamFilter final : public call::Filter {
     return state != nullptr && state->is_own;
   }
   void compare(call::CallPtr& call, const call::Request& request);
-  // Whether the call is to wait for a list.
+  // Whether the call has to wait for a list.
   bool is_unsettled(std::string_view tool);
-  // If it contradicts what is repeated of it, as far as that is known.
+  // Refuses a call whose arguments are known to contradict `fields`.
   void refuse_mismatch(call::CallPtr& call, const rpc::Envelope& request, std::string_view fields);
-  // `child`: the number of the one that has given the cursor; 0: any may answer.
+  // `child`: number of the child that has given the cursor; 0: any child may answer.
   void ask(std::string_view cursor, uint64_t child);
   void end_asking(bool is_known);
   void learn(call::CallPtr& call, const rpc::Envelope& answer);
@@ -81,13 +80,13 @@ class ParamFilter final : public call::Filter {
   const call::Slot<State> states_;
   const std::string stamp_;
   std::map<std::string, MarkedTool, std::less<>> tools_;  // by name
-  size_t text_bytes_ = 0;                                 // of these
-  bool is_known_ = false;     // every tool that has marks is in the table, as far as there is room
-  bool is_asked_ = false;     // a list of its own is under way
-  bool has_changed_ = false;  // since it was asked
-  size_t pages_ = 0;          // of it
-  TimePoint not_before_{};    // the next one
-  TimePoint until_{};         // calls that are held wait for the list
+  size_t text_bytes_ = 0;                                 // of the texts in `tools_`
+  bool is_known_ = false;     // all tools with marks are in `tools_`, as far as there is room
+  bool is_asked_ = false;     // the filter's own request for the list is under way
+  bool has_changed_ = false;  // since the list was asked for
+  size_t pages_ = 0;          // of the list under way
+  TimePoint not_before_{};    // the next request for the list
+  TimePoint until_{};         // held calls wait for the list
   std::string tool_;          // scratch
 };
 

@@ -17,7 +17,7 @@ namespace {
 using rpc::MemberError;
 
 constexpr std::string_view kMark = "x-mcp-header";
-// The largest integer that every reader of JSON tells from its neighbours.
+// The largest integer that every reader of JSON can tell from its neighbours.
 constexpr double kMaxInteger = 9007199254740991;
 
 // A key can be spelled with escapes.
@@ -89,7 +89,7 @@ std::optional<double> number_of(std::string_view text) {
   return number;
 }
 
-// `raw` is the value of an argument, not null.
+// `raw`: the value of an argument, not null.
 bool says_the_same(std::string_view raw, std::string_view field) {
   if (raw.front() == '"') return rpc::json_string_equals(raw.substr(1, raw.size() - 2), field);
   if (raw == field) return raw.front() != '{' && raw.front() != '[';
@@ -115,7 +115,8 @@ Field find_field(std::string_view fields, std::string_view name) {
   return found;
 }
 
-// The value at the path; nothing: readers could see different ones. Empty: there is none.
+// The value at the path; empty: there is no such value. Nothing: readers could see different
+// values.
 std::optional<std::string_view> value_at(std::string_view object,
                                          const std::vector<std::string>& path) {
   for (const std::string& key : path) {

@@ -26,7 +26,7 @@ std::shared_ptr<ServerMemory> ServerMemories::of(const std::string& key) {
   if (services_.store != nullptr) {
     if (auto text = services_.store->load(key)) memory->read(std::move(*text));
   }
-  // One more than the limit is not found again after a reload.
+  // A memory beyond the limit is not found again after a reload.
   if (memories_.size() < kMaxServers) memories_.emplace(key, memory);
   return memory;
 }

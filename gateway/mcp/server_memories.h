@@ -1,5 +1,5 @@
-// ServerMemories: what is remembered of all servers, by key, in memory and in a store that outlives
-// the process.
+// ServerMemories: what is remembered about all servers, by key, in memory and in a store that
+// outlives the process.
 //
 // The key of a server: see app::memory_key(). Changes are saved after kSaveDelay, one server at a
 // time, so that a server whose answers change with each call costs the loop no more than another
@@ -21,7 +21,7 @@
 
 namespace stdgate::mcp {
 
-// Texts by key, which may be lost.
+// Texts by key. The store may lose them.
 class MemoryStore {
  public:
   virtual ~MemoryStore() = default;

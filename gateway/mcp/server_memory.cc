@@ -13,7 +13,7 @@ namespace stdgate::mcp {
 namespace {
 
 constexpr std::string_view kFileMethod = "memory";
-// As deep as what a child may say, within the frame of the file.
+// The depth that a child's message may have, inside the frame of the file.
 constexpr size_t kMaxFileDepth = 2048;
 
 }  // namespace
@@ -70,7 +70,7 @@ ServerMemory::Variant& ServerMemory::use(std::string_view name) {
   return *found;
 }
 
-// A child of another era is another server.
+// A child of another era counts as another server.
 ServerMemory::Variant& ServerMemory::use(std::string_view name, Era era) {
   Variant& variant = use(name);
   if (variant.era == era) return variant;
@@ -193,7 +193,7 @@ void ServerMemory::note_sessions(bool has_none) {
 
 // --- Files ----------------------------------------------------------------------------------
 
-// A notification, so that a file is judged by the parser that has judged what is in it.
+// Writes a notification, so that the parser of messages can check the file and its contents.
 std::string ServerMemory::text() const {
   rpc::JsonWriter json(rpc::JsonWriter::Layout::compact);
   json.begin_object();

@@ -1,4 +1,4 @@
-// ServerMemory: what a server has said of itself, and its lists, as last seen.
+// ServerMemory: what a server has said about itself, and its lists, as last seen.
 //
 // Kept by variant: what clients with the same greeting are told is alike, what others are told may
 // not be. What children that clients share have said is the variant without a name. A list that
@@ -29,7 +29,7 @@ inline constexpr size_t kListKindCount = session::ToldLists::kKinds;
 
 struct ListName {
   std::string_view method;
-  std::string_view member;  // of its result: the elements
+  std::string_view member;  // the member of the result with the elements
   uint8_t bit;              // of kMcpLists
   std::string_view word;    // for people
 };
@@ -38,29 +38,29 @@ inline constexpr std::array<ListName, kListKindCount> kListNames = {
      {"prompts/list", "prompts", 2, "prompts"},
      {"resources/list", "resources", 4, "resources"},
      {"resources/templates/list", "resourceTemplates", 4, "templates"}}};
-// Nothing: it lists nothing that is kept.
+// Nothing: the method lists nothing that is kept.
 std::optional<ListKind> list_kind(std::string_view method);
 constexpr const ListName& name_of(ListKind kind) { return kListNames[static_cast<size_t>(kind)]; }
 
-// FNV-1a; never 0, nor ToldLists::kMixed. The same in every process.
+// FNV-1a, so equal in every process. Never 0, and never ToldLists::kMixed.
 uint64_t digest_of(std::string_view text);
 
-// Who has been told something.
+// The source of an answer.
 struct MemorySource {
-  std::string principal;  // empty: nobody is known
-  uint64_t holder = 0;    // which backend of the server, see ServerMemory::add_holder(); 0: a file
-  uint64_t child = 0;     // its number there
-  uint64_t session = 0;   // whose child it is; 0: clients share it
+  std::string principal;  // principal of the client; empty: anonymous
+  uint64_t holder = 0;    // backend of the server, see ServerMemory::add_holder(); 0: a file
+  uint64_t child = 0;     // number of the child in that backend
+  uint64_t session = 0;   // session of the child; 0: clients share it
 
   friend bool operator==(const MemorySource&, const MemorySource&) = default;
 };
 
 enum class Learned : uint8_t {
-  ignored,  // too large, or nothing of the kind is kept
+  ignored,  // too large, or lists are not kept
   first,
   same,
   changed,
-  differs,  // with who asks
+  differs,  // depends on the client that asks
 };
 
 class ServerMemory {
@@ -69,12 +69,12 @@ class ServerMemory {
   static constexpr size_t kMaxEntry = 1 << 20;
   static constexpr size_t kMaxBytes = 4 << 20;
   static constexpr size_t kMaxName = 16 << 10;
-  // A list that other sessions see otherwise so often, with nobody seeing it alike meanwhile,
-  // differs by session.
+  // A list differs by session once other sessions have seen another list this many times, and none
+  // has seen the same list between.
   static constexpr unsigned kMaxSwings = 2;
 
   struct List {
-    std::string payload;  // the whole list: all pages are one
+    std::string payload;  // the whole list, its pages joined
     uint64_t digest = 0;
   };
 
@@ -84,35 +84,35 @@ class ServerMemory {
   ServerMemory(const ServerMemory&) = delete;
   ServerMemory& operator=(const ServerMemory&) = delete;
 
-  // Null: nothing is known.
+  // Null: not known.
   [[nodiscard]] const std::string* greeting(std::string_view variant) const;
   [[nodiscard]] const List* list(std::string_view variant, ListKind kind) const;
-  // Of the children that have said so.
+  // The era of the children that have answered.
   [[nodiscard]] std::optional<Era> era(std::string_view variant) const;
-  // Whether what a session is greeted with is known for any.
+  // Whether the answer to a session's greeting is known for any variant.
   [[nodiscard]] bool greets_sessions() const;
 
-  // A child of this era has given a result, as it has spelled it.
+  // A child of this era has given this result, spelled as it is.
   Learned learn_greeting(std::string_view variant, Era era, std::string_view payload);
-  // `is_for_all`: the gateway has asked for all that share children. `still_runs`: whether a child
-  // does that has given the list before.
+  // `is_for_all`: the gateway has asked on behalf of all clients that share children. `still_runs`:
+  // whether the child that gave the list before still runs.
   Learned learn_list(std::string_view variant, Era era, ListKind kind, std::string payload,
                      const MemorySource& source, bool is_for_all,
                      const std::function<bool(const MemorySource&)>& still_runs);
-  // A child says that these lists (bits of kMcpLists) are others now.
+  // A child reports that these lists (bits of kMcpLists) have changed.
   void forget_lists(std::string_view variant, uint8_t bits);
   [[nodiscard]] bool lists_differ() const { return lists_differ_; }
   // Whether children refuse the greeting of sessions, which therefore share modern ones.
   [[nodiscard]] bool has_no_sessions() const { return has_no_sessions_; }
   void note_sessions(bool has_none);
 
-  // What is kept, as people name it.
+  // The parts that are kept, by their names for people.
   [[nodiscard]] std::vector<std::string_view> words() const;
   [[nodiscard]] size_t bytes() const { return bytes_; }
   // A new number for a backend of this server.
   uint64_t add_holder() { return ++holders_; }
 
-  // For a file. read(): false: it is none of ours, and nothing is known.
+  // For a file. read() returns false for a text that text() has not made; then nothing is known.
   [[nodiscard]] std::string text() const;
   bool read(std::string text);
 

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kListenedWishes = "notifications";
 constexpr std::string_view kTaskIds = "taskIds";
 
-// What stands between the brackets of an array; empty for anything else.
+// The text between the brackets of an array; empty for any other value.
 std::string_view elements_of(std::string_view array) {
   if (!array.starts_with('[')) return {};
   array = array.substr(1, array.size() - 2);
@@ -24,7 +24,7 @@ std::string_view elements_of(std::string_view array) {
   return first == std::string_view::npos ? std::string_view() : array;
 }
 
-// Whether anything but tasks is wanted.
+// Whether anything except tasks is wanted.
 bool wants_more(std::string_view wishes) {
   rpc::JsonCursor cursor(wishes);
   if (!cursor.take('{') || cursor.take('}')) return false;
@@ -38,7 +38,7 @@ bool wants_more(std::string_view wishes) {
   return false;
 }
 
-// The acknowledgement with these tasks too.
+// The acknowledgement, with these tasks added.
 std::string with_agreed(const rpc::Envelope& acknowledgement, const std::string& agreed) {
   const std::string_view wishes = rpc::member_or_empty(acknowledgement.params, kListenedWishes);
   if (agreed.empty() || !wishes.starts_with('{')) return std::string(acknowledgement.text);
@@ -83,7 +83,7 @@ void TaskListening::begin(const call::Call& call, std::vector<Part> parts, const
   for (Part& part : parts) submit(stream, std::move(part));
 }
 
-// It is a client's call in all but that nobody hears of it.
+// The call is treated as a client's call, but the observer does not hear of it.
 void TaskListening::submit(Stream& stream, Part part) {
   call::CallPtr call = services_.calls.take();
   call->request = std::move(part.request);
@@ -128,7 +128,7 @@ void TaskListening::note_end(const call::Call& call) {
   begin_if_settled(stream);
 }
 
-// The end of one call may end others, and their streams: what is known of them is gone before it.
+// The end of a call may end other calls and their streams, so the entries are removed first.
 void TaskListening::end_sides(const std::vector<Side>& sides) {
   for (const Side& side : sides) {
     clients_.erase(side.call);
@@ -147,7 +147,7 @@ std::optional<std::string> TaskListening::without_child(const call::Call& call) 
   std::string text = call.request;
   const rpc::KnownMessage known(text);
   const rpc::Envelope& request = known.envelope();
-  // What is said there of a task is of the child that has gone.
+  // A related task in the request belongs to the child that has gone.
   if (names_related_task(request)) return std::nullopt;
   const auto stream = streams_.find(&call);
   const bool has_others = stream != streams_.end() && !stream->second.sides.empty();
@@ -229,14 +229,14 @@ void TaskListening::begin_if_settled(Stream& stream) {
   held.insert(held.begin(), with_agreed(known.envelope(), std::exchange(stream.agreed, {})));
   stream.memory.set(0);
   for (std::string& event : held) {
-    // Whoever is told may end the call.
+    // The receiver may end the call.
     const auto still = streams_.find(client);
     if (still == streams_.end()) return;
     pass(still->second, std::move(event));
   }
 }
 
-// What names the stream is that of the call which has got the event.
+// The event names the stream of the call that received it; it has to name the client's.
 void TaskListening::pass(const Stream& stream, std::string text) {
   const rpc::KnownMessage known(text);
   const rpc::Envelope& event = known.envelope();

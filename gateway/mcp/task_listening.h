@@ -1,13 +1,13 @@
-// TaskListening: calls that listen for changes of tasks (subscriptions/listen with taskIds) which
-// run in several children. The client has one stream; each child is told of its own tasks.
+// TaskListening: calls that listen for changes of tasks (subscriptions/listen with taskIds) in
+// several children. The client has one stream; each child is asked for its own tasks.
 //
 // The call itself is bound to the child of most of its tasks. For each other child there is a call
-// of the gateway's own, whose events go to the client as if the call had got them. The client's
-// stream begins when all have been acknowledged, with what all have agreed to; a child that does
-// not acknowledge within kPatience is not listened to. Owner: the ClaimFilter; the calls are the
-// pool's, and end with the client's. Limits: those of a request that listens, so that there are few
-// children; kMaxHeld events, and kMaxHeldBytes in all, before the stream has begun, which its
-// client pays for; more are dropped.
+// of the gateway's own, whose events go to the client as if they belonged to the client's call. The
+// client's stream begins when all children have acknowledged, with what all have agreed to. A child
+// that does not acknowledge within kPatience is left out. Owner: the ClaimFilter; the calls are the
+// pool's, and end with the client's call. Limits: the limits of a request that listens, so there
+// are few children. Before the stream has begun, kMaxHeld events, and kMaxHeldBytes in all, which
+// the client pays for; more events are dropped.
 #pragma once
 
 #include <cstddef>
@@ -32,56 +32,57 @@ class TaskListening {
   static constexpr size_t kMaxHeld = 64;
   static constexpr size_t kMaxHeldBytes = 1 << 20;
 
-  // `owner`: what its events go on from, up the chain.
+  // `owner`: the filter from which events continue up the chain.
   TaskListening(const pool::FilterServices& services, const call::Filter& owner);
 
-  // What another child is to be asked.
+  // The request for one other child.
   struct Part {
     uint64_t child = 0;
     std::string request;
   };
-  // A client's call is about to go on that listens at other children too. `payer`: of what is kept.
+  // A client's call that listens at other children too is about to pass. `payer`: pays for held
+  // events.
   void begin(const call::Call& call, std::vector<Part> parts, const Payer& payer);
-  // A call has ended: a client's, or one of the gateway's own.
+  // A call has ended, a client's or one of the gateway's own.
   void end(const call::Call& call) {
     if (!streams_.empty() || !leaving_.empty()) note_end(call);
   }
-  // The request of a call that listens, whose child has gone, for another one. Nothing: there is
-  // nothing left to listen for.
+  // The request of a call that listens, without the tasks of its child, which has gone. Nothing: no
+  // other wish is left.
   [[nodiscard]] std::optional<std::string> without_child(const call::Call& call) const;
 
-  // An event of a call that listens, whose claims are sealed. False: it is its client's as it is.
+  // An event of a call that listens, with its claims sealed. False: the event passes unchanged.
   bool take_event(const call::Call& call, const rpc::Envelope& event);
 
-  // What makes a request listen for these tasks (elements of an array) instead of its own. `only`:
-  // and for nothing else. Nothing: it listens for no tasks.
+  // An edit that makes a request listen for these tasks (elements of an array) in place of its own.
+  // `only`: and for nothing else. Nothing: the request listens for no tasks.
   static std::optional<TextEdit> with_tasks(const rpc::Envelope& request, std::string_view tasks,
                                             bool only);
-  // The ids of tasks that a request listens for, raw. Readers would disagree on them: duplicate.
+  // The ids of tasks that a request listens for, raw. `duplicate`: readers could see different ids.
   static rpc::Member tasks_of(const rpc::Envelope& request);
 
  private:
   struct Side {
     call::Call* call = nullptr;
-    bool is_settled = false;  // its child has acknowledged it
+    bool is_settled = false;  // the child has acknowledged
   };
   struct Stream {
     const call::Call* call = nullptr;  // the client's
     std::vector<Side> sides;
-    std::optional<std::string> acknowledgement;  // of the call's own child, while others are due
-    std::string agreed;                          // tasks of the others: elements of an array
-    std::vector<std::string> held;               // events before the stream has begun
-    size_t held_bytes = 0;                       // of these, and of `agreed`
-    Share memory{{}, Holding::calls};            // of all that
+    std::optional<std::string> acknowledgement;  // of the call's own child, until all are settled
+    std::string agreed;                // tasks that other children agreed to: elements of an array
+    std::vector<std::string> held;     // events before the stream has begun
+    size_t held_bytes = 0;             // size of `held` and `agreed`
+    Share memory{{}, Holding::calls};  // of acknowledgement, agreed and held
     bool has_begun = false;
-    TimePoint due{};  // until then it waits for them
+    TimePoint due{};  // when the stream begins without the missing children
   };
   using Streams = std::map<const call::Call*, Stream>;
 
   void note_end(const call::Call& call);
   [[nodiscard]] Stream* stream_of(const call::Call& call);
   void submit(Stream& stream, Part part);
-  // Whether so much more is kept until the stream begins.
+  // Whether this many more bytes may be kept until the stream begins.
   static bool has_room(const Stream& stream, size_t bytes) {
     return bytes <= kMaxHeldBytes - stream.held_bytes && stream.memory.lack() == MemoryLack::none;
   }
@@ -98,9 +99,9 @@ class TaskListening {
   const call::Filter& owner_;
   pool::ChildListener& next_;
   Streams streams_;                                         // by the client's call
-  std::map<const call::Call*, const call::Call*> clients_;  // of each call of the gateway's own
-  std::vector<call::Call*> leaving_;  // of the gateway's own, about to be taken from the pool
-  Timer timer_;                       // no later than the first that is due
+  std::map<const call::Call*, const call::Call*> clients_;  // by the gateway's own call
+  std::vector<call::Call*> leaving_;  // the gateway's own, about to leave the pool
+  Timer timer_;                       // due no later than the first stream
 };
 
 }  // namespace stdgate::mcp

@@ -36,8 +36,8 @@ struct Principal {
   }
 };
 
-// Who says what its name is: api_key, certificate, signature, or the issuer without its scheme. Two
-// principals with the same name and source are the same.
+// The source of the principal's name: api_key, certificate, signature, or the issuer without its
+// scheme. Two principals with the same name and source are the same.
 inline std::string source_of(const Principal& principal) {
   switch (principal.kind) {
     case Principal::Kind::api_key:
@@ -52,12 +52,13 @@ inline std::string source_of(const Principal& principal) {
   return std::string(config::source_of_issuer(principal.issuer));
 }
 
-// Tells who may go on with a call, or see what was kept of one, from all others; empty for nobody.
+// Distinguishes the principal that may continue a call, or see what was kept of it, from all
+// others; empty: anonymous.
 std::string identity_of(const Principal* principal);
 
 using PrincipalRef = std::shared_ptr<const Principal>;
 
-// Whether both are the same one, or both nobody; roles, scopes and expiry may differ from
+// Whether both are the same principal, or both anonymous; roles, scopes and expiry may differ from
 // credential to credential.
 inline bool is_same(const Principal* one, const Principal* other) {
   if (one == nullptr || other == nullptr) return one == other;

@@ -1,9 +1,9 @@
 // AbandonedCalls: calls whose callers no longer wait, but that a child may still be working on.
 //
-// Job: tell whether a message of a child may have been caused by one of them. A call counts until
-// its late answer comes, or the child ends. Time does not end it: a child may report about a call
-// after an hour of silence. Owner: the child. Limit: kMaxEntries calls; beyond it
-// the set counts as neither empty nor of one session for the rest of the child's life.
+// Job: tell whether one of them may have caused a message of the child. A call counts until its
+// late answer comes, or the child ends. Time does not end it: a child may report about a call after
+// an hour of silence. Owner: the child. Limit: kMaxEntries calls. Beyond it the set counts as
+// neither empty nor of one session for the rest of the child's life.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +20,13 @@ class AbandonedCalls {
 
   // `session`: none if the call had no session.
   void add(rpc::WireId id, session::SessionId session);
-  // Its late answer has come. Without effect for any other id.
+  // The late answer to this call has come. Without effect for any other id.
   void finish(rpc::WireId id);
 
   [[nodiscard]] bool empty() const { return calls_.empty() && !overflowed_; }
-  // Whether all of them belong to this session; true if there are no such calls.
+  // Whether all calls belong to this session; true if there are no calls.
   [[nodiscard]] bool are_all_of(session::SessionId session) const;
-  // The session of any of them; none if there are no such calls, or if it had no session.
+  // The session of any one call; none if there are no calls, or if that call had no session.
   [[nodiscard]] session::SessionId some_session() const;
   [[nodiscard]] size_t size() const { return calls_.size(); }
 
@@ -36,7 +36,7 @@ class AbandonedCalls {
     session::SessionId session;
   };
   std::vector<AbandonedCall> calls_;
-  bool overflowed_ = false;  // some are not in `calls_`
+  bool overflowed_ = false;  // some calls are not in `calls_`
 };
 
 }  // namespace stdgate::pool

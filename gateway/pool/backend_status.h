@@ -16,14 +16,14 @@
 
 namespace stdgate::pool {
 
-// What is known of a backend.
+// The state of a backend, as far as the gateway knows it.
 enum class BackendState : uint8_t {
-  unstarted,  // it has not been needed yet
+  unstarted,  // no child has been needed yet
   starting,
   started,  // a child runs, and has not been asked anything yet
-  ready,    // a child has answered, a handshake at least
-  idle,     // it has worked, and has no child at the moment
-  failing,  // what was started last has failed, or cannot be started
+  ready,    // a child has answered a handshake or a call
+  idle,     // a child has worked, and none runs at the moment
+  failing,  // the last child has failed, or cannot be started
   ending,
 };
 std::string_view backend_state_name(BackendState state);
@@ -33,25 +33,25 @@ struct ChildStatus {
   int pid = 0;
   ChildState state = ChildState::starting;
   size_t in_flight = 0;
-  size_t listening = 0;  // of these, calls that just listen
+  size_t listening = 0;  // calls of in_flight that only listen
   size_t unsent_bytes = 0;
   uint64_t calls = 0;
-  size_t states = 0;    // given out, of calls that wait for input of their clients
-  size_t tasks = 0;     // given out, and not over
+  size_t states = 0;    // given out to calls that wait for input of their clients
+  size_t tasks = 0;     // given out and not finished
   bool leased = false;  // to a session
-  uint64_t memory = 0;  // resident bytes, with all that it has started; 0: nobody has looked
-  std::optional<ReplaceReason> replaced_for{};  // it goes as soon as it can; nothing: it stays
-  std::string principal;  // whose child it is (isolation: principal); empty: nobody's
+  uint64_t memory = 0;  // resident bytes of the child and its descendants; 0: not measured yet
+  std::optional<ReplaceReason> replaced_for{};  // why it goes soon; nothing: it stays
+  std::string principal;  // owner of the child (isolation: principal); empty: none
   Duration age{0};
   ChildFacts facts;
 };
 
-// One session of those that /debug/state shows.
+// A session, for /debug/state.
 struct SessionStatus {
   SessionState state = SessionState::live;
   std::string client;     // name and version; may be empty
   std::string address;    // may be empty
-  uint64_t messages = 0;  // of its client
+  uint64_t messages = 0;  // messages of the client
   Duration age{0};
   Duration idle{0};
 };
@@ -62,11 +62,11 @@ struct ChildExit {
   int pid = 0;  // 0: the command was never run
   ExitReason reason = ExitReason::asked;
   bool failed = false;
-  std::string detail;                   // exit code or signal, and what the gateway knows of it
-  std::string hint;                     // what may be wrong with it; may be empty
+  std::string detail;  // exit code or signal, and what the gateway knows of the cause
+  std::string hint;    // what may be wrong with it; may be empty
   std::vector<std::string> last_words;  // lines of stderr, oldest first
-  size_t in_flight = 0;                 // calls that it had
-  std::string principal;                // whose child it was; empty: nobody's
+  size_t in_flight = 0;                 // calls in flight when the child ended
+  std::string principal;                // owner of the child; empty: none
   Duration age{0};                      // since its end
   Duration lived{0};
 };
@@ -74,8 +74,8 @@ struct ChildExit {
 // A member of a virtual server.
 struct MemberStatus {
   std::string backend;
-  bool is_up = false;              // its lists have come when they were asked for last
-  std::string reason;              // why not
+  bool is_up = false;              // the last request for the member's lists has succeeded
+  std::string reason;              // why the member is not up
   std::vector<std::string> tools;  // by the names that clients see
   size_t prompts = 0;
   size_t resources = 0;
@@ -84,12 +84,12 @@ struct MemberStatus {
 struct BackendStatus {
   std::string name;
   config::Isolation isolation = config::Isolation::shared;
-  std::optional<Era> era;     // of shared children; nothing: not known, or of no matter
-  uint32_t max_children = 0;  // 0: there is no such number
-  size_t max_queued = 0;      // the same
+  std::optional<Era> era;     // of shared children; nothing: not known, or the protocol has no eras
+  uint32_t max_children = 0;  // 0: no limit of the backend's own
+  size_t max_queued = 0;      // 0: no limit of the backend's own
   BackendState state = BackendState::unstarted;
-  bool ready = false;  // it can be used
-  std::string reason;  // why not, or why that is in doubt, for a human
+  bool ready = false;  // the backend can serve calls
+  std::string reason;  // why the backend is not ready, or why that is in doubt, for people
   size_t queued = 0;
   size_t queued_bytes = 0;
   size_t in_flight = 0;
@@ -97,15 +97,15 @@ struct BackendStatus {
   Duration retry_after{0};
   uint32_t failures = 0;  // in a row
   size_t sessions = 0;
-  size_t parked_sessions = 0;   // of these
+  size_t parked_sessions = 0;   // sessions of `sessions` without a child
   uint32_t session_places = 0;  // children that sessions may have at a time
-  size_t missing_places = 0;    // that sessions which take turns would need, see PlaceShortage
-  size_t parked_calls = 0;      // that wait for input of their clients
+  size_t missing_places = 0;    // places that sessions which take turns lack, see PlaceShortage
+  size_t parked_calls = 0;      // calls that wait for input of their clients
   bool asleep = false;          // no child runs; what is remembered is answered without one
-  // What is remembered of the server, as people name it.
+  // Parts of the server's answers that are remembered, by their names for people.
   std::vector<std::string_view> remembered;
-  std::string not_remembered;                     // why not all of it; may be empty
-  std::map<std::string_view, uint64_t> replaced;  // children, by why; see ReplaceReason
+  std::string not_remembered;                     // why a part is missing; may be empty
+  std::map<std::string_view, uint64_t> replaced;  // children replaced, by ReplaceReason
   size_t watches = 0;  // calls that listen for updates of legacy children
   std::vector<SessionStatus> oldest_sessions;
   std::vector<SessionStatus> longest_idle_sessions;

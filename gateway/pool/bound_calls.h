@@ -1,9 +1,10 @@
-// BoundCalls: calls that only one of the shared children may get (Route::is_bound), as it has
-// given out what they bring back.
+// BoundCalls: calls that only one of the shared children may get (Route::is_bound), because they
+// bring back something that this child has given out.
 //
-// Such a call goes to its child at once, whatever others wait for, as those may go elsewhere: see
-// Child for how many. Further ones wait at the child. They are over when it is not there any more.
-// Owner: the pool. Limits: those of the pool's queue, together with what waits there.
+// Such a call goes to its child at once, even while other calls wait: those may go to other
+// children. Child says how many bound calls a child takes; further ones wait at the child. If the
+// child ends, its bound calls end too. Owner: the pool. Limits: the limits of the pool's queue,
+// which count the messages in the queue and here together.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,7 @@ class BoundCalls {
   // Gives a call to a child that has room for it.
   using Give = std::function<void(Child& child, call::CallPtr call, const call::Outgoing& message)>;
 
-  // `queue`: what waits for any child.
+  // `queue`: the messages that wait for any shared child.
   BoundCalls(const PoolServices& services, PoolEvents& events, const call::CallQueue& queue,
              const Children& children, Give give)
       : services_(services),
@@ -30,22 +31,23 @@ class BoundCalls {
         children_(children),
         give_(std::move(give)) {}
 
-  // As Pool::submit(), of a message that is bound.
+  // As Pool::submit(), for a bound message.
   tl::expected<void, rpc::FaultReport> submit(call::CallPtr& call, const call::Outgoing& message);
-  // Sends what waits for the child, as far as it takes any.
+  // Sends waiting messages while the child has room.
   void dispatch(Child& child);
-  // The queue in which this call waits.
+  // The queue that holds this waiting call.
   static call::CallQueue& queue_of(const call::Call& waiting, const Children& children);
-  // Whether one more message may wait, for one child or for any.
+  // Whether one more message may wait, here or in the pool's queue.
   [[nodiscard]] bool has_room(size_t bytes) const;
-  // Those that wait.
+  // Messages that wait here.
   [[nodiscard]] size_t size() const;
   [[nodiscard]] size_t bytes() const;
 
-  // What waits for the child, which has gone, is told so once everything is in order.
+  // Takes the messages that waited for a child which has gone. tell_lost() ends their calls, once
+  // the pool is consistent again.
   static std::vector<call::WaitingMessage> take_all(Child& child);
   void tell_lost(std::vector<call::WaitingMessage> messages);
-  // All of them, of all children.
+  // Takes the waiting calls of all children.
   [[nodiscard]] std::vector<call::CallPtr> take_calls();
 
  private:

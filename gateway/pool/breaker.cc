@@ -13,7 +13,7 @@ void Breaker::on_failure(TimePoint now, TimePoint started, Loss loss) {
   ++failures_;
   last_failure_ = now;
   next_start_ = now + (is_free ? kAtOnce : draw_wait(waits_++, config_.backoff_max));
-  // The first loss waits for nothing here either.
+  // The first loss causes no wait here either.
   const Duration most = std::max(config_.backoff_max, kMaxUnasked);
   const Duration unasked = losses_ == 0 ? Duration{0} : draw_wait(losses_, most);
   ++losses_;

@@ -44,7 +44,7 @@ void CallExpiry::expire() {
   std::vector<call::Call*> due = deadlines.take_due(now());
   std::erase_if(due, [this](call::Call* call) { return goes_on(*call); });
   Expired expired;
-  // Those in queues first: whether a child is backed up depends on what it has in flight.
+  // Calls in queues come first: whether a child is backed up depends on its calls in flight.
   for (const call::Call* call : due) {
     if (call->place == call::CallPlace::waiting) expire_waiting(*call, expired);
   }
@@ -80,13 +80,13 @@ TimePoint CallExpiry::last_heard(const call::Call& call) const {
   const TimePoint own = std::max(call.arrived, call.heard);
   if (child == nullptr) return own;
   if (!child->is_read() || sessions_.awaits_answer(child->number(), call.session)) return now();
-  // What its child says means those calls that it has: in a queue time goes on.
+  // Output of the child is a sign of life for the calls that it has, not for calls in a queue.
   const bool is_heard =
       call.place == call::CallPlace::in_flight && child->life().heard() > call.written;
   return is_heard ? std::max(own, child->life().heard()) : own;
 }
 
-// A timeout of a waiting call counts for the children that should have taken it.
+// A timeout of a waiting call counts for the children that should have taken the call.
 void CallExpiry::expire_waiting(const call::Call& call, Expired& expired) {
   rpc::FaultReport report = call::gave_up(call, call.place, last_heard(call), services_.config);
   Lease* const lease = leases_.find(call.session);
@@ -116,14 +116,14 @@ void CallExpiry::expire_in_flight(const call::Call& call, Expired& expired) {
   const TimePoint heard = last_heard(call);
   rpc::FaultReport report =
       is_own ? rpc::FaultReport() : call::gave_up(call, call.place, heard, services_.config);
-  // A cancelled call need not be answered, and one that has had a sign of life is only too long.
+  // A cancelled call need not be answered. A call with a sign of life is only slow.
   const bool is_silent = heard + call.timeout <= now();
   if (!call.cancelled && is_silent) note_timeout(*child, std::max(call.written, heard), expired);
   call::CallPtr late = child->abandon(call.wire_id, CancelReason::deadline);
   if (!is_own) expired.calls.push_back({std::move(late), std::move(report)});
 }
 
-// A child that waits for a client does not hang, though it may keep others waiting.
+// A child that waits for a client does not hang, though it may keep other calls waiting.
 void CallExpiry::note_timeout(Child& child, TimePoint waiting_since, Expired& expired) const {
   if (!child.is_read() || !child.life().is_silent_since(waiting_since)) return;
   if (sessions_.awaits_answer(child.number(), {})) return;

@@ -1,10 +1,10 @@
 // CallExpiry: ends calls that are due (call_clock.h), wherever they are, and notices children that
 // hang.
 //
-// One timer for all calls of a pool. It is due at the earliest deadline, or earlier, as it is not
-// moved when that call ends. A call that has had a sign of life since its deadline was set gets
-// another one. The clock of a call stands while its child waits for an answer of its client, and
-// while its child is not read. Owner: the pool.
+// One timer serves all calls of a pool. The timer fires at the earliest deadline. It may fire too
+// early, because it is not moved when that call ends. A call with a sign of life since its deadline
+// was set gets a later deadline. The clock of a call stands while its child waits for an answer of
+// its client, and while its child is not read. Owner: the pool.
 #pragma once
 
 #include <functional>
@@ -22,26 +22,26 @@ namespace stdgate::pool {
 
 class CallExpiry {
  public:
-  // `queues` are the shared lane's. `on_room`: expired calls have left room for others.
+  // `queues`: of the shared lane. `on_room`: expired calls have left room for others.
   CallExpiry(const PoolServices& services, PoolEvents& events, const SessionEvents& sessions,
              SharedQueues& queues, const Leases& leases, const Children& children,
              std::function<void()> on_room);
 
-  // The call is to expire at its deadline. Without effect for one that is watched already.
+  // Lets the call expire at its deadline. Without effect for a call that is watched already.
   void watch(call::Call& call);
-  // The same for one that is watched already.
+  // Moves the timer to this deadline, if it is earlier. The call is watched already.
   void arm(TimePoint deadline);
 
   // Ends the process if an invariant is broken.
   void check_invariants() const;
 
  private:
-  // What deadlines have ended: the calls, and the children that are given up for it.
+  // The calls that have expired, and the children that are given up because of them.
   struct Expired;
   void expire();
-  // Whether it is not due yet; then it has another deadline.
+  // Whether the call is not due yet; if so, it gets a later deadline.
   bool goes_on(call::Call& call);
-  // Its last sign of life, or its arrival; now, while its clock stands.
+  // The last sign of life of the call, or its arrival; the present time while its clock stands.
   [[nodiscard]] TimePoint last_heard(const call::Call& call) const;
   void expire_waiting(const call::Call& call, Expired& expired);
   void expire_in_flight(const call::Call& call, Expired& expired);

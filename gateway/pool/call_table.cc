@@ -12,7 +12,7 @@ bool causes_nothing(const call::Call& call) {
   return call.listens || (call.caller.is_none() && call.severity);
 }
 
-// Whether it takes room of those that no other child may get. One that listens takes none.
+// A bound call takes room of its own kind; a call that listens takes none.
 bool takes_bound_room(const call::Call& call) { return call.route.is_bound && !call.listens; }
 
 }  // namespace
@@ -32,7 +32,7 @@ call::Call& CallTable::open(call::CallPtr call) {
   return opened;
 }
 
-// Without a caller, as nobody waits for the answer.
+// The call has no caller, because no client waits for the answer.
 call::Call* CallTable::open_own(TimePoint deadline, std::optional<session::Severity> severity) {
   if (full()) return nullptr;
   call::CallPtr call = services_.calls.take();

@@ -1,11 +1,11 @@
-// CallTable: the calls that are in flight at one child, in the order in which they were sent.
+// CallTable: the calls in flight at one child, in the order in which they were sent.
 //
-// Job: give each call its wire id, find the call by its id, and know how much the child has to do,
-// and whose calls these are: with each message of a child and of a session that is asked, so it is
-// counted and not looked for. The gateway's own calls, which have no caller, are in it too: those
-// of a handshake or a revival, subscriptions, a farewell. Owner: the child. Limits:
-// config.pool.max_in_flight calls, as many again that no other child may get, and beside these as
-// many that listen as there are ids (Correlator::kMaxEntries).
+// Job: give each call its wire id and find a call by its id. It also counts how much the child has
+// to do and whose calls these are, because that is asked with each message of a child and of a
+// session. The gateway's own calls, which have no caller, are in the table too: the calls of a
+// handshake or a revival, subscriptions, a farewell. Owner: the child. Limits:
+// config.pool.max_in_flight calls, and as many bound calls (Route::is_bound). Calls that listen
+// come on top, as many as there are ids (Correlator::kMaxEntries).
 #pragma once
 
 #include <cstddef>
@@ -24,48 +24,48 @@ namespace stdgate::pool {
 
 class CallTable {
  public:
-  // `child`: whose calls these are; outlives it. `isolation`: who shares it.
+  // `child`: the owner of these calls; outlives the table. `isolation`: who shares the child.
   CallTable(const PoolServices& services, const ChildName& child, config::Isolation isolation);
 
-  // Only while not full(), or, of a call that is bound, full_for_bound().
+  // Only while not full(); for a bound call, only while not full_for_bound().
   call::Call& open(call::CallPtr call);
-  // A call of the gateway's own, which may set the level of log messages. Null when the table is
-  // full.
+  // Opens a call of the gateway's own, which may set the level of log messages. Null when the table
+  // is full.
   call::Call* open_own(TimePoint deadline = TimePoint::max(),
                        std::optional<session::Severity> severity = std::nullopt);
-  // `call` takes the place of the call with this id, which must be in flight: the child goes on
-  // with it without knowing.
+  // Puts `call` in the place of the call with this id, which must be in flight. The child does not
+  // notice.
   call::Call& replace(rpc::WireId id, call::CallPtr call);
   // `id` must be in flight.
   call::CallPtr close(rpc::WireId id);
-  // The same for any id; null if nothing is in flight under it.
+  // As close(), for any id; null if no call is in flight under it.
   call::CallPtr take(rpc::WireId id);
-  // Ends all calls, and gives back those of clients.
+  // Removes all calls, and returns the calls of clients.
   std::vector<call::CallPtr> take_all();
 
-  // Null for an id that stands for nothing in flight.
+  // Null if no call with this id is in flight.
   call::Call* find(rpc::WireId id) {
     call::CallPtr* const call = calls_.find(id);
     return call == nullptr ? nullptr : call->get();
   }
   // Whether a call had this id and has ended.
   [[nodiscard]] bool has_ended(rpc::WireId id) const { return calls_.has_ended(id); }
-  // The call with an id that is in flight.
+  // The call with this id, which must be in flight.
   call::Call& at(rpc::WireId id) { return *calls_.at(id); }
-  // The only call in flight that can cause what the child says; null when there are none, or
-  // several. One that listens causes nothing but what names it, nor does the gateway's own that
-  // sets the level of log messages.
+  // The only call in flight that can cause what the child says; null when there are none or
+  // several. Two kinds of calls cause nothing: a call that listens, apart from messages that name
+  // it, and a call of the gateway's own that sets the level of log messages.
   call::Call* only() { return causing() == 1 ? &at(causing_ids_) : nullptr; }
-  // Of a shared child: whether any call that can cause something is of this session.
+  // At a shared child: whether a call of this session can cause what the child says.
   [[nodiscard]] bool has_call_of(session::SessionId session) const {
     return sessions_.calls_of(session) > 0;
   }
-  // Of a shared child: whose are the calls that can cause what it says. Nothing: of several
-  // sessions, or also of a client without one; none: there are no such calls.
+  // At a shared child: the session of all calls that can cause what it says. An empty id: there are
+  // no such calls. Nothing: the calls are of several sessions, or some have no session.
   [[nodiscard]] std::optional<session::SessionId> only_session() const {
     return sessions_.only(causing());
   }
-  // Of a child that is not shared.
+  // At a child that is not shared: whether it has calls with Call::alone.
   [[nodiscard]] bool has_calls_alone() const { return alone_ > 0; }
   // The visitor may close the call that it is given, and no other.
   template <class Visitor>
@@ -78,18 +78,18 @@ class CallTable {
   }
 
   [[nodiscard]] bool full() const { return calls_.full() || working() - bound_ >= max_working_; }
-  // The same for calls that no other child may get. They have room of their own: neither kind keeps
-  // the other one waiting.
+  // Whether there is no room for another bound call. Bound calls have room of their own, so neither
+  // kind of call keeps the other waiting.
   [[nodiscard]] bool full_for_bound() const { return calls_.full() || bound_ >= max_working_; }
   [[nodiscard]] size_t size() const { return calls_.size(); }
   [[nodiscard]] size_t own() const { return own_; }
-  // Those that the child has something to do for: all that do not just listen.
+  // Calls that the child has to work on: all calls except those that listen.
   [[nodiscard]] size_t working() const { return calls_.size() - listening_; }
-  // Grows with these calls and with the bytes of all messages.
+  // Grows with working() and with the bytes of all messages in flight.
   [[nodiscard]] size_t load() const { return working() * kBytesPerCall + bytes_; }
-  // Calls of clients since the beginning.
+  // Calls of clients so far.
   [[nodiscard]] uint64_t sent() const { return sent_; }
-  // Since when no call is in flight; only while none is.
+  // Since when no call is in flight. Only while none is.
   [[nodiscard]] TimePoint idle_since() const { return idle_since_; }
 
   // Ends the process if an invariant is broken.
@@ -112,15 +112,15 @@ class CallTable {
   const bool is_shared_;
   rpc::Correlator<call::CallPtr> calls_;
   const size_t max_working_;
-  size_t own_ = 0;        // of `calls_`, those of the gateway
-  size_t listening_ = 0;  // of `calls_`, those that listen
-  size_t silent_ = 0;     // of `calls_`, those that cause nothing
-  size_t bound_ = 0;      // of the others that work, those that no other child may get
+  size_t own_ = 0;        // calls in `calls_` of the gateway itself
+  size_t listening_ = 0;  // calls in `calls_` that listen
+  size_t silent_ = 0;     // calls in `calls_` that cause nothing
+  size_t bound_ = 0;      // bound calls in `calls_` that do not listen
   size_t bytes_ = 0;      // of the requests in flight
-  // Of the others' ids each bit the odd one out: if there is one, its id.
+  // XOR of the ids of the calls that can cause something: if there is one such call, its id.
   rpc::WireId causing_ids_ = 0;
-  SessionCounts sessions_;  // of the others, at a shared child
-  size_t alone_ = 0;        // of the others, at another one: those that have it alone
+  SessionCounts sessions_;  // of the calls that can cause something, at a shared child
+  size_t alone_ = 0;        // calls with Call::alone, at a child that is not shared
   uint64_t sent_ = 0;
   TimePoint idle_since_{};
 };

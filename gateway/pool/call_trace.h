@@ -1,8 +1,9 @@
-// CallTrace: log lines at level debug that show each message's way: which backend, child and wire
-// id, queued or sent, and when the answer came. Never a payload: ids, names and sizes only.
+// CallTrace: log lines at level debug that show the way of each message: its backend, child and
+// wire id, whether it was queued or sent, and when its answer came. Never a payload: ids, names and
+// sizes only.
 //
-// Callers ask PoolServices::traces first, so that a message costs one branch while the level is
-// higher. Limit: an id is shown up to kMaxTraced, and so is a method's name.
+// Callers check PoolServices::traces first, so a message costs one branch while the level is
+// higher. Limit: an id or a method name is shown up to kMaxTraced bytes.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +22,15 @@ namespace stdgate::pool {
 inline constexpr size_t kMaxTraced = 128;
 
 void trace_arrived(const PoolServices& services, const call::Call& call, std::string_view method);
-// `waiting`: messages in the queue that it stands in, itself included.
+// `waiting`: messages in the queue, this one included.
 void trace_queued(const PoolServices& services, const call::Call& call, size_t waiting);
 void trace_sent(const PoolServices& services, const call::Call& call, const ChildName& child,
                 rpc::WireId wire_id);
-// `event`: "call answered" or what else has ended it at the child. `bytes`: of the answer.
+// `event`: "call answered", or another reason why the call has ended at the child. `bytes`: size of
+// the answer.
 void trace_ended(const PoolServices& services, const call::Call& call, const ChildName& child,
                  rpc::WireId wire_id, std::string_view event, size_t bytes);
-// A message that is no call of a client: `event` says what became of it.
+// A message that is no call of a client. `event`: what became of it.
 void trace_message(const PoolServices& services, const ChildName& child, std::string_view event,
                    std::string_view method, size_t bytes);
 inline void trace_dropped(const PoolServices& services, DropReason reason) {

@@ -8,7 +8,7 @@ namespace stdgate::pool {
 
 namespace {
 
-// A child whose stdout has ended gets this long to end as well, so that its exit code is known.
+// Time that a child has to exit after its stdout has ended, so that its exit code becomes known.
 constexpr Duration kExitAfterOutputEnd = std::chrono::milliseconds(100);
 
 }  // namespace
@@ -62,7 +62,7 @@ void Child::start_draining(ExitReason reason, std::string message) {
   log_.mute();
   handshake_.stop_timer();
   set_state(ChildState::draining);
-  // What it leaves unread would keep back the news of its exit.
+  // Unread output would delay the news of its exit.
   set_reading(true);
 }
 
@@ -159,7 +159,7 @@ call::CallPtr Child::abandon(rpc::WireId id, CancelReason reason) {
   }
   call::CallPtr call = calls_.close(id);
   given_up_.add(id, reason);
-  // Calls of the gateway itself reveal nothing about a client, nor do those that only listen.
+  // Calls of the gateway itself reveal nothing about a client; nor do calls that only listen.
   if (isolation_ == config::Isolation::shared && !call->caller.is_none() && !call->listens) {
     abandoned_.add(id, call->session);
   }
@@ -182,9 +182,9 @@ void Child::resume_clocks(session::SessionId of) {
   }
 }
 
-// --- What it says ---------------------------------------------------------------------------
+// --- Output of the process -----------------------------------------------------------------
 
-// An answer to this id has come, be it unusable or too late.
+// An answer to this id has come. It may be unusable or too late.
 void Child::note_answered(rpc::WireId id) {
   if (!abandoned_.empty()) abandoned_.finish(id);
   handshake_.note_answered(id);
@@ -210,7 +210,7 @@ const char* Child::on_answer(const rpc::Envelope& answer) {
   return nullptr;
 }
 
-// Why it answers nothing, if that should not be; null: it is late.
+// Why this stray answer is wrong; null: it is only late.
 const char* Child::note_stray(std::optional<rpc::WireId> id, const rpc::Envelope& answer) {
   if (id && take_late_discovery(*id, answer)) return nullptr;
   if (id && handshake_.is_past_probe(*id)) return nullptr;
@@ -255,7 +255,7 @@ void Child::on_notification(const rpc::Envelope& notification, std::string_view 
   }
   if (call::Call* call = call_with_token(token); call != nullptr) {
     call->heard = life_.last();
-    // After the loss of a child another one begins anew, of which the client need not know.
+    // Another child begins to listen after the loss of the first one. The client need not know.
     if (call->listens && services_.dialect.begins_listening(method) &&
         std::exchange(call->has_begun, true)) {
       return;
@@ -269,8 +269,8 @@ void Child::on_notification(const rpc::Envelope& notification, std::string_view 
   }
 }
 
-// A child that belongs to a session got its client's own tokens, others got wire ids. A modern one
-// has nothing else to cancel, and the ids that it names mean nothing to clients.
+// A modern child can cancel nothing but calls that listen, and clients do not know the ids that it
+// names.
 bool Child::end_listening(const rpc::Envelope& notification, std::string_view method) {
   const std::string_view cancelled = services_.dialect.cancelled_by_child(notification, method);
   const auto id = rpc::parse_wire_id(cancelled);
@@ -284,6 +284,7 @@ bool Child::end_listening(const rpc::Envelope& notification, std::string_view me
   return true;
 }
 
+// A child of a session was sent its client's own tokens, other children were sent wire ids.
 call::Call* Child::call_with_token(std::string_view token) {
   const auto id = rpc::parse_wire_id(token);
   call::Call* const call = id ? calls_.find(*id) : nullptr;
@@ -297,7 +298,7 @@ call::Call* Child::call_with_token(std::string_view token) {
   return found;
 }
 
-// In the modern era a child asks by what it answers, and no client expects to be asked otherwise.
+// A modern server asks its client by its answers. Its clients expect no requests.
 void Child::on_request(const rpc::Envelope& request, std::string_view method) {
   if (era() != Era::modern) return listener_.on_request(*this, request, method);
   services_.core.observer.on_dropped(services_.backend, DropReason::no_listener);
@@ -309,7 +310,7 @@ void Child::on_broken_framing(const char* reason) {
   if (end_ && end_->detail.empty()) end_->detail = reason;
 }
 
-// --- Its life ------------------------------------------------------------------------------
+// --- Life cycle ----------------------------------------------------------------------------
 
 void Child::on_started(int pid) {
   name_.pid = pid;
@@ -353,15 +354,15 @@ void Child::finish_greeting(const rpc::Envelope& answer) {
   become_ready();
 }
 
-// What it has asked by the answer, it asks before its first call.
+// A ping whose answer shows that the child has sent its first questions, which come before calls.
 void Child::hear_out() {
   const call::Call& ping = open_own();
   handshake_.note_ping();
   input_.write_text(services_.dialect.input()->ping(ping.wire_id));
 }
 
-// It was greeted as a legacy child because it was slow, so it may behave as one from now on: the
-// next one is begun with as a modern one.
+// The child answered the probe so late that it was greeted as a legacy child. It may behave as one
+// from now on, so the gateway begins with the next child as a modern one.
 bool Child::take_late_discovery(rpc::WireId id, const rpc::Envelope& answer) {
   if (state_ != ChildState::starting) return false;
   const bool is_modern = handshake_.finish_late(id, answer);
@@ -384,7 +385,7 @@ void Child::become_ready() {
 }
 
 void Child::give_up_start() {
-  // The answer may be in the pipe, which is not read now.
+  // The answer may be in the pipe, which is not read at the moment.
   if (!is_read_) return handshake_.start_timer();
   if (!was_ready() && handshake_.awaits_pong()) return become_ready();
   if (handshake_.is_probing() && handshake_.fall_back()) {
@@ -402,10 +403,10 @@ void Child::on_output(std::span<char> bytes) {
 
 void Child::on_output_end() {
   output_.finish();
-  // One that has been asked to go may take its time.
+  // A child that has been asked to go may take its time.
   if (state_ == ChildState::dead || end_) return;
   link_->end(services_.config.pool.grace);
-  // No more answers can come. Its exit code, which says why, may follow soon.
+  // No more answers can come. The exit code, which says why, may follow soon.
   set_state(ChildState::draining);
   output_end_timer_.arm(services_.core.clock.now() + kExitAfterOutputEnd);
 }
@@ -427,7 +428,7 @@ void Child::on_exit(const ExitStatus& status) {
   farewell_timer_.disarm();
   ChildEnd end = end_ ? *end_ : end_by_itself(status, was_ready());
   if (handshake_.was_given_up()) {
-    end.detail = end.message;  // how it was killed says nothing
+    end.detail = end.message;  // how it was killed is of no interest
   } else if (end_) {
     end.detail += (end.detail.empty() ? "" : "; ") + exit_text(status);
   }
@@ -437,7 +438,7 @@ void Child::on_exit(const ExitStatus& status) {
 }
 
 void Child::explain_end(ChildEnd& end) {
-  // A session's child that has nothing to do may go: so ends a language server after `exit`.
+  // A session's child without work may go: a language server ends that way after `exit`.
   const bool is_finished =
       end.reason == ExitReason::exit_zero && !lease_.is_none() && in_flight() == 0;
   const bool is_fine = end.reason == ExitReason::asked || is_finished;

@@ -1,13 +1,13 @@
-// Child: one process of a backend: its link, its state, and what it is sent.
+// Child: one process of a backend: its link, its state, and the messages that it is sent.
 //
 // Job: start the process, write calls with wire ids and messages to it, tell the pool of answered
-// calls, and notice its end. ChildOutput reads what the process writes, a CallTable has its calls,
-// a Handshake its start. Owner: Children; the pool hears of calls and states through ChildOwner;
-// what the process says on its own account goes to the ChildListener. States: starting (no calls
-// yet), ready, busy (takes no more calls), draining (asked to go), dead (gone; the owner retires
-// it). Calls that no other child may get (Route::is_bound) have room beside the limit, for as
-// many again; further ones wait here. Limits: config.pool.max_in_flight calls beside those that
-// listen; ChildLink::kHighWatermark unsent bytes.
+// calls, and notice its end. ChildOutput reads what the process writes, CallTable holds its calls,
+// and Handshake its start. Owner: Children. The pool hears of calls and states through ChildOwner.
+// Requests and notifications of the process go to the ChildListener. States: starting (no calls
+// yet), ready, busy (takes no more calls), draining (asked to go), dead (gone; the owner destroys
+// it later). Bound calls (Route::is_bound) have room of their own, as much as the other calls;
+// further ones wait here. Limits: config.pool.max_in_flight calls, calls that listen not counted;
+// ChildLink::kHighWatermark unsent bytes.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ namespace stdgate::pool {
 class Child;
 
 // Called by a child from the outermost level of the loop. Implementations must not destroy the
-// child inside of these calls.
+// child inside these calls.
 class ChildOwner {
  public:
   virtual ~ChildOwner() = default;
@@ -47,23 +47,24 @@ class ChildOwner {
   // The child's answer to `call` makes no sense.
   virtual void on_child_broken_answer(Child& child, call::CallPtr call,
                                       const rpc::FaultReport& report) = 0;
-  // The child's answer to a request of the gateway's own; null: it makes no sense. The request has
-  // left the child's table.
+  // The child has answered a request of the gateway's own; null: the answer makes no sense. The
+  // request has left the child's table.
   virtual void on_child_own_answer(Child& child, rpc::WireId id, const rpc::Envelope* answer) = 0;
-  // The child has ended what the call listens to. The call has left its table.
+  // The child has ended what the call listens to. The call has left the child's table.
   virtual void on_child_ended_listening(Child& child, call::CallPtr call) = 0;
-  // It may have room again.
+  // The child may have room again.
   virtual void on_child_writable(Child& child) = 0;
-  // It has been looked how much memory it uses.
+  // The memory of the child has been measured.
   virtual void on_child_memory(Child& child) = 0;
-  // The last call for a child. Its calls are still in its table: take_calls().
+  // The last call for a child. The child's calls are still in its table: see take_calls().
   virtual void on_child_gone(Child& child, const ChildEnd& end) = 0;
 };
 
 class Child final : private ChildEvents, private ChildMessages {
  public:
-  // `isolation`: whether many clients share it, or a session is to have it to itself. The latter is
-  // not greeted: its client does that, and `greeting` is of no matter. `client`: see Handshake.
+  // `isolation`: whether many clients share the child, or one session has it alone. The gateway
+  // does not greet a session's child: its client does, so `greeting` has no effect. `client`: see
+  // Handshake.
   Child(const PoolServices& services, ChildOwner& owner, ChildListener& listener, uint64_t number,
         config::Isolation isolation, Greeting greeting, std::string client = {});
   ~Child() override;
@@ -73,12 +74,12 @@ class Child final : private ChildEvents, private ChildMessages {
   void start();
   // Asks the process to go. Its ChildEnd will have this `reason` and `message`.
   void end(ExitReason reason, std::string message, Duration grace);
-  // Ends the process as its protocol wants it: by a shutdown request first, if the dialect has one.
+  // Ends the process as its protocol demands: by a shutdown request first, if the dialect has one.
   // Takes config.pool.grace in all, signals included.
   void dismiss(std::string message);
-  // Takes no more calls; the owner ends it after the last one.
+  // The child takes no more calls; the owner ends it after the last one.
   void retire() { retiring_ = true; }
-  // Why it is to be replaced, since when, and by which child: see Replacement.
+  // Why the child is to be replaced, since when, and by which child: see Replacement.
   [[nodiscard]] std::optional<ReplaceReason> worn() const { return worn_; }
   [[nodiscard]] TimePoint worn_since() const { return worn_since_; }
   [[nodiscard]] uint64_t successor() const { return successor_; }  // 0: none
@@ -87,7 +88,7 @@ class Child final : private ChildEvents, private ChildMessages {
     worn_since_ = since;
   }
   void set_successor(uint64_t number) { successor_ = number; }
-  // Resident bytes of it and all that it has started, as last seen; 0: nobody has looked.
+  // Resident bytes of the process and its descendants, as last measured; 0: not measured yet.
   [[nodiscard]] uint64_t memory() const { return memory_; }
   [[nodiscard]] uint64_t calls_sent() const { return calls_.sent(); }
   [[nodiscard]] int pid() const { return name_.pid; }
@@ -95,70 +96,69 @@ class Child final : private ChildEvents, private ChildMessages {
   [[nodiscard]] uint64_t number() const { return name_.number; }
   [[nodiscard]] config::Isolation isolation() const { return isolation_; }
   [[nodiscard]] bool is_retiring() const { return retiring_; }
-  // It retires, and has not been asked to go yet.
+  // The child retires, and has not been asked to go yet.
   [[nodiscard]] bool finishes() const { return retiring_ && keeps_bound(); }
-  // The session that has it to itself; none: it is shared, or waits for one.
+  // The session that has the child alone; none: the child is shared, or warm.
   [[nodiscard]] session::SessionId lease() const { return lease_; }
   void set_lease(session::SessionId session) { lease_ = session; }
-  // Whose it is, for the log; stays when the lease has ended.
+  // The client of the child, for the log. Stays when the lease has ended.
   void set_client(SessionName session, std::string address, std::string principal);
-  // While not, what it says is left in its pipe; one that is asked to go is read in any case.
+  // While off, output stays in the pipe. A child that is asked to go is read in any case.
   void set_reading(bool reading);
 
   [[nodiscard]] ChildState state() const { return state_; }
-  // Whether one more call may be given to it now.
+  // Whether the child can be given one more call now.
   [[nodiscard]] bool has_room() const {
     return takes_calls() && !retiring_ && link_->unsent_bytes() < ChildLink::kHighWatermark;
   }
-  // The same for a call that no other child may get; one that retires takes those on.
+  // As has_room(), for a bound call. A child that retires still takes bound calls.
   [[nodiscard]] bool has_room_for_bound() const {
     return (state_ == ChildState::ready || state_ == ChildState::busy) &&
            !calls_.full_for_bound() && link_->unsent_bytes() < ChildLink::kHighWatermark;
   }
-  // It has not been asked to go, so that such calls may wait for it.
+  // Whether bound calls may wait for the child: it has not been asked to go.
   [[nodiscard]] bool keeps_bound() const {
     return state_ == ChildState::ready || state_ == ChildState::busy;
   }
   call::CallQueue& bound() { return bound_; }
   [[nodiscard]] const call::CallQueue& bound() const { return bound_; }
-  // Grows with calls in flight and with the bytes of their messages.
+  // Grows with the calls in flight and with the bytes of their messages.
   [[nodiscard]] size_t load() const { return calls_.load(); }
-  // Calls of clients, without the gateway's own: the greeting and those of ask(). A farewell
-  // counts, so that a drain waits for it.
+  // Calls of clients, without the gateway's own calls (the greeting and ask()). A farewell counts,
+  // so that a drain waits for it.
   [[nodiscard]] size_t in_flight() const {
     return calls_.size() - calls_.own() + (farewell_ ? 1 : 0);
   }
-  // Of these, those that do not just listen.
+  // Calls of in_flight() that do more than listen.
   [[nodiscard]] size_t working() const {
     return calls_.working() - calls_.own() + (farewell_ ? 1 : 0);
   }
   [[nodiscard]] size_t own_in_flight() const { return calls_.own(); }
-  // Ready, but its stdin is full.
+  // The child is ready, but its stdin is full.
   [[nodiscard]] bool is_backed_up() const;
-  // Something that it was asked, a handshake included.
+  // The child has answered a request, a handshake included.
   [[nodiscard]] bool has_answered() const { return has_answered_; }
   [[nodiscard]] bool was_ready() const { return ready_since_ != TimePoint::max(); }
   [[nodiscard]] TimePoint started_at() const { return started_at_; }
   [[nodiscard]] TimePoint ready_since() const { return ready_since_; }
-  // Only while nothing is in flight.
+  // Only while no call is in flight.
   [[nodiscard]] TimePoint idle_since() const { return std::max(ready_since_, calls_.idle_since()); }
 
   // Only while has_room(), or has_room_for_bound().
   void send(call::CallPtr call, const call::Outgoing& message);
-  // Keeps a call that listens without a word to the process. Only while has_room().
+  // Keeps a call that listens, and writes nothing to the process. Only while has_room().
   const call::Call& hold(call::CallPtr call);
-  // A notification. Only while has_room().
+  // Writes a notification. Only while has_room().
   void send_message(const call::Outgoing& message) { input_.write_note(message, era()); }
-  // A client's answer to a request of the process: dropped, and counted, when it leaves too many
-  // bytes unread.
+  // Writes a client's answer to a request of the process. The answer is dropped, and counted, when
+  // too many bytes are unread.
   void send_answer(const call::Outgoing& message) { input_.write_answer(message, era()); }
-  // Sends a request of the gateway's own, `text(id)`; what is answered does not matter. Only while
-  // has_room().
+  // Sends a request of the gateway's own, `text(id)`; the answer is ignored. Only while has_room().
   void ask(const std::function<std::string(rpc::WireId)>& text,
            TimePoint deadline = TimePoint::max());
-  // Has it send log messages from this severity on. Only while has_room().
+  // Asks the process for log messages from this severity on. Only while has_room().
   void set_severity(session::Severity severity, TimePoint deadline = TimePoint::max());
-  // Sends the greeting of a session's client once more; it has to be answered in time. Only while
+  // Sends the greeting of a session's client again; the answer has a deadline. Only while
   // has_room().
   rpc::WireId greet_again(std::string_view params);
   // The gateway's own answer to a request of the process: a result (raw JSON), or an error.
@@ -169,20 +169,21 @@ class Child final : private ChildEvents, private ChildMessages {
   void refuse(std::string_view id, rpc::RpcError error, std::string_view message) {
     refuse(id, rpc::rpc_error_code(error), message);
   }
-  // What the process answered to the handshake. Only of a child that got ready by one.
+  // The answer of the process to the handshake. Only for a child that became ready by one.
   rpc::Envelope handshake_answer() { return handshake_.answer(); }
-  // How it was begun with, and the era that it has shown; of shared children only.
+  // How the gateway began with the child, and the era that the child has shown. For shared children
+  // only.
   [[nodiscard]] Greeting begun() const { return handshake_.begun(); }
   [[nodiscard]] StartFailure start_failure() const { return handshake_.failure(); }
   [[nodiscard]] std::optional<Era> era() const { return handshake_.era(); }
-  // What the process has said of itself; empty until it has been greeted.
+  // What the process has said about itself; empty until it has been greeted.
   [[nodiscard]] const ChildFacts& facts() const { return handshake_.facts(); }
 
-  // Those in flight, to look at.
+  // The calls in flight.
   CallTable& calls() { return calls_; }
   // Takes a call back without an answer and tells the process so.
   call::CallPtr abandon(rpc::WireId id, CancelReason reason);
-  // Of a shared child: abandoned calls that it may still be working on, and reporting about.
+  // At a shared child: abandoned calls that the process may still work on and report about.
   [[nodiscard]] const AbandonedCalls& abandoned() const { return abandoned_; }
   // A message was withheld because of the abandoned calls.
   void note_withheld();
@@ -192,8 +193,8 @@ class Child final : private ChildEvents, private ChildMessages {
   void request_cancel(rpc::WireId id, CancelReason reason);
   // Takes all calls back without telling the process.
   std::vector<call::CallPtr> take_calls() { return calls_.take_all(); }
-  // Whether it is busy or ready, after calls have ended and others have been given to it: a place
-  // that is taken again at once is no news.
+  // Sets ready or busy, after calls have ended and others have been given to the child. A place
+  // that is taken again at once is not reported.
   void settle_state() {
     if (state_ == ChildState::ready && calls_.full()) set_state(ChildState::busy);
     if (state_ == ChildState::busy && !calls_.full()) set_state(ChildState::ready);
@@ -201,9 +202,9 @@ class Child final : private ChildEvents, private ChildMessages {
 
   [[nodiscard]] SignsOfLife& life() { return life_; }
   [[nodiscard]] const SignsOfLife& life() const { return life_; }
-  // Its calls of this session have waited for their client, and do not any more.
+  // The calls of this session have waited for their client, and no longer do.
   void resume_clocks(session::SessionId of);
-  // While not, nobody knows what it says.
+  // Whether the output is read. If not, the child may have said something that is not known yet.
   [[nodiscard]] bool is_read() const { return is_read_; }
 
   [[nodiscard]] ChildStatus status() const;
@@ -228,9 +229,10 @@ class Child final : private ChildEvents, private ChildMessages {
   void on_broken_framing(const char* reason) override;
 
   call::Call* call_with_token(std::string_view token);
-  // Those were sent wire ids as tokens too.
+  // At a shared child: calls with Call::alone, which were sent wire ids as tokens.
   [[nodiscard]] bool has_calls_alone() const { return calls_.has_calls_alone(); }
-  // Only the modern era does without a handshake of the session's client.
+  // A session's own child is always a legacy one, because only that era has the handshake of a
+  // client.
   void note_era(call::Call& call) const {
     call.child_era = isolation_ == config::Isolation::session ? Era::legacy : era();
   }
@@ -241,7 +243,7 @@ class Child final : private ChildEvents, private ChildMessages {
   void start_draining(ExitReason reason, std::string message);
   void give_up_start();
 
-  // There is room for those that the gateway has for it.
+  // The caller has made sure that there is room.
   call::Call& open_own(TimePoint deadline = TimePoint::max(),
                        std::optional<session::Severity> severity = std::nullopt) {
     call::Call* const call = calls_.open_own(deadline, severity);

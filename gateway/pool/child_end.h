@@ -23,7 +23,7 @@ struct ChildEnd {
 // "exited with code 1", "was killed by signal 9 (SIGKILL)"
 std::string exit_text(const ExitStatus& status);
 
-// Of a child that the gateway has not asked to go.
+// The end of a child that the gateway has not asked to go.
 ChildEnd end_by_itself(const ExitStatus& status, bool was_ready);
 
 }  // namespace stdgate::pool

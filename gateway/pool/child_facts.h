@@ -1,8 +1,8 @@
-// ChildFacts: what a child has said of itself when it was greeted: by the gateway, or by the client
-// of the session that it belongs to.
+// ChildFacts: what a child has said about itself when it was greeted, by the gateway or by the
+// client of its session.
 //
 // Two children of one backend may differ. Filled by the dialect; owner: the child. Limits:
-// kMaxNameBytes for each name and version, kMaxRawBytes for what is kept as JSON.
+// kMaxNameBytes for each name and version, kMaxRawBytes for members that are kept as JSON.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@ struct ChildFacts {
   static constexpr size_t kMaxNameBytes = 256;
   static constexpr size_t kMaxRawBytes = 64 << 10;
 
-  // Decoded, and cut at the limit; empty: not said.
+  // Decoded, and cut at the limit; empty: omitted by the child.
   std::string protocol_version;
   std::string server_name;
   std::string server_version;
-  // Raw JSON; empty: not said, or too long.
+  // Raw JSON; empty: omitted by the child, or too long.
   std::string capabilities;
 
   friend bool operator==(const ChildFacts&, const ChildFacts&) = default;

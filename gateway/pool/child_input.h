@@ -1,9 +1,8 @@
-// ChildInput: what a child is sent: messages with their edits, and answers to its own requests, in
-// the framing of its backend.
+// ChildInput: writes to a child: messages with their edits, and answers to its own requests, in the
+// framing of its backend.
 //
-// Owner: the child. Limits: calls and notifications are the child's business
-// (ChildLink::kHighWatermark); answers are dropped, and counted, while more than kMaxUnsentAnswers
-// bytes are unread.
+// Owner: the child. Limits: Child bounds calls and notifications (ChildLink::kHighWatermark).
+// Answers are dropped, and counted, while more than kMaxUnsentAnswers bytes are unread.
 #pragma once
 
 #include <optional>
@@ -24,19 +23,19 @@ class ChildInput {
   ChildInput(const PoolServices& services, const ChildName& name)
       : services_(services), name_(name) {}
 
-  // Once, before anything is written. The link outlives it.
+  // Called once, before anything is written. The link outlives this.
   void open(ChildLink& link) { link_ = &link; }
 
   // Whether the child is sent messages without "jsonrpc".
   void omit_version(bool omitted) { omits_version_ = omitted; }
 
-  // `era`: of the child. `id`: of a request.
+  // `era`: the era of the child. `id`: the wire id of a request.
   void write(const call::Outgoing& message, std::optional<Era> era,
              std::optional<rpc::WireId> id = std::nullopt);
   void write_note(const call::Outgoing& message, std::optional<Era> era);
   // A message of the gateway's own.
   void write_text(std::string_view text);
-  // Answers to requests of the child: a client's, or a result or an error of the gateway.
+  // Answers to requests of the child: a client's answer, or a result or an error of the gateway.
   void write_answer(const call::Outgoing& answer, std::optional<Era> era);
   void write_result(std::string_view id, std::string_view result);
   void write_error(std::string_view id, int code, std::string_view message);

@@ -1,5 +1,5 @@
 // ChildLink: one child process as the core sees it: bytes to its stdin, bytes from its stdout, and
-// its end. Implemented by transports/stdio over real processes and by the simulation without any.
+// its end. transports/stdio implements it over real processes, the simulation without any.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,9 @@ struct LaunchSpec {
   std::string user;                                // empty: the gateway's
   config::ResourceLimits limits;
   config::SandboxConfig sandbox;
-  Duration linger{0};           // in which what the command has started may end by itself after it
-  Payer payer{};                // of what waits to be written to it
-  bool watches_memory = false;  // it is looked every second how much memory it uses
+  Duration linger{0};           // how long its descendants may outlive the command
+  Payer payer{};                // pays for what waits to be written
+  bool watches_memory = false;  // the memory of the process is measured every second
 };
 
 struct ExitStatus {
@@ -37,7 +37,7 @@ struct ExitStatus {
   Kind kind = Kind::exited;
   int value = 0;         // exit code or signal number; errno for not_started
   std::string reason;    // not_started: what failed ("exec: No such file or directory")
-  Duration lingered{0};  // of LaunchSpec::linger: from the end of the command on
+  Duration lingered{0};  // how much of LaunchSpec::linger was used after the end of the command
 };
 
 // Why a LaunchSpec could not be launched, for people.
@@ -49,8 +49,8 @@ struct LaunchProblem {
   [[nodiscard]] std::string text() const { return advice.empty() ? what : what + "; " + advice; }
 };
 
-// Called by the link, always from the outermost level of the loop, never from within a call on the
-// link. The receiver must destroy neither itself nor the link inside of these calls.
+// Called by the link from the outermost level of the loop, never from within a call on the link.
+// The receiver must destroy neither itself nor the link inside these calls.
 class ChildEvents {
  public:
   virtual ~ChildEvents() = default;
@@ -58,37 +58,38 @@ class ChildEvents {
   virtual void on_output(std::span<char> bytes) = 0;  // stdout; may be changed in place
   virtual void on_output_end() = 0;                   // end of stdout; the process may live on
   virtual void on_writable() = 0;                     // unsent_bytes() has fallen to the low mark
-  // LaunchSpec::watches_memory: resident bytes of the process and all that it has started.
+  // With LaunchSpec::watches_memory: resident bytes of the process and its descendants.
   virtual void on_memory(uint64_t /*bytes*/) {}
   virtual void on_exit(const ExitStatus& status) = 0;  // last event, exactly once: the process and
-                                                       // all that it started are gone
+                                                       // its descendants are gone
 };
 
 class ChildLink {
  public:
-  // From this many unsent bytes on the core gives the child no more calls; on_writable() comes when
-  // half of it is left.
+  // With this many unsent bytes or more, the core gives the child no more calls. on_writable()
+  // comes when half of them is left.
   static constexpr size_t kHighWatermark = 1 << 20;
 
   // Destroying a link ends what is left of the process at once; no event follows.
   virtual ~ChildLink() = default;
 
-  // Queues the concatenation of `parts` for stdin; written at the end of the loop's turn. Silently
-  // dropped when stdin is closed: on_exit() tells.
+  // Queues the concatenation of `parts` for stdin, to be written at the end of the loop's turn.
+  // Silently dropped when stdin is closed; on_exit() will tell.
   virtual void write(std::span<const std::string_view> parts) = 0;
   [[nodiscard]] virtual size_t unsent_bytes() const = 0;
 
-  // While not reading, no on_output() comes, and the process waits when its pipe is full; nor does
-  // on_exit() as long as something of a process that has ended is unread. Reading is the start.
+  // Starts or stops reading; a link begins with reading. While it is stopped, no on_output() comes,
+  // and the process blocks when its pipe is full. on_exit() then waits until the output of an ended
+  // process has been read.
   virtual void set_reading(bool reading) = 0;
 
-  // How its own log lines are to name the process from now on.
+  // How the link's log lines are to name the process from now on.
   virtual void set_name(const ChildName& /*name*/) {}
-  // The last lines that it has written to stderr, oldest first, for a log line about its end.
+  // The last lines on stderr, oldest first, for a log line about the end of the process.
   [[nodiscard]] virtual std::vector<std::string> last_words() const { return {}; }
 
-  // Asks the process to go: closes stdin, after `grace` SIGTERM to its group, after `grace` again
-  // SIGKILL to everything it started. May be called again with a shorter grace.
+  // Asks the process to go: closes stdin, sends SIGTERM to its group after `grace`, and SIGKILL to
+  // the process and its descendants after `grace` again. May be called again with a shorter grace.
   virtual void end(Duration grace) = 0;
 };
 
@@ -97,13 +98,13 @@ class ChildLauncher {
   virtual ~ChildLauncher() = default;
   // Never fails: errors are reported by on_exit(). `events` outlives the link.
   virtual std::unique_ptr<ChildLink> launch(const LaunchSpec& spec, ChildEvents& events) = 0;
-  // Whether `spec` could be launched: the program can be found and executed, its user and its
-  // working directory exist. Else what is wrong.
+  // Whether `spec` could be launched: the program can be found and executed, and its user and its
+  // working directory exist. An error says what is wrong.
   [[nodiscard]] virtual tl::expected<void, LaunchProblem> look_for(
       const LaunchSpec& /*spec*/) const {
     return {};
   }
-  // What of the sandbox of `spec` holds here.
+  // Which parts of the sandbox of `spec` this machine can hold.
   [[nodiscard]] virtual SandboxStatus sandbox_status(const LaunchSpec& /*spec*/) const {
     return {};
   }

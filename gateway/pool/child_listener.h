@@ -1,4 +1,5 @@
-// ChildListener: receives what children say on their own account, and decides which clients get it.
+// ChildListener: receives the requests and notifications of children, and decides which clients get
+// them.
 //
 // Called by children and the pool. A child is valid during the call and consistent before it, since
 // the implementation may call back. Implemented by SessionDelivery; owner: the backend.
@@ -28,13 +29,13 @@ class ChildListener {
 
   // A shared child may have room for a request of the gateway's own: see Pool::can_ask().
   virtual void on_spare_room(Child& child) = 0;
-  // Nothing more comes from the child with this number, nor does it take anything.
+  // The child with this number says no more, and takes no more messages.
   virtual void on_child_gone(const Child& child) = 0;
-  // Until when clients need the child even while nothing is in flight; max(): nobody knows, and
-  // something will come that tells; kNotNeeded: they do not.
+  // Until when clients need the child, even while no call is in flight. kNotNeeded: they do not
+  // need it. max(): the end is not known yet; a later event will tell it.
   static constexpr TimePoint kNotNeeded = TimePoint::min();
   [[nodiscard]] virtual TimePoint needed_until(uint64_t child) const = 0;
-  // The same without what another child can take over.
+  // As needed_until(), without the work that another child can take over.
   [[nodiscard]] virtual TimePoint works_until(uint64_t child) const = 0;
 };
 

@@ -8,8 +8,8 @@ namespace stdgate::pool {
 
 namespace {
 
-// Of a text that is searched for secrets before it is cut: none that begins in what is shown is
-// longer.
+// A text is searched for secrets before it is cut. No known secret that begins in the shown part is
+// longer than this.
 constexpr size_t kMaxSearched = 8 << 10;
 
 std::string joined(const std::vector<std::string>& lines) {

@@ -1,9 +1,9 @@
-// ChildLog: the lines of the log about one child, and about what it has written. All name the
-// child, and the session and the client that have it.
+// ChildLog: log lines about one child and its output. Each line names the child, and the session
+// and the client that have it.
 //
-// Owner: the child. Limits: kMaxBadLinesPerSecond lines about its output, of which the first
-// kMaxShown bytes are shown, without known secrets; of a message only the first kMaxShownMessage,
-// as payloads are not for this log.
+// Owner: the child. Limits: kMaxBadLinesPerSecond lines about its output. A line shows the first
+// kMaxShown bytes, without known secrets, but only the first kMaxShownMessage bytes of a message,
+// because payloads are not for this log.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@
 
 namespace stdgate::pool {
 
-// Output that is no use to anybody.
+// Output that is dropped.
 struct DroppedOutput {
   DropReason reason = DropReason::not_json;
   std::string_view why;
   std::string_view text;  // as it came, or its beginning
-  std::string_view id{};  // raw; empty: it has none
-  size_t size = 0;        // of all of it
+  std::string_view id{};  // raw; empty: the message has none
+  size_t size = 0;        // of the whole output
 };
 
 class ChildLog {
@@ -35,17 +35,17 @@ class ChildLog {
   ChildLog(const PoolServices& services, const ChildName& name)
       : services_(services), name_(name), bad_lines_(kMaxBadLinesPerSecond) {}
 
-  // From now on nothing is said of output that is dropped: the child has been asked to go.
+  // Stops log lines about dropped output, once the child has been asked to go.
   void mute() { muted_ = true; }
   [[nodiscard]] bool is_muted() const { return muted_; }
 
   void started() const;
-  // A session has it to itself from now on.
+  // A session has the child alone from now on.
   void served() const;
   void ended(const ChildEnd& end, bool is_fine, bool never_served) const;
-  // A message has come because of a call that was given up, perhaps; there are so many.
+  // A message was withheld, because one of `abandoned` given-up calls may have caused it.
   void withheld(size_t abandoned) const;
-  // Its output looks like another framing than the configured one.
+  // The output of the child looks like another framing than the configured one.
   void does_not_fit(std::string_view hint) const;
   void dropped(const DroppedOutput& output);
   // The answer to a call that was given up.

@@ -105,7 +105,7 @@ void ChildOutput::handle(const rpc::ParsedMessage& message) {
 }
 
 // An invalid response still ends the call that it names, but is not passed on. A message with an id
-// and no method is taken for a response even without result and error.
+// and no method counts as a response, even without result and error.
 void ChildOutput::handle_broken(const rpc::ParsedMessage& message) {
   const auto id = rpc::parse_wire_id(message.envelope.id);
   const auto method = rpc::find_member(message.envelope.text, "method");
@@ -142,7 +142,7 @@ void ChildOutput::note_misfit(std::string_view hint) {
   log_.does_not_fit(hint);
 }
 
-// Of a child that is to write headers.
+// A child of a backend with framing content-length has to begin with a header.
 void ChildOutput::note_first_output(std::span<const char> bytes) {
   has_spoken_ = true;
   if (services_.config.framing == rpc::Framing::content_length && bytes.front() == '{') {

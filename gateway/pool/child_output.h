@@ -1,8 +1,8 @@
-// ChildOutput: what a child writes to its stdout, from bytes to messages.
+// ChildOutput: turns the bytes on a child's stdout into messages.
 //
-// Job: find the messages, pass each to the child by its kind, and count and log what is no message.
-// Only a broken framing ends the stream. Owner: the child. Limits: limits.message, depth and batch;
-// what the backend, and all, may hold in memory; those of ChildLog.
+// Job: find the messages, pass each to the child by its kind, and count and log output that is no
+// message. Only a broken framing ends the stream. Owner: the child. Limits: limits.message, depth
+// and batch; the memory of the backend and of the gateway; the limits of ChildLog.
 #pragma once
 
 #include <memory>
@@ -18,39 +18,39 @@
 
 namespace stdgate::pool {
 
-// Told of the messages of one child, in their order. Views are valid during the call.
+// Hears of the messages of one child, in their order. Views are valid during the call.
 class ChildMessages {
  public:
   virtual ~ChildMessages() = default;
-  // What is wrong with an answer to nothing in flight; null: nothing that matters.
+  // Returns why an answer that no call waits for is wrong; null: it need not be reported.
   virtual const char* on_answer(const rpc::Envelope& answer) = 0;
-  // An answer to this id that cannot be passed on: too long, or no valid message.
+  // An answer to this id that cannot be passed on: it is too long, or no valid message.
   virtual void on_unreadable_answer(rpc::WireId id, const rpc::FaultReport& report) = 0;
   // `method` is decoded.
   virtual void on_notification(const rpc::Envelope& notification, std::string_view method) = 0;
   virtual void on_request(const rpc::Envelope& request, std::string_view method) = 0;
   // From the next message on, the child's lack the member "jsonrpc", or have it.
   virtual void on_version_omitted(bool omitted) = 0;
-  // No more messages can be found.
+  // No more messages can be found in the output.
   virtual void on_broken_framing(const char* reason) = 0;
 };
 
 class ChildOutput final : private rpc::FrameSink {
  public:
-  // All outlive it.
+  // The arguments outlive this.
   ChildOutput(const PoolServices& services, const ChildName& child, ChildLog& log,
               ChildMessages& receiver);
 
-  // A message of which more than this has come is given up when memory is used up.
+  // An incomplete message of more bytes than this is given up when memory is used up.
   static constexpr size_t kSmallMessage = 1 << 20;
 
   void feed(std::span<char> bytes);
   void finish() { framer_->finish(*this); }
-  // The receiver is not called any more.
+  // Ends all calls to the receiver.
   void stop() { stopped_ = true; }
 
-  // Which key to change, a constant: the output looks like another framing than the configured one.
-  // Empty: it does not.
+  // Which key to change, a constant, if the output looks like another framing than the configured
+  // one; else empty.
   [[nodiscard]] std::string_view misfit() const { return misfit_; }
 
   static rpc::EnvelopeLimits envelope_limits(
@@ -73,8 +73,8 @@ class ChildOutput final : private rpc::FrameSink {
   ChildMessages& receiver_;
   rpc::EnvelopeParser parser_;
   const std::unique_ptr<rpc::Framer> framer_;
-  Share held_;             // of a message that is not complete
-  bool given_up_ = false;  // the framer skips it for want of memory
+  Share held_;             // memory of an incomplete message
+  bool given_up_ = false;  // the framer skips the message for lack of memory
   std::string method_;     // scratch
   std::string_view misfit_;
   bool has_spoken_ = false;

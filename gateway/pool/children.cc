@@ -9,15 +9,15 @@ namespace stdgate::pool {
 
 namespace {
 
-// A backend that was failing has recovered when a child has run for so long, or has answered.
+// A failing backend has recovered when a child has run for this long, or has answered.
 constexpr Duration kProof = std::chrono::seconds(5);
 
-// Sessions that share children have said initialize to them: only a legacy child serves these.
+// Sessions that share children have sent initialize to them, which only a legacy child serves.
 Greeting first_greeting(const config::BackendConfig& config) {
   return config.isolation == config::Isolation::shared ? Greeting::legacy : Greeting::probe;
 }
 
-// That the child has shown, for the log.
+// The revision that the child has shown, for the log.
 LogField revision_of(const Child& child) {
   const std::string_view revision = child.facts().protocol_version;
   if (revision.empty()) return {"revision", {}};
@@ -114,10 +114,10 @@ uint32_t Children::warm_wanted() const {
 uint32_t Children::shared_places() const {
   if (!services_.dialect.shares_children()) return 0;
   const uint32_t free = config().max - std::min(config().max, places_taken() + warm_wanted());
-  // What a legacy child keeps for a principal is not to be split over processes.
+  // State that a legacy child keeps for a principal must not be spread over processes.
   const bool is_one = services_.config.serves_one && era() != Era::modern;
   if (!is_one) return free;
-  // The one that is replaced finishes its calls first.
+  // A child that is replaced finishes its calls before its successor starts.
   const bool is_taken =
       std::ranges::any_of(children_, [](const auto& child) { return child->finishes(); });
   return is_taken ? 0 : std::min(free, 1U);
@@ -126,14 +126,14 @@ uint32_t Children::shared_places() const {
 // --- Starting -------------------------------------------------------------------------------
 
 std::optional<Children::Need> Children::needed(const Census& there) const {
-  // While a shared child is asked whether sessions need one of their own, they get no more of them.
+  // While a shared child shows whether sessions need children of their own, they get no more.
   if (leases_.waiting() > 0 && !keeps_shared_place_ && there.session.alive() < session_places()) {
     return Need{config::Isolation::session, StartReason::demand};
   }
   if (!draining_ && there.shared.alive() < std::min(config().min, shared_places())) {
     return Need{config::Isolation::shared, StartReason::minimum};
   }
-  // What is in the queue while a child has room is about to be given to it.
+  // While a child has room, the queue is about to be given to it.
   const size_t room_to_come = size_t{there.shared.starting} * config().max_in_flight;
   if (there.shared.alive() < shared_places() && queues_.wanting() > room_to_come &&
       least_loaded() == nullptr) {
@@ -178,7 +178,7 @@ void Children::start(const Need& need) {
   if (need.isolation == config::Isolation::session) leases_.attach(child);
 }
 
-// A shared child that is to be replaced, and still serves; null: there is none.
+// A shared child that is to be replaced and still serves, but has no successor; null if none.
 Child* Children::lacks_successor() const {
   const auto found = std::ranges::find_if(children_, [this](const auto& child) {
     return child->worn() && !child->is_retiring() &&
@@ -187,7 +187,7 @@ Child* Children::lacks_successor() const {
   return found == children_.end() ? nullptr : found->get();
 }
 
-// While the first one is asked of which era it is, others would only be asked the same.
+// While the first child is asked for its era, other children would only be asked the same.
 bool Children::waits_for_era(const Need& need, const Census& there) const {
   return need.isolation == config::Isolation::shared && there.shared.starting > 0 &&
          verdict_.greeting() == Greeting::probe;
@@ -226,7 +226,7 @@ void Children::note_ready(const Child& child) {
   was_started_ = true;
   was_excused_ = false;
   tell_breaker();
-  // Without a handshake of the gateway's the child only runs so far.
+  // Without a handshake of the gateway's own, the child has shown only that it runs.
   if (child.has_answered()) announce(child, child.ready_since() - child.started_at());
 }
 
@@ -236,7 +236,7 @@ void Children::note_answer(const Child& child, rpc::MessageKind kind) {
   // The refusal of a session's handshake shows nothing.
   const bool is_shared = child.isolation() == config::Isolation::shared;
   if (!is_shared && kind != rpc::MessageKind::result) return;
-  // Without a handshake it was ready when it ran, long before somebody called.
+  // Without a handshake the child was ready when it ran, long before the first call.
   const bool greets = !services_.dialect.greeting().empty();
   announce(child, (is_shared || !greets ? child.ready_since() : now()) - child.started_at());
 }
@@ -252,8 +252,8 @@ void Children::announce(const Child& child, Duration start) {
 
 // --- Ending ---------------------------------------------------------------------------------
 
-// A session has got a place that shared children had filled while it was free: the least loaded of
-// those finishes its calls and goes, one that clients need last.
+// A session has got a place that shared children had filled while it was free. The least loaded of
+// these finishes its calls and goes; a child that clients need goes last.
 void Children::make_places() {
   for (uint32_t there = census().shared.alive(); there > shared_places(); --there) {
     Child* least = nullptr;
@@ -276,7 +276,7 @@ void Children::make_places() {
 
 void Children::end_retired(Child& child) {
   if (child.worn()) return;  // see Replacement
-  // Calls that listen go on at another child.
+  // Calls that listen continue at another child.
   if (child.working() > 0 || child.bound().has_calls() || child.state() == ChildState::draining) {
     return;
   }
@@ -304,7 +304,7 @@ void Children::note_failure(const Child& child, const ChildEnd& end, bool serves
                       was_stable      ? Loss::stable_child
                       : end.was_ready ? Loss::child
                                       : Loss::start);
-  // The one that was spoken to in another way has failed too.
+  // The child that was greeted in the other way has failed too.
   const bool has_crashed = !end.was_ready && child.start_failure() != StartFailure::refused;
   if (std::exchange(was_excused_, false) && has_crashed) breaker_.count_excused();
   last_failure_ = end.message;
@@ -329,11 +329,11 @@ void Children::note_success() {
   const bool has_failed = breaker_.failures() > 0;
   breaker_.on_success();
   tell_breaker();
-  // The minimum waits no longer.
+  // Children for the minimum wait no longer.
   if (has_failed) restart_timer_.arm(now());
 }
 
-// Calls are refused while it is tripped, unless a child is ready all the same.
+// The breaker counts as open while calls are refused: tripped, and no child is ready.
 void Children::tell_breaker() {
   const bool is_open = breaker_.tripped() && census().ready() == 0;
   if (is_open == std::exchange(is_open_, is_open)) return;
@@ -384,7 +384,7 @@ void Children::end_all(const std::string& message, Duration grace) {
   for (const auto& child : children_) child->end(ExitReason::asked, message, grace);
 }
 
-// --- What is told of them -------------------------------------------------------------------
+// --- Reports --------------------------------------------------------------------------------
 
 rpc::FaultReport Children::breaker_report() const {
   rpc::FaultReport report =
@@ -417,7 +417,7 @@ void Children::describe(BackendStatus& status) const {
   }
 }
 
-// Whether some child has shown that it works, or has run for a while without a failure.
+// Whether a child has shown that it works, or has run for a while without a failure.
 bool Children::has_proven_child() const {
   return std::ranges::any_of(children_, [this](const auto& child) {
     const bool runs = child->state() == ChildState::ready || child->state() == ChildState::busy;
@@ -437,7 +437,7 @@ std::string Children::why_not_ready(const Census& there) const {
     return has_failed() ? "no child is ready yet; " + last_failure_ : "no child is ready yet";
   }
   if (has_proven_child()) return {};
-  // Where no child is kept, the next call is the trial.
+  // Where no child is kept running, the next call is the trial.
   return keeps_some || there.alive() > 0 || !is_trial_due() ? last_failure_ : std::string();
 }
 

@@ -1,10 +1,10 @@
-// Children: the processes of a pool: how many of them there may be, which are started, and what
-// becomes of those that fail or idle.
+// Children: the processes of a pool. Decides how many there may be, starts them, and handles
+// children that fail or idle.
 //
 // A child is in one of two lanes for its whole life (Child::isolation()). In the shared lane it
-// serves calls of many clients; in the session lane it belongs to one session, or is warm and waits
+// serves calls of many clients. In the session lane it belongs to one session, or is warm and waits
 // for one. Both lanes share the cap config.pool.max. Where sessions have children of their own,
-// they may have all but `min`, which are kept for calls without a session; the shared lane has what
+// they may have all but `min`, which are kept for calls without a session. The shared lane has what
 // sessions and warm children do not take. Owner: the pool, which is the children's ChildOwner.
 // Limits: config.pool.max children.
 #pragma once
@@ -29,7 +29,7 @@ namespace stdgate::pool {
 
 class Children {
  public:
-  // `owner` is that of each child. `queues` are the shared lane's, `leases` the session lane's.
+  // `owner`: passed to each child. `queues`: of the shared lane. `leases`: of the session lane.
   Children(const PoolServices& services, ChildOwner& owner, ChildListener& listener,
            const SharedQueues& queues, Leases& leases);
   ~Children();
@@ -40,9 +40,10 @@ class Children {
   [[nodiscard]] bool empty() const { return children_.empty(); }
   // The child with this number, as long as it runs.
   [[nodiscard]] Child* find(uint64_t number) const;
-  // The shared child with the least to do of those that have room for a call. Null: none has room.
+  // The shared child with the least to do among the children with room for a call; null if none has
+  // room.
   [[nodiscard]] Child* least_loaded() const;
-  // A child of the session lane that has no session. Null: there is none.
+  // A child of the session lane that has no session; null if there is none.
   [[nodiscard]] Child* warm() const;
 
   struct Census {
@@ -51,27 +52,28 @@ class Children {
       uint32_t ready = 0;  // busy ones included
       [[nodiscard]] uint32_t alive() const { return starting + ready; }
     };
-    Lane shared;        // those that retire not included
-    Lane session;       // leased or not
+    Lane shared;        // without children that retire
+    Lane session;       // with and without a lease
     uint32_t warm = 0;  // of the session lane, without a lease
     [[nodiscard]] uint32_t starting() const { return shared.starting + session.starting; }
     [[nodiscard]] uint32_t ready() const { return shared.ready + session.ready; }
     [[nodiscard]] uint32_t alive() const { return starting() + ready(); }
   };
   [[nodiscard]] Census census() const;
-  // How many children of each lane there may be at the moment. Where sessions share children, those
-  // of the session lane are for calls that need one alone.
+  // How many children of each lane there may be at the moment. Where sessions share children, the
+  // session lane is for calls that need a child alone.
   [[nodiscard]] uint32_t session_places() const;
-  // The same for sessions, without what is kept from them for a while.
+  // As session_places(), but includes a place that is withheld from sessions for a while.
   [[nodiscard]] uint32_t most_session_places() const;
   [[nodiscard]] uint32_t shared_places() const;
 
-  // Starts children for sessions, for the minimum and for what waits. After a failure one at a
-  // time, and not before the breaker allows it: later for the minimum than for what waits.
+  // Starts children for sessions, for the minimum and for waiting calls. After a failure it starts
+  // one at a time, and not before the breaker allows it: later for the minimum than for waiting
+  // calls.
   void start_needed();
   // Retires shared children whose places sessions have got.
   void make_places();
-  // Ends a child that retires, if it has nothing to do.
+  // Ends a child that retires, if it has no calls.
   void end_retired(Child& child);
   // The child may have become idle.
   void watch_idle(const Child& child);
@@ -84,9 +86,9 @@ class Children {
     return children_.size() < config().max && census().shared.alive() < shared_places();
   }
 
-  // Sessions share children: those that are warm are of no use any more.
+  // Ends warm children, which have no use once sessions share children.
   void end_warm();
-  // None runs, though one could.
+  // Whether no child runs, though one could.
   [[nodiscard]] bool are_asleep() const;
   // See EraVerdict; while there are shared children the verdict is theirs.
   void assume_era(Era era) { verdict_.learn(era); }
@@ -94,37 +96,39 @@ class Children {
     if (census().shared.alive() == 0) verdict_.doubt();
   }
   void keep_shared_place(bool keeps) { keeps_shared_place_ = keeps; }
-  // The next shared child of the legacy era is greeted so (params, raw JSON): as this client would.
+  // Greets the next shared legacy child with these params (raw JSON), as the client that they come
+  // from would.
   void greet_for(std::string client) { greeting_ = std::move(client); }
 
   void note_ready(const Child& child);
   void note_answer(const Child& child, rpc::MessageKind kind);
-  // A child has ended before it was ready. Whether that was no failure: see EraVerdict.
+  // A child has ended before it was ready. Whether that does not count as a failure: see
+  // EraVerdict.
   bool excuses(const Child& child, const ChildEnd& end);
   // A child has shown that the backend works, or has ended well.
   void note_success();
-  // The child has ended: it leaves all(), and stays valid until sweep().
-  // `is_fine`: it has not failed. `serves_lease`: a session has had it.
+  // The child has ended: it leaves all(), and stays valid until sweep(). `is_fine`: it has not
+  // failed. `serves_lease`: it has had a session.
   void remove(Child& child, const ChildEnd& end, bool is_fine, bool serves_lease);
-  // Destroys those that were removed. Not from inside of a call of a child.
+  // Destroys removed children. Must not be called from within a call of a child.
   void sweep() { gone_.clear(); }
 
   // The backend keeps failing.
   [[nodiscard]] bool is_tripped() const { return breaker_.tripped(); }
-  // It may be tried again for one call that waits.
+  // One waiting call may try the backend again.
   [[nodiscard]] bool is_trial_due() const {
     return !ending_ && breaker_.may_start(now()) && census().starting() == 0;
   }
   [[nodiscard]] rpc::FaultReport breaker_report() const;
 
-  // From now on none is started but for what has been accepted.
+  // From now on, starts children only for what has been accepted.
   void drain() { draining_ = true; }
   [[nodiscard]] bool is_draining() const { return draining_; }
-  // None is started any more, and all are asked to go.
+  // Starts no more children, and asks all to go.
   void end_all(const std::string& message, Duration grace);
 
   void describe(BackendStatus& status) const;
-  // Ends the process if an invariant is broken. Not from inside of a call of the core.
+  // Ends the process if an invariant is broken. Must not be called from within the core.
   void check_invariants() const;
 
  private:
@@ -144,7 +148,7 @@ class Children {
   void tell_breaker();
   void note_failure(const Child& child, const ChildEnd& end, bool serves_lease);
   [[nodiscard]] Demand demand() const;
-  // The last child has failed, be it that of one session alone.
+  // Whether the last child has failed, even if it served only one session.
   [[nodiscard]] bool has_failed() const { return breaker_.failures() > 0; }
   [[nodiscard]] bool is_failing() const { return has_failed() && fails_for_all_; }
   [[nodiscard]] bool has_proven_child() const;
@@ -163,21 +167,21 @@ class Children {
   ExitJournal exits_;
   std::vector<std::unique_ptr<Child>> children_;
   std::vector<std::unique_ptr<Child>> gone_;  // until sweep(): nothing dies in its call stack
-  std::string greeting_;                      // empty: the gateway's own
+  std::string greeting_;                      // empty: the gateway's own greeting
   uint64_t started_ = 0;
   bool was_started_ = false;  // some child has run
   bool was_excused_ =
       false;                // the last start has failed, which is excused unless the next one does
-  bool was_ready_ = false;  // some child has shown that it works
-  bool fails_for_all_ = false;  // what has failed last says something about the backend
+  bool was_ready_ = false;  // a child has shown that it works
+  bool fails_for_all_ = false;  // the last failure says something about the backend
   bool keeps_shared_place_ = false;
-  bool is_open_ = false;  // the breaker, as the observer has been told
+  bool is_open_ = false;  // whether the breaker is open, as last told to the observer
   bool draining_ = false;
   bool ending_ = false;
   std::string last_failure_;         // of a child, for readiness
   Timer restart_timer_;              // the breaker allows the next start
   Timer idle_timer_;                 // some child may have idled long enough
-  bool is_idle_timer_late_ = false;  // it waits for a child that is needed longer
+  bool is_idle_timer_late_ = false;  // the timer waits for a child that is needed longer
 };
 
 }  // namespace stdgate::pool

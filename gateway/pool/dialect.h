@@ -1,7 +1,7 @@
-// Dialect: what a protocol adds to plain JSON-RPC 2.0: which ids and tokens inside of payloads are
+// Dialect: what a protocol adds to plain JSON-RPC 2.0: which ids and tokens inside payloads are
 // rewritten, how a child is greeted, how a call is cancelled.
 //
-// Stateless; one per backend, owned by it. Every other file of the core is free of protocol names.
+// Stateless; one per backend, owned by it. All other files of the core are free of protocol names.
 #pragma once
 
 #include <functional>
@@ -42,41 +42,43 @@ enum class FilterLayer : uint8_t { outer, judging, inner };
 enum class CancelReason : uint8_t { client_cancelled, client_left, deadline };
 std::string_view cancel_reason_text(CancelReason reason);
 
-// What a child's answer to the greeting of its session's client promises that client.
+// The promises that a child's answer to the greeting makes to the client of its session.
 struct GreetingTerms {
   std::string revision;  // of the protocol
-  uint64_t digest = 0;   // of all else that the client may rely on
-  uint8_t lists = 0;     // which lists the child offers: bits of the dialect's own
-  uint8_t changing = 0;  // of whose changes it tells
+  uint64_t digest = 0;   // of everything else that the client may rely on
+  uint8_t lists = 0;     // lists that the child offers, as bits of the dialect
+  uint8_t changing = 0;  // lists whose changes the child reports
 };
 
-// Who receives a notification of a shared child that belongs to no call.
+// The clients that receive a notification of a shared child, if the notification belongs to no
+// call.
 struct Audience {
   enum class Kind : uint8_t {
     everybody,
-    caller,       // the session that all calls in flight at the child belong to
-    subscribers,  // those who subscribed to `key` through this child
+    caller,       // the session of all calls in flight at the child
+    subscribers,  // clients that subscribed to `key` through this child
   };
   Kind kind = Kind::everybody;
   std::string_view key;  // as spelled between its quotes, inside of the notification
   std::optional<session::Severity> severity{};  // of a log message
-  uint8_t list = 0;  // of the change of a list: a bit of the dialect's own
+  uint8_t list = 0;  // the list that has changed, as a bit of the dialect
 };
 
 class Dialect : public call::Protocol {
  public:
-  // Whether a child may serve several clients; else each child is some session's, or waits for one.
+  // Whether a child may serve several clients. If not, each child belongs to a session or is warm.
   [[nodiscard]] virtual bool shares_children() const { return true; }
   // Method names that the protocol defines; they get metric labels from the start.
   [[nodiscard]] virtual std::span<const std::string_view> known_methods() const { return {}; }
 
-  // The request that greets a new child before it gets calls; empty: it is ready when it runs.
+  // The request that greets a new child before it gets calls; empty: the child is ready when it
+  // runs.
   [[nodiscard]] virtual std::string handshake(rpc::WireId /*id*/) const { return {}; }
-  // The method of that request, and what to set when a child does not answer it, for the log. A
-  // session's own child is greeted by its client, with the same.
+  // The method of that request, and, for the log, the key to change when a child does not answer
+  // it. The client of a session's own child sends the same request.
   [[nodiscard]] virtual std::string_view greeting() const { return {}; }
   [[nodiscard]] virtual std::string_view greeting_hint() const { return {}; }
-  // The same for a child that answers so, without what is due.
+  // As greeting_hint(), for a child that refuses with this answer.
   [[nodiscard]] virtual std::string_view refusal_hint(const rpc::Envelope& /*answer*/) const {
     return greeting_hint();
   }
@@ -87,24 +89,25 @@ class Dialect : public call::Protocol {
   }
 
   // --- Protocols with two eras (see Era)
-  // The request that asks a child what it is, which one of the modern era answers without a
-  // handshake, and its method; empty: the protocol has one era, that of the handshake.
+  //
+  // The probe asks a child what it is; a modern child answers it without a handshake. Empty: the
+  // protocol has one era, with a handshake.
   [[nodiscard]] virtual std::string probe(rpc::WireId /*id*/) const { return {}; }
   [[nodiscard]] virtual std::string_view probe_method() const { return {}; }
-  // What a request of a client of the modern era asks for, as read_client(). `params`: what a
-  // transport has read of them; null: nothing.
+  // As read_client(), for a request of a modern client. `params`: the values that a transport has
+  // read from its headers; null: none.
   [[nodiscard]] virtual tl::expected<call::ClientIntent, const char*> read_modern_client(
       const rpc::Envelope& request, std::string_view method,
       const mcp::ModernParams* /*params*/) const {
     return read_client(request, method, config::Isolation::shared);
   }
-  // The members of params._meta that a modern child demands and this request lacks; they live as
-  // long as the dialect. Empty: none.
+  // The members of params._meta that a modern child demands and this request lacks. Empty: none.
+  // The view lives as long as the dialect.
   [[nodiscard]] virtual std::string_view stamp(const rpc::Envelope& /*request*/) const {
     return {};
   }
-  // The same for a session whose client has greeted with these params, and the one more that says
-  // from which level on it wants log messages.
+  // The members that stamp() would give, for a session whose client has greeted with these params.
+  // severity_stamp() adds the level from which the client wants log messages.
   [[nodiscard]] virtual std::string session_stamp(std::string_view /*greeting*/) const {
     return {};
   }
@@ -115,118 +118,120 @@ class Dialect : public call::Protocol {
   [[nodiscard]] virtual call::EraChanges omissions(const rpc::Envelope& /*request*/) const {
     return {};
   }
-  // --- Calls that listen (ClientIntent::listens). `id` is the call's, raw JSON
-  // The member result that ends one.
+  // --- Calls that listen (ClientIntent::listens). `id`: the id of the call, raw JSON
+  // The member `result` that ends such a call.
   [[nodiscard]] virtual std::string listening_end(std::string_view /*id*/) const { return {}; }
-  // Whether a notification says that a child has begun with one.
+  // Whether this notification says that a child has begun to listen for a call.
   [[nodiscard]] virtual bool begins_listening(std::string_view /*method*/) const { return false; }
-  // At a child of the legacy era, whose facts these are, the gateway listens itself: the
-  // notification that begins it, and the member of params._meta that tags what follows.
+  // For a legacy child with these facts, the gateway itself plays the listening server: these make
+  // the notification that begins a call, and the member of params._meta that tags later ones.
   [[nodiscard]] virtual std::string begin_listening(std::string_view /*id*/, uint8_t /*lists*/,
                                                     std::span<const std::string> /*keys*/,
                                                     const ChildFacts& /*facts*/) const {
     return {};
   }
-  // The keys, decoded, whose updates this request listens for and such a child tells of.
+  // The keys, decoded, that this request listens for and whose updates such a child reports.
   [[nodiscard]] virtual std::vector<std::string> listened_keys(const rpc::Envelope& /*request*/,
                                                                const ChildFacts& /*facts*/) const {
     return {};
   }
   [[nodiscard]] virtual std::string listening_tag(std::string_view /*id*/) const { return {}; }
 
-  // The lists of whose changes such a child tells (bits of the dialect's own).
+  // The lists whose changes such a child reports, as bits of the dialect.
   [[nodiscard]] virtual uint8_t changing_lists(const ChildFacts& /*facts*/) const { return 0; }
 
-  // --- The gateway listens for sessions of the legacy era: see SessionListening
-  // The request of a client with this stamp.
+  // --- The gateway listens for sessions of legacy clients: see SessionListening
+  // The request for a client with this stamp.
   [[nodiscard]] virtual std::string listen_request(
       std::string_view /*stamp*/, bool /*lists*/,
       const std::set<std::string, std::less<>>& /*keys*/) const {
     return {};
   }
-  // What has come as the session is to get it; empty: it is not for the session.
+  // The notification as the session is to get it; empty: it is not meant for the session.
   [[nodiscard]] virtual std::string untagged(const rpc::Envelope& /*notification*/) const {
     return {};
   }
 
-  // How a modern client is asked what a legacy child wants to know; null: it cannot be.
+  // How a modern client is asked for the input that a legacy child requests; null: the protocol
+  // cannot ask.
   [[nodiscard]] virtual const InputDialect* input() const { return nullptr; }
 
-  // Adds to the chain what the protocol has there, in the order in which a request passes it. The
-  // result owns that, and ends before the chain; null: nothing.
+  // Adds the protocol's filters to the chain, in the order in which a request passes them. The
+  // result owns the filters, and ends before the chain; null: there are none.
   [[nodiscard]] virtual std::shared_ptr<void> add_filters(const FilterServices& /*services*/,
                                                           FilterLayer /*layer*/) const {
     return nullptr;
   }
 
-  // The error (raw JSON) for a modern request that only a legacy child could get.
+  // The error (raw JSON) that ends a modern request which only a legacy child could get.
   [[nodiscard]] virtual std::string wrong_era_error() const { return {}; }
-  // What the answer to it says; nothing: the child is not of the modern era.
+  // The facts in an answer to probe(); nothing: the child is not modern.
   [[nodiscard]] virtual std::optional<ChildFacts> discovery(const rpc::Envelope& /*answer*/) const {
     return std::nullopt;
   }
 
-  // The revision of the protocol that a session speaks whose greeting, with these params, was
-  // answered so (a result); it lives as long as the dialect. Empty: none that is known.
+  // The revision of the protocol in a session with this greeting (params) and this answer (a
+  // result). Empty: not known. The view lives as long as the dialect.
   [[nodiscard]] virtual std::string_view agreed_revision(const rpc::Envelope& /*answer*/,
                                                          std::string_view /*greeting*/) const {
     return {};
   }
 
-  // What a child has said of itself by its answer (a result) to a greeting.
+  // The facts about a child in its answer (a result) to a greeting.
   [[nodiscard]] virtual ChildFacts facts(const rpc::Envelope& /*answer*/) const { return {}; }
 
   // --- Sessions that outlive their child, see Revival
-  // The greeting of a session's client once more, for another child. `params` are the client's.
+  // Repeats the greeting of a session's client for another child. `params`: the client's.
   [[nodiscard]] virtual std::string greet_again(rpc::WireId /*id*/,
                                                 std::string_view /*params*/) const {
     return {};
   }
-  // The notification with which a client completes its greeting.
+  // The notification that completes a client's greeting.
   [[nodiscard]] virtual std::string_view greeting_completion() const { return {}; }
-  // What the answer to a greeting promises; nothing: the child has refused it.
+  // The promises in the answer to a greeting; nothing: the child has refused the greeting.
   [[nodiscard]] virtual std::optional<GreetingTerms> terms(const rpc::Envelope& /*answer*/) const {
     return std::nullopt;
   }
-  // Tells a client that what its server kept in memory is gone: a log message, a warning.
+  // A log message of level warning: the server has lost what it kept in memory for this client.
   [[nodiscard]] virtual std::string_view restart_notice() const { return {}; }
-  // Tell a client that these lists may have changed.
+  // Notifications that these lists may have changed.
   [[nodiscard]] virtual std::vector<std::string_view> change_notices(uint8_t /*lists*/) const {
     return {};
   }
-  // The name and version of the client, for people, from the params of its greeting; may be empty.
+  // Name and version of the client, for people, from the params of its greeting; may be empty.
   [[nodiscard]] virtual std::string client_label(std::string_view /*params*/) const { return {}; }
 
-  // What a client's request or notification asks of a child that it shares or has to itself.
-  // `method` is decoded. An error is a constant phrase: the message is an invalid request.
+  // What a client's request or notification means for a child. `method` is decoded. `isolation`:
+  // how clients share the child. An error is a constant phrase: the message is an invalid request.
   [[nodiscard]] virtual tl::expected<call::ClientIntent, const char*> read_client(
       const rpc::Envelope& message, std::string_view method, config::Isolation isolation) const = 0;
 
-  // The notification that cancels `id` at the child; empty: the child is not told.
+  // The notification that cancels `id` at the child; empty: the protocol has none.
   [[nodiscard]] virtual std::string cancel(rpc::WireId id, CancelReason reason) const = 0;
-  // Whether a call that its client has cancelled is over; else its answer is still due.
+  // Whether a cancelled call is over. If not, its answer is still due.
   [[nodiscard]] virtual bool cancel_ends_call() const { return false; }
 
-  // The raw id, inside of `notification.text`, of the child's own request that it cancels with this
-  // notification; empty: it cancels none.
+  // The raw id, inside `notification.text`, of the child's request that this notification cancels;
+  // empty: it cancels none.
   [[nodiscard]] virtual std::string_view cancelled_by_child(const rpc::Envelope& /*notification*/,
                                                             std::string_view /*method*/) const {
     return {};
   }
 
-  // The progress token, raw and inside of `notification.text`, by which a child's notification
-  // names the call that it belongs to; empty: it names none.
+  // The progress token, raw and inside `notification.text`, that names the call of a child's
+  // notification; empty: the notification names none.
   [[nodiscard]] virtual std::string_view progress_token(const rpc::Envelope& /*notification*/,
                                                         std::string_view /*method*/) const {
     return {};
   }
 
-  // Who receives a notification of a shared child that names no call by a token.
+  // The clients that receive a notification of a shared child without a token.
   [[nodiscard]] virtual Audience audience(const rpc::Envelope& /*notification*/,
                                           std::string_view /*method*/) const {
     return {};
   }
-  // The requests with which the gateway subscribes, or ends that, for sessions. `key` is decoded.
+  // The requests of the gateway that subscribe, or end a subscription, for sessions. `key` is
+  // decoded.
   [[nodiscard]] virtual std::string subscribe(rpc::WireId /*id*/, std::string_view /*key*/) const {
     return {};
   }
@@ -234,25 +239,25 @@ class Dialect : public call::Protocol {
                                                 std::string_view /*key*/) const {
     return {};
   }
-  // Whether a child sends log messages that a level can be set for.
+  // Whether a child sends log messages whose level can be set.
   [[nodiscard]] virtual bool logs(const ChildFacts& /*facts*/) const { return true; }
-  // The request with which the gateway sets what a shared child logs.
+  // The request of the gateway that sets the level of a shared child's log messages.
   [[nodiscard]] virtual std::string set_severity(rpc::WireId /*id*/,
                                                  session::Severity /*severity*/) const {
     return {};
   }
-  // The key that encloses this one; its subscribers receive updates of the enclosed key too. Empty:
+  // The key that encloses this key, if any; its subscribers receive updates of this key too. Empty:
   // none.
   [[nodiscard]] virtual std::string_view enclosing(std::string_view /*key*/) const { return {}; }
 
-  // The result (raw JSON) with which the gateway itself answers a child's request; empty: it does
-  // not.
+  // The result (raw JSON) of the gateway's own answer to a child's request; empty: the gateway does
+  // not answer it.
   [[nodiscard]] virtual std::string_view answer_child(std::string_view /*method*/) const {
     return {};
   }
 
-  // The request with which a child is asked to end before its stdin is closed, and the notification
-  // that follows its answer; empty: closing stdin suffices.
+  // The request that asks a child to end before its stdin is closed, and the notification that
+  // follows the answer; empty: closing stdin suffices.
   [[nodiscard]] virtual std::string shutdown_request(rpc::WireId /*id*/) const { return {}; }
   [[nodiscard]] virtual std::string exit_notification() const { return {}; }
 };

@@ -35,7 +35,7 @@ bool EraVerdict::excuses(Greeting greeting, StartFailure failure) {
   }
   if (failure != StartFailure::refused) return false;
   const bool was_shown = std::exchange(is_shown_, false);
-  // It was greeted as a legacy child without being asked, and is to be tried as a modern one.
+  // A child that was greeted as a legacy one without a probe may be a modern one: that comes next.
   const bool is_untried = greeting == Greeting::legacy && !era_;
   era_ = is_untried ? std::optional(Era::modern) : std::nullopt;
   return is_untried || was_shown;

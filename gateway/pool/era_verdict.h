@@ -1,8 +1,8 @@
-// EraVerdict: which era of their protocol the shared children of a backend speak, and so how the
-// next one is greeted.
+// EraVerdict: which era the shared children of a backend speak, and so how the next child is
+// greeted.
 //
-// Learns from children: what one has answered, and that one has ended because it was asked. Forgets
-// what a start contradicts. Pure. Owner: Children.
+// Learns from the answers of children, and from a child that ends because of the probe. Forgets an
+// era that a start contradicts. Pure. Owner: Children.
 #pragma once
 
 #include <cstdint>
@@ -16,45 +16,45 @@ namespace stdgate::pool {
 
 // How the gateway begins with a child.
 enum class Greeting : uint8_t {
-  probe,   // asks of which era it is; a child that is not modern is then greeted as a legacy one
+  probe,   // asks for the era; a child that is not modern is greeted as a legacy one
   legacy,  // by the handshake of its protocol
-  modern,  // asks what it is; there is no handshake
+  modern,  // asks what the child is; there is no handshake
 };
 
 // How a start failed.
 enum class StartFailure : uint8_t {
-  while_asked,  // the process ended by itself, before it said of which era it is
-  refused,      // it did not take what it was begun with
+  while_asked,  // the process ended by itself before it answered the probe
+  refused,      // the process refused the way in which it was begun with
   other,
 };
 
-// Whether an answer says that the child is of another era than that in which it was spoken to.
+// Whether this answer shows that the child is of another era than the request.
 [[nodiscard]] bool refuses_era(const rpc::Envelope& answer);
 
 class EraVerdict {
  public:
-  // `first`: what is tried while the era is not known, of probe and legacy. A child of both eras is
-  // of the one that is tried first.
+  // `first`: probe or legacy, for the time while the era is not known. A child of both eras is
+  // taken for the era that is tried first.
   EraVerdict(config::Revision revision, Greeting first);
 
   [[nodiscard]] Greeting greeting() const;
-  // Nothing: not known yet, or not any more.
+  // Nothing: the era is not known, or has been contradicted.
   [[nodiscard]] std::optional<Era> era() const { return era_; }
 
-  // A child has shown its era. Whether that is news.
+  // A child has shown its era. Returns whether the era is news.
   bool learn(Era era);
-  // A child that was begun with so has failed to start. Whether that counts as no failure: it could
-  // not bear to be asked, and the next one will not be; or the server is another one now, and the
-  // next one will be asked.
+  // A child that was begun with in this way has failed to start. Returns whether the failure is
+  // excused. It is excused if the child cannot bear the probe, which the next child will not get.
+  // It is also excused if the server has been exchanged; then the next child is probed again.
   bool excuses(Greeting greeting, StartFailure failure);
-  // A session's own child is not of the legacy era: the next shared one is asked again.
+  // A session's own child is not a legacy one, so the next shared child is probed again.
   void doubt();
 
  private:
   const config::Revision revision_;
   const Greeting first_;
   std::optional<Era> era_;
-  bool is_shown_ = false;  // a child has shown it, and none has contradicted since
+  bool is_shown_ = false;  // a child has shown `era_`, and none has contradicted it since
 };
 
 }  // namespace stdgate::pool

@@ -1,8 +1,8 @@
 // ExitJournal: the last children of a pool that have ended, for /debug/state.
 //
-// Job: keep how each ended, with its last lines of stderr, in which secrets that the gateway knows
-// are hidden. Owner: Children. Limits: kMaxOfAKind that have failed, and as many others, so that
-// children which come and go with their sessions do not push failures out.
+// Job: keep how each child ended, and its last lines of stderr without known secrets. Owner:
+// Children. Limits: kMaxOfAKind failures and as many other exits, so that children which come and
+// go with their sessions do not push failures out.
 #pragma once
 
 #include <deque>
@@ -26,7 +26,7 @@ class ExitJournal {
   // Newest first.
   [[nodiscard]] std::vector<ChildExit> exits() const;
 
-  // Of several journals in one list: leaves what one journal would have kept, newest first.
+  // Cuts the merged exits of several journals to what one journal would have kept, newest first.
   static void keep_last(std::vector<ChildExit>& exits);
 
  private:

@@ -1,4 +1,4 @@
-// FilterServices: what a dialect's filters need to stand between rules and children.
+// FilterServices: what the filters of a dialect need from their backend.
 #pragma once
 
 #include "gateway/call/chain.h"
@@ -13,7 +13,7 @@ struct FilterServices {
   const PoolServices& services;
   Pool& pool;  // may not be constructed yet
   call::Chain& chain;
-  ChildListener& next;            // hears of children what the chain lets through
+  ChildListener& next;            // receives what the chain lets through of the children's messages
   const Duration& input_timeout;  // may change
 };
 

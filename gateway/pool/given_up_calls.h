@@ -1,5 +1,5 @@
-// GivenUpCalls: the ids of calls that were taken back from a child, so that a late answer is known
-// as one.
+// GivenUpCalls: the ids of calls that were taken back from a child. A late answer to one of them
+// can be recognized.
 //
 // Owner: the child. Limit: the last kMaxKept ids.
 #pragma once
@@ -23,7 +23,7 @@ class GivenUpCalls {
     calls_[next_] = {id, why};
     next_ = (next_ + 1) % kMaxKept;
   }
-  // Why the call with this id was given up; nothing: it is none of these.
+  // Why the call with this id was given up; nothing: the id is not known here.
   [[nodiscard]] std::optional<CancelReason> find(rpc::WireId id) const {
     const auto call = std::ranges::find(calls_, id, &GivenUp::id);
     return call == calls_.end() ? std::nullopt : std::optional(call->why);
@@ -35,7 +35,7 @@ class GivenUpCalls {
     CancelReason why = CancelReason::client_left;
   };
   std::vector<GivenUp> calls_;
-  size_t next_ = 0;  // that is overwritten, or added, next
+  size_t next_ = 0;  // the next entry to overwrite or add
 };
 
 }  // namespace stdgate::pool

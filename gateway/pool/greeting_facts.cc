@@ -8,7 +8,7 @@ namespace stdgate::pool {
 
 namespace {
 
-// Empty when there is none, or several.
+// Empty when the member is missing or repeated.
 std::string_view member(std::string_view object, std::string_view key) {
   return rpc::find_member(object, key).value_or(std::string_view());
 }

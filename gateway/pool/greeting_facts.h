@@ -1,4 +1,4 @@
-// ChildFacts from the members that answers to a greeting have in MCP and LSP alike.
+// Makes ChildFacts from the members that answers to a greeting have in both MCP and LSP.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace stdgate::pool {
 
-// `result` is raw JSON: serverInfo with name and version, and capabilities. The version of the
-// protocol is for the dialect to add.
+// `result` is raw JSON: serverInfo with name and version, and capabilities. The dialect adds the
+// version of the protocol.
 ChildFacts greeting_facts(std::string_view result);
 
 // The decoded text of a raw JSON string, cut at ChildFacts::kMaxNameBytes; empty for anything else.

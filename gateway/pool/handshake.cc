@@ -82,7 +82,7 @@ tl::expected<std::string, std::string> Handshake::finish(const rpc::Envelope& an
   return completion;
 }
 
-// Parsed each time, by a parser of its own: the child's may be in the middle of a batch.
+// Uses a parser of its own, because the child's parser may be in the middle of a batch.
 rpc::Envelope Handshake::answer() {
   rpc::EnvelopeParser parser(ChildOutput::envelope_limits(services_.limits));
   const auto document = parser.parse(answer_);

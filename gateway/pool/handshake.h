@@ -1,10 +1,10 @@
-// Handshake: the start of a child's conversation: its greeting, by the gateway or by its session's
-// client, and the time that it has for the answer.
+// Handshake: the start of a child's conversation: its greeting, by the gateway or by the client of
+// its session, and the deadline for the answer.
 //
-// Job: make the greeting, judge and keep the answer, and report when none comes within
-// config.pool.start_timeout. Where the era of the child is not known, it is asked first: one that
-// answers with an error, or not within a part of that time (kPatienceShare), is greeted as a legacy
-// child. Writes nothing itself. Owner: the child.
+// Job: make the greeting, judge and keep the answer, and report when no answer comes within
+// config.pool.start_timeout. While the era of the child is not known, the probe comes first. A
+// child that answers the probe with an error, or not within start_timeout / kPatienceShare, is
+// greeted as a legacy child. Writes nothing itself. Owner: the child.
 #pragma once
 
 #include <functional>
@@ -23,65 +23,64 @@ namespace stdgate::pool {
 
 class Handshake {
  public:
-  // A child has start_timeout divided by this to answer what it is.
+  // The share of start_timeout that a child has for the probe: one part in so many.
   static constexpr int kPatienceShare = 6;
 
-  // `client`: the params with which a legacy child is greeted, as this client would; empty: the
-  // gateway's own. `on_late`: the time is up.
+  // `client`: the params of a client, by which a legacy child is greeted; empty: the gateway's own.
+  // `on_late`: called when the deadline has passed.
   Handshake(const PoolServices& services, Greeting greeting, std::string client,
             std::function<void()> on_late);
 
-  // Starts the time, or starts it again.
+  // Starts the timer, or restarts it.
   void start_timer();
   void stop_timer() { timer_.disarm(); }
 
-  // The request with which the gateway begins, or goes on after fall_back(); empty: there is
-  // nothing to say.
+  // The gateway's first request, and its next one after fall_back(); empty: there is no request.
   [[nodiscard]] std::string request(rpc::WireId id);
-  // That request asks of which era the process is, and has not been answered.
+  // Whether the probe has been sent and not been answered.
   [[nodiscard]] bool is_probing() const { return probe_ && greeting_ != Greeting::legacy; }
   [[nodiscard]] rpc::WireId probe() const { return *probe_; }
-  // That request had this id, and is not waited for any more.
+  // Whether the probe had this id, and its answer is not waited for any more.
   [[nodiscard]] bool is_past_probe(rpc::WireId id) const { return probe_ == id && !is_probing(); }
-  // The process is not modern, or does not say so: greets it as a legacy one. False: it has to be
-  // modern.
+  // The process is not modern, or does not say so: turns to the legacy greeting. False: the process
+  // has to be modern.
   bool fall_back();
-  // The process was too slow to say of which era it is, and may do so yet: a refusal of the other
-  // greeting decides nothing.
+  // The process was too slow for the probe, and may still answer it. Until then, a refusal of the
+  // legacy greeting decides nothing.
   [[nodiscard]] bool awaits_discovery() const { return probe_ && !is_probe_answered_; }
-  // It has refused both.
+  // Whether the process has refused both greetings.
   [[nodiscard]] bool has_failed() const { return was_refused_ && !awaits_discovery(); }
-  // A discovery that comes after that, in answer to `id`.
+  // A late answer to the probe, with this id. True: the process is modern.
   bool finish_late(rpc::WireId id, const rpc::Envelope& answer);
   // Judges the answer to request(): the notification that completes the handshake, or why it has
   // failed.
   tl::expected<std::string, std::string> finish(const rpc::Envelope& answer);
-  // A legacy child so greeted may ask something at once. It has been sent a ping for that.
+  // Whether a legacy child with this greeting may ask something at once. A ping finds that out.
   [[nodiscard]] bool may_ask_first() const;
   void note_ping() { awaits_pong_ = true; }
   [[nodiscard]] bool awaits_pong() const { return awaits_pong_; }
-  // How it was begun with the process, and the era that it has shown.
+  // How the gateway began with the process, and the era that the process has shown.
   [[nodiscard]] Greeting begun() const { return begun_; }
   [[nodiscard]] std::optional<Era> era() const { return era_; }
-  // Why there was no start.
+  // Why the start has failed.
   [[nodiscard]] StartFailure failure() const {
     if (is_probing() && begun_ == Greeting::probe) return StartFailure::while_asked;
     return was_refused_ ? StartFailure::refused : StartFailure::other;
   }
-  // That answer; only after finish() has succeeded.
+  // The answer to the gateway's greeting; only after finish() has succeeded.
   [[nodiscard]] rpc::Envelope answer();
 
-  // The request with which its client greets a session's own child has been sent.
+  // The client of a session's own child has sent its greeting, with this id.
   void note_request(rpc::WireId id);
-  // An answer to this id has come, be it one that cannot be used.
+  // An answer to this id has come, even if it cannot be used.
   void note_answered(rpc::WireId id);
 
-  // The answer to a greeting of its client has come.
+  // The answer to the client's greeting has come.
   void learn(const rpc::Envelope& answer);
-  // What the process has said of itself; empty before.
+  // What the process has said about itself; empty before the answer.
   [[nodiscard]] const ChildFacts& facts() const { return facts_; }
 
-  // The time is up, and the child is given up for it. Returns the reason in words.
+  // The deadline has passed, and the child is given up. Returns the reason in words.
   std::string give_up(bool is_running);
   [[nodiscard]] bool was_given_up() const { return was_given_up_; }
 
@@ -91,13 +90,13 @@ class Handshake {
   const PoolServices& services_;
   const std::string client_;
   const Greeting begun_;
-  Greeting greeting_;  // by now
+  Greeting greeting_;  // the greeting that is in use now
   std::optional<Era> era_;
   std::optional<rpc::WireId> probe_;
   TimePoint deadline_ = TimePoint::max();  // of the whole start
   Timer timer_;
-  std::optional<rpc::WireId> request_;  // of the client, until it is answered
-  std::string answer_;                  // to the gateway's own greeting, whole
+  std::optional<rpc::WireId> request_;  // the client's greeting, until it is answered
+  std::string answer_;                  // to the gateway's own greeting, the whole text
   ChildFacts facts_;
   bool is_probe_answered_ = false;
   bool was_refused_ = false;

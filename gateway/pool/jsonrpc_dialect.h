@@ -1,4 +1,4 @@
-// JsonRpcDialect: plain JSON-RPC 2.0, with a cancel notification by configuration.
+// JsonRpcDialect: plain JSON-RPC 2.0, with a configurable cancel notification.
 #pragma once
 
 #include <string>

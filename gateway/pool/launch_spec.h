@@ -9,10 +9,9 @@
 
 namespace stdgate::pool {
 
-// `environment` is the gateway's own; only what env_inherit names is taken from it. The files of
-// env_file take precedence over it, and env over both.
-// A command whose first word is exactly "stdgate" is `own_binary`, so that the built-in servers
-// work without an installation.
+// `environment`: the gateway's own; only the variables in env_inherit are taken from it. Files of
+// env_file override it, and env overrides both. `own_binary` replaces a first word that is exactly
+// "stdgate", so that the built-in servers work without an installation.
 LaunchSpec make_launch_spec(const config::BackendConfig& config,
                             const std::map<std::string, std::string>& environment,
                             const std::string& own_binary);

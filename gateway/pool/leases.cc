@@ -174,7 +174,7 @@ void Leases::watch_queue(Lease& lease) {
 
 void Leases::hold(Lease& lease, bool held) {
   lease.held = held;
-  // The answers to the gateway's own requests have to be read whatever the client takes.
+  // The answers to the gateway's own requests have to be read even while the client takes nothing.
   if (lease.child != nullptr) lease.child->set_reading(!held || lease.revival != nullptr);
 }
 

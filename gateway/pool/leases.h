@@ -1,11 +1,12 @@
-// Leases: the sessions that have a child to themselves, and what waits for those children.
+// Leases: the sessions that have a child of their own, and the messages that wait for those
+// children.
 //
-// A lease stands for one such session from its opening to its close. It waits for a child, has one,
-// is parked without one until the session's next message, or is lost for good. A child that follows
-// another one is told by a Revival what that was told, before it gets messages.
-// Messages of a session reach its child in their order, but for answers and cancels, which may
-// overtake: a child that waits for them takes nothing else.
-// Owner: the pool, which owns the children too. Limits: for each lease those of a CallQueue.
+// A lease stands for one such session from its opening to its close. The session waits for a child,
+// has one, is parked without one until its next message, or is lost for good. A child that replaces
+// another one first hears from a Revival what its predecessor was told; messages come after that.
+// Messages of a session reach its child in their order. Only answers and cancels may overtake,
+// because a child that waits for them takes nothing else. Owner: the pool, which owns the children
+// too. Limits: for each lease the limits of a CallQueue.
 #pragma once
 
 #include <array>
@@ -29,20 +30,20 @@ struct Lease {
       : session(id), queue(config, counted) {}
   const session::SessionId session;
   LeaseState state = LeaseState::parked;
-  uint64_t turn = 0;       // waiting: the one with the lowest is next
+  uint64_t turn = 0;       // waiting: the lease with the lowest turn is next
   Child* child = nullptr;  // not null while served, and only then
   call::CallQueue queue;
   SessionMemory memory;
-  std::unique_ptr<Revival> revival;  // the child is being told; null: it takes messages
-  std::optional<TimePoint> woken;    // a message has come for it to be revived
+  std::unique_ptr<Revival> revival;  // briefs the child; null: the child takes messages
+  std::optional<TimePoint> woken;    // when the message came that revives the session
   TimePoint served{};                // since it has this child
-  TimePoint used{};                  // its last message
-  std::optional<TimePoint> ousted;   // another one has got its place; nothing: it left by itself
+  TimePoint used{};                  // time of the last message
+  std::optional<TimePoint> ousted;   // when another session got its place; nothing: it has not
   bool has_begun = false;            // it has had a child, here or elsewhere
-  bool held = false;                 // the client takes nothing, so the child is not read
+  bool held = false;                 // the client takes no messages, so the child is not read
   bool paused = false;               // the client has been told to wait
 
-  // Nothing is under way, so that the session can do without a child.
+  // The session has no work under way, so its child may be taken away.
   [[nodiscard]] bool is_idle() const;
   [[nodiscard]] bool takes_messages() const {
     return child != nullptr && revival == nullptr && child->has_room();
@@ -57,37 +58,37 @@ class Leases {
   // Parked at first.
   Lease& open(session::SessionId session);
   [[nodiscard]] Lease* find(session::SessionId session) const;
-  // Of an open lease. Hands it out, with what waits in it.
+  // Removes an open lease, and hands it out with its waiting messages.
   [[nodiscard]] std::unique_ptr<Lease> close(session::SessionId session);
   [[nodiscard]] size_t size() const { return size_; }
   [[nodiscard]] size_t waiting() const { return count(LeaseState::waiting); }
-  // Those that have a child or are to get one.
+  // Leases that have a child or are to get one.
   [[nodiscard]] size_t taken() const { return waiting() + count(LeaseState::served); }
   [[nodiscard]] size_t queued() const;  // messages
   [[nodiscard]] size_t queued_bytes() const;
 
-  // From now on it waits for a child.
+  // The lease waits for a child from now on.
   void want_child(Lease& lease);
   // Gives the child to the session that has waited longest. False when none waits.
   bool attach(Child& child);
-  // The session has no child from now on. Returns the one that it had, null for none; what becomes
-  // of that one is the caller's business.
+  // Takes the child from the session and returns it, null for none. The caller decides what becomes
+  // of the child.
   Child* detach(Lease& lease, LeaseState state);
 
-  // As Pool's, for one lease.
+  // As Pool's functions, for one lease.
   tl::expected<void, rpc::FaultReport> submit(Lease& lease, call::CallPtr& call,
                                               const call::Outgoing& message);
   bool notify(Lease& lease, const call::Outgoing& message);
-  // Sends what waits, as far as there is a child that takes it, and lets the client go on.
+  // Sends waiting messages as far as the child takes them, and lets the client continue.
   void dispatch(Lease& lease);
-  // The queue has grown or shrunk: tells the client to wait, or to go on.
+  // The queue has grown or shrunk: tells the client to wait, or to continue.
   void watch_queue(Lease& lease);
-  // While held, what the child says stays in its pipe.
+  // While held, the output of the child stays in its pipe.
   void hold(Lease& lease, bool held);
 
-  // Those that have no child, be it that they wait for one or not.
+  // Sessions without a child, whether they wait for one or not.
   [[nodiscard]] std::vector<session::SessionId> childless_sessions() const;
-  // Those that still wait for a child.
+  // Sessions that wait for a child.
   [[nodiscard]] std::vector<session::SessionId> waiting_sessions() const;
 
   template <class Visitor>

@@ -11,7 +11,7 @@ namespace stdgate::pool {
 
 namespace {
 
-// Requests of the gateway's own in flight at one child: they are to leave room for clients.
+// Limit of the gateway's own requests in flight at one child, so that room for clients is left.
 constexpr size_t kMaxOwnRequests = 8;
 
 rpc::FaultReport no_place() {
@@ -49,7 +49,7 @@ void Pool::start() {
     services_.core.log.write(LogLevel::warn, "children cannot start",
                              {{"backend", services_.config.name}, {"why", found.error().text()}});
   }
-  // Its first child is greeted as its first client would.
+  // The first child of serves_one is greeted as its first client would.
   if (!services_.config.serves_one) children_.start_needed();
 }
 
@@ -88,7 +88,7 @@ tl::expected<void, rpc::FaultReport> Pool::submit(call::CallPtr& call,
   return {};
 }
 
-// Sessions may have got the last places: one that is idle gives way to calls without a session.
+// Sessions may have got the last places. Then an idle session gives way to calls without a session.
 void Pool::settle_shared_places() {
   if (queues_.calls.empty() || children_.shared_places() > 0) return;
   if (sessions_.free_place()) return children_.start_needed();
@@ -168,7 +168,7 @@ void Pool::offer_spare_room() {
   }
 }
 
-// Whether calls may wait for the shared lane: not while its children keep failing.
+// Whether calls may wait for the shared lane, which they may not while its children keep failing.
 bool Pool::serves_shared_calls() const {
   return !children_.is_tripped() || children_.census().shared.ready > 0 || children_.is_trial_due();
 }
@@ -219,7 +219,7 @@ void Pool::dispatch_queue() {
   if (queues_.wanting() > 0) children_.start_needed();
 }
 
-// A modern child asks nothing, so that nobody has to wait there.
+// A modern child asks nothing, so its calls need no turn.
 void Pool::dispatch_turns() {
   while (!queues_.turns.empty()) {
     Child* const child = children_.least_loaded();
@@ -282,7 +282,7 @@ void Pool::after_call(Child& child) {
   if (child.is_retiring()) {
     children_.end_retired(child);
   } else {
-    // A level of log messages goes before the calls that want it, all else after them.
+    // A log level goes before the calls that want it, other requests of the gateway go after them.
     listener_.on_spare_room(child);
     if (queues_.wanting() > 0) {
       dispatch_queue();
@@ -345,7 +345,7 @@ call::CallPtr Pool::take(call::Call& call, CancelReason reason) {
   Child* const child = find_child(call.child);
   STDGATE_CHECK(child != nullptr);
   call::CallPtr taken = child->abandon(call.wire_id, reason);
-  // Others get its place; one with a child alone leaves that to nobody.
+  // A shared child has room for another call now; a child alone has served its only one.
   if (child->isolation() == config::Isolation::shared) after_call(*child);
   return taken;
 }
@@ -397,7 +397,7 @@ void Pool::fail_queue(const rpc::FaultReport& report) {
   for (call::CallPtr& call : calls) events_.on_fault(std::move(call), report);
 }
 
-// Notifications alone are not waited for: they have no deadline, and perhaps no child comes.
+// Notifications alone do not count: they have no deadline, and perhaps no child ever comes.
 size_t Pool::calls() const {
   size_t count = queues_.turns.size() + (queues_.calls.has_calls() ? queues_.calls.size() : 0);
   leases_.for_each([&count](const Lease& lease) {
@@ -462,7 +462,7 @@ void Pool::on_child_gone(Child& child, const ChildEnd& end) {
   if (!failed) return;
   const Children::Census left = children_.census();
   const bool is_tripped = children_.is_tripped();
-  // Waiting helps a backend that lost a running child, not one that cannot start.
+  // Waiting helps a backend that has lost a running child, not a backend that cannot start.
   if ((is_tripped || !end.was_ready) && left.shared.alive() == 0) {
     fail_queue(is_tripped ? children_.breaker_report() : report);
   }

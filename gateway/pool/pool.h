@@ -1,13 +1,13 @@
 // Pool: where the calls of a backend wait, and which child they are given to.
 //
-// Job: give each call to the child with the least load, or to the child of its session, or to the
-// one that it is bound to, or keep it until one has room, and bring every call to an end: an
-// answer, a fault, or its withdrawal. Children has the processes, SessionLane the sessions with a
-// child of their own, CallExpiry the deadlines. Owner: the backend, which hears of calls through
-// PoolEvents; the session router hears of sessions through SessionEvents, and as ChildListener what
-// children say on their own account. Invariants: a call is either in a queue or in the table of
-// exactly one child; the pool's own state is consistent before any of them is called, as they may
-// call back. Limits: those of Children, Child and the queues.
+// Job: give each call to the least loaded child, to the child of its session, or to the child that
+// it is bound to, and keep it until a child has room. Bring every call to an end: an answer, a
+// fault, or its withdrawal. Children has the processes, SessionLane the sessions with a child of
+// their own, CallExpiry the deadlines. Owner: the backend, which hears of calls through PoolEvents.
+// The session router hears of sessions through SessionEvents, and of children's messages as
+// ChildListener. Invariants: a call is either in a queue or in the table of exactly one child; the
+// pool is consistent before it calls any of these interfaces, because they may call back. Limits:
+// the limits of Children, Child and the queues.
 #pragma once
 
 #include <functional>
@@ -42,18 +42,18 @@ class Pool final : private ChildOwner {
   // Starts the minimum of children.
   void start();
 
-  // Promises a child to the session: a warm one, or as soon as there is room for one. Another
-  // session that is idle gives way; while all are at work it waits for one of them, as calls do.
-  // Refused when too many wait, or when sessions do not give way.
+  // Promises a child to the session: a warm one, or one as soon as there is room for it. If there
+  // is no room, an idle session gives way; if none is idle, the session waits as calls do. Refused
+  // when too many sessions wait, or when sessions do not give way.
   tl::expected<void, rpc::FaultReport> open_lease(session::SessionId session,
                                                   LeaseStart start = LeaseStart::at_once) {
     return sessions_.open(session, start);
   }
-  // Opens a session that is parked: its child is to be greeted as `client` says.
+  // Opens a parked session, whose child is to be told what `client` says.
   void adopt_lease(session::SessionId session, const Knowledge& client) {
     sessions_.adopt(session, client);
   }
-  // Sends what waits for the session's child, as far as it takes anything.
+  // Sends messages that wait for the session's child, as far as the child takes them.
   void dispatch_lease(session::SessionId session) {
     if (Lease* const lease = leases_.find(session); lease != nullptr) leases_.dispatch(*lease);
   }
@@ -62,36 +62,38 @@ class Pool final : private ChildOwner {
     return leases_.queued() < services_.config.pool.queue &&
            leases_.queued_bytes() + bytes <= services_.config.pool.queue_bytes;
   }
-  // Of the calls that take turns (SharedQueues) one is under way, or none any more: the next one is
-  // given to PoolEvents::on_call_alone().
+  // Says whether one of the calls that take turns (SharedQueues) is under way. If not, the next one
+  // is given to PoolEvents::on_call_alone().
   void hold_turns(bool held);
-  // How the next shared child is to be greeted, see Children. While there is none.
+  // How to greet the next shared child, see Children. Only while there is no shared child.
   void greet_for(std::string client) { children_.greet_for(std::move(client)); }
   [[nodiscard]] bool has_shared_child() const { return children_.census().shared.alive() > 0; }
-  // No child runs, and none is to be started: nobody waits for one, and none has failed of late.
+  // No child runs and none is to be started, because nothing waits for one and none has failed of
+  // late.
   [[nodiscard]] bool is_asleep() const {
     return !is_draining() && queues_.empty() && leases_.waiting() == 0 && children_.are_asleep();
   }
-  // Shared children have shown in another process that they are of this era.
+  // Shared children have shown this era in another process.
   void assume_era(Era era) { children_.assume_era(era); }
-  // The session has been greeted without a child: it is as one whose child has gone.
+  // The session has been greeted without a child, so it counts as a session whose child has gone.
   void begin_parked(session::SessionId session) {
     if (Lease* const lease = leases_.find(session); lease != nullptr) lease->has_begun = true;
   }
-  // The client of a session that is parked has completed its greeting: its next child is told.
-  // False: it is not parked, or has not greeted.
+  // The client of a parked session has completed its greeting; its next child will be told. False:
+  // the session is not parked, or its client has not greeted.
   bool complete_greeting(session::SessionId session) {
     return sessions_.complete_greeting(session);
   }
-  // Ends the child of a session, if the session is idle; its next message gets it another one.
+  // Ends the child of a session, if the session is idle. The next message gets the session another
+  // child.
   session::Parking park(session::SessionId session) { return sessions_.park(session); }
   // How many children sessions may have at a time.
   [[nodiscard]] uint32_t session_places() const {
     return services_.config.isolation == config::Isolation::shared ? 0 : own_places();
   }
-  // The same with calls that have a child alone.
+  // As session_places(), with places for calls that need a child alone.
   [[nodiscard]] uint32_t own_places() const { return children_.session_places(); }
-  // Whether there are such places, be it that none of them can be had at the moment.
+  // Whether there are such places at all, even if none is free at the moment.
   [[nodiscard]] bool has_own_places() const { return children_.most_session_places() > 0; }
   // Whether this session waits for a place.
   [[nodiscard]] bool awaits_child(session::SessionId session) const {
@@ -106,39 +108,39 @@ class Pool final : private ChildOwner {
   [[nodiscard]] bool has_lease(session::SessionId session) const {
     return leases_.find(session) != nullptr;
   }
-  // What a session with a child of its own has told it; null: it has none of its own.
+  // What a session has told its own child; null: the session has no child of its own.
   [[nodiscard]] SessionMemory* memory_of(session::SessionId session) const {
     return sessions_.memory_of(session);
   }
-  // Ends the session's child, and gives back the calls that were under way.
+  // Ends the session's child, and returns the calls that were under way.
   std::vector<call::CallPtr> close_lease(session::SessionId session) {
     return sessions_.close(session);
   }
-  // While held, what the session's child says is not read.
+  // While held, the output of the session's child is not read.
   void hold_child(session::SessionId session, bool held) { sessions_.hold_child(session, held); }
 
-  // Takes the call, to be answered through PoolEvents (perhaps before this returns), or says why
-  // not; then the call is still the caller's.
+  // Takes the call and answers it through PoolEvents, perhaps before this returns. An error says
+  // why the call is refused; then it still belongs to the caller.
   tl::expected<void, rpc::FaultReport> submit(call::CallPtr& call, const call::Outgoing& message);
-  // Gives a notification to the session's own child, or to `child` (one that waits for the
-  // session's answer; 0: none), or to a shared child with a call of the session, or to any; or
-  // queues it. False when there is no room for it.
+  // Gives a notification to the session's own child; or to `child`, which waits for an answer of
+  // the session (0: none); or to a shared child with a call of the session; or to any child. Queues
+  // it if need be. False when there is no room for it.
   bool notify(session::SessionId session, uint64_t child, const call::Outgoing& message);
-  // Passes a client's wish to cancel its call on to the child. Usually the answer is still due; a
-  // call that is over by this is moved to `*ended`. False when there is no such call.
+  // Passes a client's cancel of its call on to the child. Usually the answer is still due; a call
+  // that is over with the cancel is moved to `*ended`. False when there is no such call.
   bool request_cancel(session::Caller caller, std::string_view id, call::CallPtr* ended);
-  // `call` takes the place of one that is in flight: its child goes on without knowing. It expires
-  // as any call.
+  // Puts `call` in the place of a call in flight; the child does not notice. The deadline of `call`
+  // holds.
   void replace(call::Call& in_flight, call::CallPtr call);
-  // Takes a call back that waits, or is in flight; its child is told.
+  // Takes back a call that waits or is in flight. Its child is told.
   call::CallPtr take(call::Call& call, CancelReason reason);
-  // Sends a shared child a request of the gateway's own, `text(id)`, whose answer is ignored.
-  // Clients come first: only while can_ask().
+  // Sends a shared child a request of the gateway's own, `text(id)`, whose answer is ignored. Only
+  // while can_ask(), because clients come first.
   void ask(Child& child, const std::function<std::string(rpc::WireId)>& text);
   [[nodiscard]] bool can_ask(const Child& child) const {
     return queues_.calls.empty() && can_set_severity(child);
   }
-  // The same with the level from which on it sends log messages, but what waits for a child has to
+  // Sets the level of a child's log messages. Waiting calls do not prevent it, because they have to
   // come after it.
   void set_severity(Child& child, session::Severity severity);
   [[nodiscard]] bool can_set_severity(const Child& child) const;
@@ -153,24 +155,25 @@ class Pool final : private ChildOwner {
   std::vector<call::CallPtr> withdraw(session::Caller caller) {
     return take_back([caller](const call::Call& call) { return call.caller == caller; });
   }
-  // The same with all calls that listen, which would never end.
+  // As withdraw(), for all calls that listen, which would never end by themselves.
   std::vector<call::CallPtr> withdraw_listeners() {
     return take_back([](const call::Call& call) { return call.listens; });
   }
   std::vector<call::CallPtr> withdraw_listeners_of_clients() {
     return take_back([](const call::Call& call) { return call.listens && !call.is_own; });
   }
-  // And all calls of sessions that share children, with those that listen for these.
+  // As withdraw(), for all calls of sessions that share children, and for calls that listen for
+  // them.
   std::vector<call::CallPtr> withdraw_shared_of_sessions();
 
-  // Shutdown, step by step: no new calls; answer what is left with a fault; end the children.
+  // Shutdown, step by step: take no new calls; end the rest with a fault; end the children.
   void drain() { children_.drain(); }
   // Which era shared children speak; nothing: not known yet.
   [[nodiscard]] std::optional<Era> era() const { return children_.era(); }
-  // Sessions share children from now on.
+  // Ends warm children, because sessions share children from now on.
   void end_warm() { children_.end_warm(); }
   void doubt_era() { children_.doubt_era(); }
-  // Sessions are to leave one place to shared children, or not any more.
+  // Whether sessions have to leave one place to shared children.
   void keep_shared_place(bool keeps) {
     children_.keep_shared_place(keeps);
     if (!keeps) children_.start_needed();
@@ -183,10 +186,10 @@ class Pool final : private ChildOwner {
   void fail_calls(const rpc::FaultReport& report);
   void end_children(Duration grace);  // none is started any more
   [[nodiscard]] size_t calls() const;
-  // Messages that wait for a child, notifications too.
+  // Messages that wait for a child, notifications included.
   [[nodiscard]] size_t queued() const { return queues_.size() + leases_.queued(); }
   [[nodiscard]] bool has_children() const { return !children_.empty(); }
-  // Those that wait or are in flight, the gateway's own too.
+  // Calls that wait or are in flight, the gateway's own included.
   template <class Visitor>
   void for_each_call(Visitor&& visit) const {
     queues_.calls.for_each_call(visit);
@@ -199,7 +202,7 @@ class Pool final : private ChildOwner {
   }
   [[nodiscard]] size_t leases() const { return leases_.size(); }
 
-  // Ends the process if an invariant is broken. Not from inside of a call of the core.
+  // Ends the process if an invariant is broken. Must not be called from within the core.
   void check_invariants() const;
 
   // Fills in everything but the name.
@@ -246,7 +249,7 @@ class Pool final : private ChildOwner {
   Replacement replacement_;
   BoundCalls bound_;
   CallExpiry expiry_;
-  bool paused_ = false;  // those that share children have been told to wait
+  bool paused_ = false;  // sessions that share children have been told to wait
   Timer sweep_timer_;    // some children have gone
 };
 

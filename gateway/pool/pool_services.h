@@ -34,16 +34,16 @@ struct CoreServices {  // one for the whole gateway
   Random& random;
   StoragePool& storages;
   policy::ClientRates* session_starts =
-      nullptr;                            // of sessions with a child of their own; null: no limit
-  const WallClock* wall_clock = nullptr;  // for CallRecord::arrived_at; null: it is not said
-  Audit* audit = nullptr;                 // null: there is none
+      nullptr;  // rates of sessions with a child of their own; null: no limit
+  const WallClock* wall_clock = nullptr;         // for CallRecord::arrived_at; null: not recorded
+  Audit* audit = nullptr;                        // null: there is none
   const policy::Overload* overload = nullptr;    // null: never
   session::StateSeal* states = nullptr;          // of parked calls; null: none is parked
-  const config::TracesConfig* traces = nullptr;  // of which calls spans are recorded; null: of none
-  policy::CallQuota* calls = nullptr;            // of all backends; null: they have no limit
+  const config::TracesConfig* traces = nullptr;  // which calls get spans; null: none
+  policy::CallQuota* calls = nullptr;            // the limit of calls of all backends; null: none
   policy::Accounts* accounts = nullptr;          // null: nothing is charged
 
-  // Of what this backend keeps for no client.
+  // Pays for what this backend keeps for no client.
   [[nodiscard]] Payer payer_of(BackendId backend) const {
     return accounts == nullptr ? Payer() : accounts->backend(backend);
   }
@@ -57,12 +57,12 @@ struct PoolServices {  // one a backend
   const LaunchSpec& launch;
   const Dialect& dialect;
   call::CallStore& calls;
-  // What is shown instead of a text of a child that may hold a secret; none: the text itself.
+  // What is shown in place of a child's text that may hold a secret; none: the text itself.
   std::function<std::string(std::string_view)> hide_secrets = {};
   bool traces = core.log.enabled(LogLevel::debug);  // each message's way is logged (call_trace.h)
-  Payer payer = core.payer_of(backend);             // of what is kept for no client
+  Payer payer = core.payer_of(backend);             // pays for what is kept for no client
 
-  // Of what is kept here for a client; null: nothing is charged.
+  // Pays for what is kept here for a client; null: no client is charged.
   [[nodiscard]] Payer payer_for(Account* client) const { return {client, payer.held}; }
 };
 

@@ -7,7 +7,7 @@ namespace stdgate::pool {
 
 namespace {
 
-// How often children that are worn, or grow old, are looked at.
+// Interval of the checks of worn and ageing children.
 constexpr Duration kInterval = std::chrono::seconds(1);
 
 bool runs(const Child& child) {
@@ -55,7 +55,7 @@ void Replacement::look_at(Child& child) {
 
 void Replacement::act() {
   if (children_.is_draining()) return;
-  std::vector<uint64_t> numbers;  // what ends may change the list
+  std::vector<uint64_t> numbers;  // an end may change the list
   for (const auto& child : children_.all()) numbers.push_back(child->number());
   bool is_any_left = config().max_age > Duration::zero();
   for (const uint64_t number : numbers) {
@@ -87,7 +87,8 @@ void Replacement::replace_shared(Child& child) {
   if (is_free || is_overdue(child)) end(child);
 }
 
-// It stays for that. One that grows does so while another one serves, and not for long.
+// A child stays for work that it holds. A child that uses too much memory stays only while another
+// one serves, and not for long.
 bool Replacement::holds_work(const Child& child) const {
   if (listener_.works_until(child.number()) <= now()) return false;
   if (child.worn() != ReplaceReason::memory) return true;
@@ -95,17 +96,19 @@ bool Replacement::holds_work(const Child& child) const {
   return successor != nullptr && runs(*successor) && !is_overdue(child);
 }
 
-// Whether others can take its calls, or have to wait as there is no room for a successor.
+// Whether the child may stop taking calls: a successor takes them, or there is no room for one and
+// calls have to wait.
 bool Replacement::may_stop_serving(const Child& child) const {
   if (const Child* const successor = children_.find(child.successor()); successor != nullptr) {
     return runs(*successor);
   }
   if (children_.has_room_for_successor()) {
-    // It cannot be started at the moment; better this child than none, unless it grows.
+    // The successor cannot be started at the moment. This child is better than none, unless it uses
+    // too much memory.
     return child.worn() == ReplaceReason::memory &&
            now() - child.worn_since() > config().start_timeout;
   }
-  // What comes must not wait for somebody who brings something back.
+  // New calls must not wait for a client that has to bring something back.
   if (holds_work(child)) return false;
   return std::ranges::none_of(children_.all(), [](const auto& other) {
     return other->worn() && (other->is_retiring() || other->state() == ChildState::draining);
@@ -114,7 +117,7 @@ bool Replacement::may_stop_serving(const Child& child) const {
 
 void Replacement::replace_leased(Child& child, Lease& lease) {
   if (!sessions_.can_replace(lease)) {
-    // Its session cannot have another one, and is lost with it.
+    // Its session cannot get another child, and is lost with this one.
     if (child.worn() != ReplaceReason::memory || !is_overdue(child)) return;
     tell(child);
     return end(child);
@@ -134,7 +137,7 @@ bool Replacement::is_overdue(const Child& child) const {
 
 void Replacement::retire(Child& child) {
   tell(child);
-  child.set_worn(child.worn(), now());  // what it has now has its whole time
+  child.set_worn(child.worn(), now());  // calls under way have their whole time from now on
   child.retire();
 }
 
@@ -149,7 +152,7 @@ void Replacement::describe(BackendStatus& status) const {
   }
 }
 
-// Once: when it takes no more calls, or ends.
+// Counts a child once: when it takes no more calls, or ends.
 void Replacement::tell(const Child& child) {
   if (child.is_retiring()) return;
   ++replaced_[static_cast<size_t>(*child.worn())];

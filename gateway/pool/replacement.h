@@ -1,13 +1,13 @@
-// Replacement: children that go before they fail: that are too old, have had too many calls, or
-// use too much memory (config.pool.max_age, max_calls, max_memory). Such a child is worn.
+// Replacement: replaces children before they fail: children that are too old, have had too many
+// calls, or use too much memory (config.pool.max_age, max_calls, max_memory). Such a child is worn.
 //
-// Job: a shared child goes on until its successor is ready, then takes no more calls, and ends when
-// it has none. Where there is no room for a successor, one child at a time takes no more at once,
-// and what comes waits. A session's child takes no more either: the session is parked when it has
-// no call, and revived by what waits or comes next. A child that holds work
-// (ChildListener::works_until) stays for it. One that uses too much memory stays only while its
-// successor serves, and for BackendConfig::timeout at most. Where there is no such work, a call
-// that is under way has that timeout from then on. Owner: the pool.
+// Job: a worn shared child serves until its successor is ready, then takes no more calls, and ends
+// when it has none. Where there is no room for a successor, one worn child at a time takes no more
+// calls at once, and new calls wait. A worn child of a session takes no more messages either: the
+// session is parked when it has no call, and revived by the next message. A child that holds work
+// (ChildListener::works_until) stays for it. A child that uses too much memory stays only while its
+// successor serves, and for BackendConfig::timeout at most. Without such work, a call under way has
+// that timeout from then on. Owner: the pool.
 #pragma once
 
 #include <array>
@@ -29,10 +29,10 @@ class Replacement {
   Replacement(const PoolServices& services, Children& children, Leases& leases,
               SessionLane& sessions, ChildListener& listener);
 
-  // Something has changed: it is ready, has answered, says how much memory it uses. What has to be
-  // done is done when this turn has ended.
+  // The child is ready, has answered, or has told its use of memory. Acts after this turn of the
+  // loop.
   void look_at(Child& child);
-  // Fills in how many have been replaced, and why.
+  // Fills in how many children have been replaced, and why.
   void describe(BackendStatus& status) const;
   // A child has ended.
   void note_gone() { look_soon(); }

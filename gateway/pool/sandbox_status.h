@@ -1,5 +1,5 @@
-// SandboxStatus: what of a backend's sandbox this machine holds, for reports. A value, made by the
-// launcher.
+// SandboxStatus: which parts of a backend's sandbox this machine can hold, for reports. A value,
+// made by the launcher.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace stdgate::pool {
 struct SandboxStatus {
   bool used = false;
   bool required = false;
-  // Of "system_calls", "files" and "network", as far as the configuration asks for it.
+  // Parts out of "system_calls", "files" and "network" that the configuration asks for.
   std::vector<std::string_view> holds;
   std::vector<std::string_view> lacks;
-  std::string_view missing;        // the first that the kernel lacks, for people; empty: nothing
-  uint64_t incomplete_starts = 0;  // of children without all of it
+  std::string_view missing;  // the first missing feature of the kernel, for people; empty: none
+  uint64_t incomplete_starts = 0;  // starts of children without the whole sandbox
 };
 
 }  // namespace stdgate::pool

@@ -1,8 +1,9 @@
-// ServerRecall: a filter that answers for a server that sleeps, by what the server has said before.
+// ServerRecall: a filter that answers for a server that sleeps, with what the server has said
+// before.
 //
-// Stands below the rules, which cut what is remembered for who asks, and above the pool. A server
-// sleeps while none of its children runs: see Pool::is_asleep(). Made by whoever assembles a
-// backend of a protocol that has something to remember; owner: the backend, which is its
+// Stands above the pool and below the rules, so that the rules apply to remembered answers too. A
+// server sleeps while none of its children runs: see Pool::is_asleep(). Made by the code that
+// assembles a backend, for a protocol with something to remember. Owner: the backend, which is its
 // RecallOwner.
 #pragma once
 
@@ -21,34 +22,33 @@
 
 namespace stdgate::pool {
 
-// What a filter that answers for a server needs of its backend.
+// What a filter that answers for a server needs from its backend.
 class RecallOwner {
  public:
   virtual ~RecallOwner() = default;
   [[nodiscard]] virtual bool is_asleep() const = 0;
   // Whether the child with this number runs.
   [[nodiscard]] virtual bool is_running(uint64_t child) const = 0;
-  // The params with which a session has greeted that has children of its own, empty if it has not
-  // yet; nothing: it shares children, or is none.
+  // The params of the greeting of a session that has children of its own, empty if its client has
+  // not greeted yet. Nothing: the session shares children, or there is no session.
   [[nodiscard]] virtual std::optional<std::string_view> own_greeting_of(
       session::SessionId session) const = 0;
-  // What the sessions have been told of lists; null: there is no such session.
+  // The lists that the session has been told of; null: there is no such session.
   virtual session::ToldLists* told_to(session::SessionId session) = 0;
-  // Calls visit(session, what it has been told) for each session of a client.
+  // Calls visit(session, its told lists) for each session of a client.
   virtual void for_each_told(
       const std::function<void(session::SessionId, session::ToldLists&)>& visit) = 0;
-  // A session begins with this call, whose answer is `answer`: its children are told all that
-  // later.
+  // A session begins with this call and this answer; its children will be told of both.
   virtual void greet(const call::Request& request, call::Call& call,
                      const rpc::Envelope& answer) = 0;
-  // A session has used the server, without a child.
+  // A session has used the server without a child.
   virtual void note_use(session::SessionId session) = 0;
-  // Asks a child by a call of the gateway's own, for the session or (none) for all.
+  // Sends a child a request of the gateway's own, for the session or (none) for all clients.
   virtual void ask(session::SessionId session, std::string text) = 0;
-  // Tells the client of a session, or (none) the clients of calls that listen at shared children,
-  // that these lists may have changed (bits of the dialect's own).
+  // Tells a client that these lists (bits of the dialect) may have changed: the client of the
+  // session or (none) the clients of calls that listen at shared children.
   virtual void tell_changed(session::SessionId session, uint8_t lists) = 0;
-  // The first child since the server has slept has answered.
+  // The first child since the server slept has answered.
   virtual void on_awake() = 0;
 };
 
@@ -60,11 +60,11 @@ struct RecallServices {
 
 class ServerRecall : public call::Filter {
  public:
-  // Takes its place in the chain.
+  // Puts itself into the chain.
   virtual void add_to(call::Chain& chain) = 0;
-  // The era of shared children, as they have shown before; nothing: not known.
+  // The era that shared children have shown before; nothing: not known.
   [[nodiscard]] virtual std::optional<Era> era() const = 0;
-  // Whether a session may be greeted from memory now, so that it needs no child to begin with.
+  // Whether a session may be greeted from memory now, so that it begins without a child.
   [[nodiscard]] virtual bool may_greet_sessions() const = 0;
   // Whether sessions share children, as these refuse the greeting of a session.
   [[nodiscard]] virtual bool has_no_sessions() const = 0;

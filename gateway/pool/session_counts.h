@@ -1,8 +1,8 @@
 // SessionCounts: how many calls each session has in flight at one child.
 //
-// Owner: a CallTable. Limit: one entry for each session that may be open at a time; places of
-// sessions are small numbers, so it is a vector. A session that ends takes its calls along; should
-// one be left all the same, the next session with its place is not taken for it.
+// Owner: a CallTable. Limit: one entry for each session that may be open at a time, in a vector,
+// because the places of sessions are small numbers. A session that ends takes its calls along. If
+// one is left nevertheless, it is not counted for the next session with the same place.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@ namespace stdgate::pool {
 class SessionCounts {
  public:
   void add(session::SessionId session);
-  // One that was added.
+  // `session` has been added.
   void remove(session::SessionId session);
 
-  // Of this session.
+  // Calls of this session.
   [[nodiscard]] size_t calls_of(session::SessionId session) const;
-  // The session of all of so many calls; none: there are no calls. Nothing: they are of several
-  // sessions, or some are not counted here.
+  // The session of all calls, if there are `calls` of them; an empty id: there are no calls.
+  // Nothing: the calls are of several sessions, or some are not counted here.
   [[nodiscard]] std::optional<session::SessionId> only(size_t calls) const;
 
  private:
@@ -39,8 +39,8 @@ class SessionCounts {
   void grow(uint32_t place);
 
   std::vector<Entry> entries_;
-  size_t sessions_ = 0;  // that have calls
-  uint32_t places_ = 0;  // of these, each bit the odd one out: of a single one its place
+  size_t sessions_ = 0;  // sessions that have calls
+  uint32_t places_ = 0;  // XOR of the places of these sessions: of a single session its place
 };
 
 }  // namespace stdgate::pool

@@ -50,7 +50,7 @@ tl::expected<void, rpc::FaultReport> SessionLane::open(session::SessionId sessio
   return {};
 }
 
-// What keeps one more session from a place, and from waiting for one.
+// The reason why one more session gets no place and may not wait for one; nothing: it may.
 std::optional<rpc::FaultReport> SessionLane::find_obstacle() {
   const uint32_t places = children_.session_places();
   if (leases_.taken() < places || free_place()) return std::nullopt;
@@ -76,7 +76,7 @@ SessionMemory* SessionLane::memory_of(session::SessionId session) const {
   return lease == nullptr ? nullptr : &lease->memory;
 }
 
-// Whether nothing is to wait for a child of this backend.
+// Whether sessions must not wait for a child of this backend.
 bool SessionLane::cannot_start() const {
   return children_.is_tripped() && children_.census().ready() == 0 && !children_.is_trial_due();
 }
@@ -140,7 +140,7 @@ void SessionLane::settle() {
   if (leases_.taken() > children_.session_places()) look_for_places_at(now());
 }
 
-// More sessions may want a child than there are places: those that are idle give theirs up.
+// If more sessions want a child than there are places, idle sessions give theirs up.
 void SessionLane::take_places() {
   while (leases_.taken() > children_.session_places() && free_place()) {
   }
@@ -162,8 +162,8 @@ bool SessionLane::free_place() {
   return true;
 }
 
-// One that waits for a child and needs none any more comes first, those whose client has a stream
-// open come last. Null: there is none at the moment.
+// The next session to give way. A session that waits for a child and needs none any more comes
+// first, sessions whose client has a stream open come last. Null: there is none at the moment.
 Lease* SessionLane::longest_idle() {
   if (!services_.config.gives_way()) return nullptr;
   Lease* longest = nullptr;
@@ -175,7 +175,7 @@ Lease* SessionLane::longest_idle() {
     std::pair rank(false, TimePoint{});
     if (lease.child != nullptr) {
       if (hold == session::ClientHold::connection && !services_.config.revive) return;
-      // One that is not ready has not been idle yet.
+      // A child that is not ready has not been idle yet.
       const TimePoint since = std::min(now(), std::max(lease.served, lease.child->idle_since()));
       const TimePoint due = since + services_.config.pool.min_hold;
       if (now() < due) {
@@ -218,7 +218,7 @@ bool SessionLane::can_park(const Lease& lease) const {
   return services_.config.revive && lease.memory.is_repeatable() && !children_.is_draining();
 }
 
-// One whose client has not been answered yet has nothing that could be told another child.
+// A session whose client has not been answered yet has nothing that another child could be told.
 bool SessionLane::can_revive(const Lease& lease) const {
   return can_park(lease) && !lease.memory.greeting().empty();
 }
@@ -256,12 +256,12 @@ void SessionLane::finish_greeting(Lease& lease, Child& child, const rpc::Envelop
   }
   if (outcome == RevivalOutcome::failed && answer != nullptr && refuses_era(*answer)) {
     children_.doubt_era();
-    // Its client begins anew, and is served as those of a modern server are.
+    // The client has to begin again, and is then served like the clients of a modern server.
     return lose(lease, session::SessionEnd::failed,
                 rpc::faults::child_failed("the server knows no sessions any more"), {});
   }
   if (outcome == RevivalOutcome::failed) {
-    // on_child_gone() says what becomes of the session.
+    // on_child_gone() decides what becomes of the session.
     return child.end(ExitReason::start_failed, "the child refused the handshake of its session",
                      Duration{0});
   }
@@ -282,8 +282,8 @@ void SessionLane::lose_child(Lease& lease, session::SessionEnd end, const rpc::F
   }
 }
 
-// The child of a session that can have another one has gone. Messages in the queue wait for the
-// next one. If it has gone before it was greeted, they fail too: the backend probably cannot start.
+// The child has gone, but the session can have another one, for which queued messages wait. They
+// fail too if the child has gone before it was greeted, because the backend probably cannot start.
 void SessionLane::fail(Lease& lease, const rpc::FaultReport& report,
                        std::vector<call::CallPtr> calls) {
   const session::SessionId session = lease.session;
@@ -301,7 +301,7 @@ void SessionLane::fail(Lease& lease, const rpc::FaultReport& report,
   for (call::CallPtr& call : calls) events_.on_fault(std::move(call), report);
 }
 
-// Notifications in it are lost, and counted.
+// Notifications in the queue are lost, and counted.
 std::vector<call::CallPtr> SessionLane::take_queue(Lease& lease) {
   const size_t messages = lease.queue.size();
   std::vector<call::CallPtr> calls = lease.queue.take_calls();

@@ -1,11 +1,11 @@
-// SessionLane: sessions with a child of their own, and the places that they have.
+// SessionLane: the sessions with a child of their own, and their places.
 //
-// Job: give each session a child when it has something to say, take the child away from one that is
-// idle when the place is needed, and give a session whose child has gone another one. A session
-// that has no child is parked: see Revival for what its next child is told. One that has just been
-// at work keeps its child for config.pool.min_hold, and those that want its place wait. Owner: the
-// pool. Limits: as many children at a time as Children::session_places(); config.pool.queue
-// sessions beyond these, when another one begins.
+// Job: give each session a child when it has a message, take the child from an idle session when
+// its place is needed, and give a session another child when its child has gone. A session without
+// a child is parked; Revival says what its next child is told. A session that has just been at work
+// keeps its child for config.pool.min_hold, and sessions that want its place wait. Owner: the pool.
+// Limits: Children::session_places() children at a time; config.pool.queue sessions beyond these
+// when another one begins.
 #pragma once
 
 #include <functional>
@@ -35,7 +35,7 @@ class SessionLane {
   SessionLane(const PoolServices& services, PoolEvents& events, SessionEvents& session_events,
               Leases& leases, Children& children, std::function<void()> on_places_taken);
 
-  // As Pool's.
+  // As Pool's functions.
   tl::expected<void, rpc::FaultReport> open(session::SessionId session, LeaseStart start);
   void adopt(session::SessionId session, const Knowledge& client);
   std::vector<call::CallPtr> close(session::SessionId session);
@@ -48,26 +48,26 @@ class SessionLane {
   bool notify(Lease& lease, const call::Outgoing& message);
   bool complete_greeting(session::SessionId session);
 
-  // Takes the child of the session that has been idle longest. False: all are at work, or were so
-  // a moment ago, or none gives way.
+  // Takes the child of the session that has been idle longest. False: all sessions are at work, or
+  // were a moment ago, or sessions do not give way.
   bool free_place();
-  // After that: one of them is about to give way.
+  // After free_place() has failed: whether a session is about to give way.
   [[nodiscard]] bool frees_place_soon() const { return place_timer_.armed(); }
   // Places that were missing of late, see PlaceShortage.
   [[nodiscard]] size_t missing_places() const { return shortage_.missing(); }
-  // Some session may have become idle: those that wait for a place get it when this turn has ended,
-  // and with it what has made the session idle.
+  // A session may have become idle. Waiting sessions get its place after this turn of the loop,
+  // when the cause has been dealt with.
   void settle();
-  // A child has answered a request of the gateway's own; null: with something unreadable.
+  // A child has answered a request of the gateway's own; null: the answer is unreadable.
   void note_own_answer(Child& child, rpc::WireId id, const rpc::Envelope* answer);
-  // Ends the child of a session, which has no call; what waits for it, or comes next, gets another
-  // one. Only if it can be replaced.
+  // Ends the child of a session without calls. What waits for the session, or comes next, gets it
+  // another child. Only while can_replace().
   void replace(Lease& lease);
   [[nodiscard]] bool can_replace(const Lease& lease) const { return can_park(lease); }
-  // The session's child has gone, with these calls of the session in flight.
+  // The session's child has gone, while these calls of the session were in flight.
   void lose_child(Lease& lease, session::SessionEnd end, const rpc::FaultReport& report,
                   std::vector<call::CallPtr> calls);
-  // No child can be started for those that wait.
+  // No child can be started for the sessions that wait.
   void fail_waiting(const rpc::FaultReport& report);
 
  private:
@@ -97,7 +97,7 @@ class SessionLane {
   Children& children_;
   const std::function<void()> on_places_taken_;
   PlaceShortage shortage_;
-  Timer place_timer_;  // some session may be about to give way
+  Timer place_timer_;  // a session may be about to give way
 };
 
 }  // namespace stdgate::pool

@@ -37,7 +37,7 @@ void SessionMemory::adopt(const Knowledge& known) {
   severity_ = known.severity;
   for (const std::string& key : known.subscriptions) subscribe(key);
   is_complete_ = true;
-  has_served_ = true;  // nobody knows better
+  has_served_ = true;  // not known, so the safe assumption
 }
 
 void SessionMemory::subscribe(std::string_view key) {

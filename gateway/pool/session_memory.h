@@ -1,8 +1,8 @@
 // SessionMemory: what a session has told its own child, so that another child can be told it again.
 //
-// Learns from calls that the child has answered well. Owner: the lease. Limits: kMaxGreeting bytes,
-// beyond which a greeting is not kept and the session ends with its child; the numbers of
-// session::Subscriptions for what is subscribed to.
+// Learns from calls that the child has answered with a result. Owner: the lease. Limits:
+// kMaxGreeting bytes; a session with a longer greeting ends with its child. session::Subscriptions
+// limits the subscriptions.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,14 @@
 
 namespace stdgate::pool {
 
-// Of a client that has greeted no child here: its session comes from another process, or the
-// gateway greets for it.
+// What is known about a client that has greeted no child here: its session comes from another
+// process, or the gateway greets for it.
 struct Knowledge {
   std::string_view greeting;
-  // A child may ask something once it has been greeted: it gets no calls before that is answered.
+  // A child may ask something once it has been greeted; it gets no calls before that is answered.
   bool asks_first = false;
-  std::optional<session::Severity> severity{};  // of the log messages that it wants
-  std::string_view revision{};                  // that was agreed on; empty: not known
+  std::optional<session::Severity> severity{};  // level of the log messages that the client wants
+  std::string_view revision{};                  // revision that was agreed on; empty: not known
   std::vector<std::string> subscriptions{};     // keys
 };
 
@@ -35,9 +35,9 @@ class SessionMemory {
 
   // The child has answered a call of the session, with a result.
   void learn(const call::Call& call, const rpc::Envelope& answer, const Dialect& dialect);
-  // What is known of the client from elsewhere.
+  // Takes over what is known about the client from elsewhere.
   void adopt(const Knowledge& known);
-  // See Knowledge.
+  // See Knowledge::asks_first.
   [[nodiscard]] bool asks_first() const { return asks_first_; }
   // A new child has answered the greeting.
   void set_terms(GreetingTerms terms) { terms_ = std::move(terms); }
@@ -45,11 +45,11 @@ class SessionMemory {
   void complete() { is_complete_ = true; }
   [[nodiscard]] bool is_complete() const { return is_complete_; }
 
-  // Whether another child can be told all that matters.
+  // Whether another child can be told everything that matters.
   [[nodiscard]] bool is_repeatable() const { return is_repeatable_; }
   // Params of the greeting, raw JSON; empty: no child has answered one.
   [[nodiscard]] const std::string& greeting() const { return greeting_; }
-  // Whether it is this revision of the protocol that was agreed on, as far as that is known.
+  // Whether this revision of the protocol was agreed on, as far as that is known.
   [[nodiscard]] bool is_agreed(std::string_view revision) const {
     return terms_ ? terms_->revision == revision : agreed_.empty() || agreed_ == revision;
   }
@@ -59,21 +59,21 @@ class SessionMemory {
   [[nodiscard]] const std::set<std::string, std::less<>>& subscriptions() const {
     return subscriptions_;
   }
-  // Memory of what is kept.
+  // Memory in use.
   [[nodiscard]] size_t bytes() const { return greeting_.capacity() + subscription_bytes_; }
-  // Whether one more can be kept.
+  // Whether one more subscription can be kept.
   [[nodiscard]] bool has_room_for(std::string_view key) const;
-  // Without effect if it cannot be kept.
+  // Without effect if the subscription cannot be kept.
   void subscribe(std::string_view key);
 
-  // The present child has been asked something, so that it may have kept something in its memory.
+  // The present child has been asked something, so it may keep state in its memory.
   void note_served() { has_served_ = true; }
   [[nodiscard]] bool has_served() const { return has_served_; }
   void forget_served() { has_served_ = false; }
 
  private:
   std::string greeting_;
-  std::string agreed_;  // a revision, elsewhere; empty: not known
+  std::string agreed_;  // the revision that was agreed on elsewhere; empty: not known
   std::optional<GreetingTerms> terms_;
   std::optional<session::Severity> severity_;
   std::set<std::string, std::less<>> subscriptions_;

@@ -1,8 +1,9 @@
-// SharedQueues: what waits for children that clients share.
+// SharedQueues: messages that wait for children that clients share.
 //
 // Most calls wait for any child that has room. Where one process serves all calls of a principal,
-// those during which it may ask their client something take turns at it: they wait here until no
-// other one is under way. Owner: the pool. Limits: for each queue those of a CallQueue.
+// some calls take turns: calls during which the process may ask their client something. They wait
+// here until no other such call is under way. Owner: the pool. Limits: for each queue the limits of
+// a CallQueue.
 #pragma once
 
 #include "gateway/call/call_queue.h"
@@ -14,7 +15,7 @@ struct SharedQueues {
   SharedQueues(const config::BackendConfig& config, HeldBytes* held)
       : calls(config.pool, held), turns(config.pool, held), has_turns(config.serves_one) {}
 
-  // Whether it waits for its turn; it has got it when it has a session.
+  // Whether the call waits for its turn. A call that has got its turn has a session.
   [[nodiscard]] bool takes_turns(const call::Call& call) const {
     return has_turns && call.alone && call.session.is_none();
   }
@@ -23,7 +24,7 @@ struct SharedQueues {
   }
   [[nodiscard]] bool empty() const { return calls.empty() && turns.empty(); }
   [[nodiscard]] size_t size() const { return calls.size() + turns.size(); }
-  // How many messages a child could be given.
+  // How many messages a child could be given now.
   [[nodiscard]] size_t wanting() const {
     return calls.size() + (!is_turn_taken && !turns.empty() ? 1 : 0);
   }

@@ -1,6 +1,6 @@
-// SignsOfLife: when a process has last shown that it works, and whether it hangs.
+// SignsOfLife: when a process last showed that it works, and whether it hangs.
 //
-// Owner: the child. The clocks of its calls depend on it, see call_clock.h.
+// Owner: the child. The clocks of the child's calls depend on it, see call_clock.h.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,14 @@ class SignsOfLife {
   }
   // The latest output concerns every call in flight.
   void note_heard() { heard_ = last_; }
-  // The clocks of all calls in flight begin anew without output.
+  // Restarts the clocks of all calls in flight, without output.
   void note_heard(TimePoint now) { heard_ = now; }
-  // A call has waited for a silent process until its time was up. True if that was so for so many
-  // calls in a row that the process counts as hung.
+  // A call has waited for a silent process until its deadline. True if the process counts as hung,
+  // because that has happened to so many calls in a row.
   bool note_silent_timeout() { return ++silent_timeouts_ >= kHungAfterTimeouts; }
 
   [[nodiscard]] TimePoint last() const { return last_; }
-  // The last sign that concerned every call in flight.
+  // The last sign of life that concerned every call in flight.
   [[nodiscard]] TimePoint heard() const { return heard_; }
   [[nodiscard]] bool is_silent_since(TimePoint then) const { return last_ <= then; }
 

@@ -1,4 +1,4 @@
-// Changes of what a server offers, as its children tell of them.
+// Changes of a server's lists and subscribed items, as its children report them.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,9 @@
 
 namespace stdgate::pool {
 
-// What is not as it was, by this message: a list (Audience::list), or something that clients have
-// subscribed to. A modern child tells only those who listen. Nothing: no change for all clients.
+// The change that this message reports: of a list (Audience::list), or of an item that clients have
+// subscribed to. A modern child reports changes only to clients that listen. Nothing: no change for
+// all clients.
 std::optional<Audience> change_told_by(const call::ChildMessage& message, const Dialect& dialect);
 
 }  // namespace stdgate::pool

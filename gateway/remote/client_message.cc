@@ -17,7 +17,7 @@ std::string decoded(std::string_view value) {
   return std::string(rpc::decode_string(rpc::string_content(value), scratch));
 }
 
-// The member of params that its Mcp-Name field repeats.
+// The member of params whose value the Mcp-Name field repeats.
 std::string_view target_key(std::string_view method) {
   if (method == "tools/call" || method == "prompts/get") return "name";
   if (method.starts_with("resources/")) return "uri";

@@ -1,5 +1,4 @@
-// ClientMessage: a message of the client, or a batch, with what has to be known of it to send it
-// on.
+// ClientMessage: a message of the client, or a batch, with the facts that are needed to send it on.
 #pragma once
 
 #include <cstdint>
@@ -14,31 +13,31 @@ namespace stdgate::remote {
 
 struct ClientMessage {
   std::string text;
-  std::vector<std::string> requests{};  // raw ids of those in it
+  std::vector<std::string> requests{};  // raw ids of the requests in it
   std::string method{};                 // decoded; empty: a response, or a batch
   std::string id{};                     // raw; of a request or response
   rpc::MessageKind kind = rpc::MessageKind::notification;
   bool is_batch = false;
-  // Of MCP's revisions without sessions: the version that it names; empty: it is of a session.
+  // The revision that a message without a session names; empty: the message belongs to a session.
   std::string version{};
-  std::string target{};     // what its Mcp-Name field repeats, decoded
-  std::string cancelled{};  // raw id of the request that it cancels; empty: it cancels none
+  std::string target{};     // decoded value of the Mcp-Name field
+  std::string cancelled{};  // raw id of the request that it cancels; empty: none
 
-  // How it fares.
+  // State of the sending.
   uint64_t number = 0;       // in the order of the client's messages
-  uint32_t refusals = 0;     // times that it was refused, and is sent again for that
-  TimePoint due{};           // until when it may wait for a connection
-  bool is_repeated = false;  // it has been answered in part, and is sent again
+  uint32_t refusals = 0;     // times that it was refused and sent again
+  TimePoint due{};           // end of the wait for a connection
+  bool is_repeated = false;  // answered in part, and sent again
 
   [[nodiscard]] bool is_request() const { return !requests.empty(); }
   [[nodiscard]] bool is_modern() const { return !version.empty(); }
   [[nodiscard]] bool is_greeting() const { return is_request() && method == "initialize"; }
 };
 
-// `document` is of `text`.
+// `document` is the parsed `text`.
 ClientMessage read_client_message(const rpc::Document& document, std::string_view text);
 
-// A value as a header field may have it: itself, or =?base64?…?= (MCP 2026-07-28, transports).
+// A value as a header field may hold it: unchanged, or =?base64?…?= (MCP 2026-07-28, transports).
 std::string field_value_of(std::string_view text);
 
 }  // namespace stdgate::remote

@@ -42,7 +42,7 @@ std::optional<std::chrono::milliseconds> EventReader::take_retry() {
   return std::exchange(retry_, std::nullopt);
 }
 
-// A comment that never ends is as bad as an event that does not.
+// An endless comment is as bad as an endless event.
 bool EventReader::append(std::string_view part) {
   is_too_long_ = line_.size() + data_.size() + part.size() > max_event_;
   if (!is_too_long_) line_.append(part);

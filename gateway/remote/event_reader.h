@@ -1,8 +1,9 @@
-// EventReader: server-sent events (WHATWG HTML, section 9.2.6), read from bytes cut anywhere.
+// EventReader: reads server-sent events (WHATWG HTML, section 9.2.6) from bytes that are cut
+// anywhere.
 //
-// Owner: whoever reads a response. No I/O. Limits: `max_event` bytes of one event, kMaxId of an id;
-// an id that is longer counts as none. An event that the stream ends in is dropped, as the standard
-// says; the id of the last one that was complete stays known.
+// Owner: the code that reads a response. No I/O. Limits: `max_event` bytes of one event, kMaxId
+// bytes of an id; a longer id counts as none. If the stream ends within an event, the event is
+// dropped, as the standard says, and the id of the last complete event stays known.
 #pragma once
 
 #include <chrono>
@@ -17,32 +18,32 @@ namespace stdgate::remote {
 class EventReader {
  public:
   static constexpr size_t kMaxId = 1024;
-  // A server may ask a client to wait so long, not longer.
+  // The longest wait that a server may ask a client for.
   static constexpr std::chrono::milliseconds kMaxRetry{60'000};
 
   class Sink {
    public:
     virtual ~Sink() = default;
-    // `name` is "message" where the server has not named it. The bytes may be changed, and are
-    // valid during the call. Events without data are not told.
+    // `name` is "message" if the server has not named the event. `data` may be changed, and is
+    // valid during the call. Events without data are not passed on.
     virtual void on_event(std::string_view name, std::span<char> data) = 0;
   };
 
   explicit EventReader(size_t max_event) : max_event_(max_event) {}
 
-  // False: an event is too long, and nothing more is taken.
+  // False: an event is too long, and no more bytes are taken.
   bool feed(std::string_view bytes, Sink& sink);
-  // Another response follows, which goes on behind the last id.
+  // Another response follows, which continues after the last id.
   void restart();
-  // The next one begins anew.
+  // The next response begins a new stream.
   void forget() {
     id_.clear();
     last_id_.clear();
   }
 
-  // Of the last complete event; empty: it had none.
+  // The id of the last complete event; empty: it had none.
   [[nodiscard]] const std::string& last_id() const { return last_id_; }
-  // What the server asks to wait for before the next connection; once.
+  // The wait before the next connection that the server has asked for; returned once.
   std::optional<std::chrono::milliseconds> take_retry();
 
  private:
@@ -54,8 +55,8 @@ class EventReader {
   const size_t max_event_;
   std::string line_;
   std::string name_;
-  std::string data_;  // a line feed behind each line
-  std::string id_;    // of events from now on
+  std::string data_;  // each line ends with a line feed
+  std::string id_;    // of the events that follow
   std::string last_id_;
   std::optional<std::chrono::milliseconds> retry_;
   bool begins_ = true;     // no line has ended

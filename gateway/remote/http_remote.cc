@@ -15,7 +15,7 @@ HttpRemote::HttpRemote(std::string url, const RemoteServices& services)
             fall_back(std::move(messages), problem);
           })) {}
 
-// From within the other one, which is not used any more.
+// Called from within `streamable_`, which is not used any more.
 void HttpRemote::fall_back(std::deque<ClientMessage> messages, const Problem& problem) {
   old_ = std::make_unique<LinkRemote>(url_, std::make_unique<SseLink>(url_, services_), services_,
                                       problem);

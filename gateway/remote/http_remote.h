@@ -1,7 +1,8 @@
-// HttpRemote: an MCP server over HTTP, whichever of MCP's transports it has.
+// HttpRemote: an MCP server over HTTP, with either of MCP's HTTP transports.
 //
-// Streamable HTTP first; where that refuses the greeting, the transport of 2024-11-05 (MCP
-// 2025-11-25, transports: backwards compatibility). Owner: the program between client and server.
+// Tries Streamable HTTP first. If the server refuses the greeting there, tries the transport of
+// 2024-11-05 (MCP 2025-11-25, transports: backwards compatibility). Owner: the program between
+// client and server.
 #pragma once
 
 #include <deque>

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kUnauthorized = 401;
 
-// MCP's `initialize` names a revision; that of a language server does not.
+// The `initialize` of MCP names a revision; that of a language server does not.
 bool is_mcp_greeting(const ClientMessage& message) {
   return message.is_greeting() &&
          rpc::find_member(rpc::member_or_empty(message.text, "params"), "protocolVersion");
@@ -30,7 +30,7 @@ LinkRemote::LinkRemote(std::string url, std::unique_ptr<RemoteLink> link,
       open_timer_(services.timers, [this] { open(); }),
       expiry_timer_(services.timers, [this] { expire(); }) {}
 
-// --- What the client says -----------------------------------------------------------------------
+// --- Messages of the client ---------------------------------------------------------------------
 
 void LinkRemote::take(ClientMessage message) {
   if (phase_ == Phase::over) return;
@@ -67,7 +67,7 @@ void LinkRemote::flush() {
   }
 }
 
-// --- What the server says -----------------------------------------------------------------------
+// --- Messages of the server ---------------------------------------------------------------------
 
 void LinkRemote::on_link_open() {
   is_known_ = true;
@@ -102,7 +102,7 @@ void LinkRemote::forward(const rpc::Envelope& envelope) {
   services_.client.send(envelope.text);
 }
 
-// Whether it answers what was sent for a session that is begun anew.
+// Whether this answers a request that was repeated for a new session.
 bool LinkRemote::take_own_answer(const rpc::Envelope& envelope) {
   if (phase_ != Phase::renewing || own_.erase(std::string(envelope.id)) == 0) return false;
   if (envelope.id == greeting_id_) {
@@ -155,7 +155,7 @@ void LinkRemote::on_link_end(const LinkEnd& end) {
   arm_expiry();
 }
 
-// --- A session that is begun anew ---------------------------------------------------------------
+// --- A new session in place of the lost one -----------------------------------------------------
 
 void LinkRemote::renew() {
   phase_ = Phase::renewing;

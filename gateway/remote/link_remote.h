@@ -1,10 +1,10 @@
 // LinkRemote: a server behind a RemoteLink, which is opened with the client's first message.
 //
-// When the link is cut, calls under way get an error, as nothing is sent twice; the link is opened
-// again, with pauses that grow, and a session of MCP is begun anew with the client's own greeting.
-// A session of another protocol (a language server) is lost with its link, and so the program ends:
-// what it knows cannot be told again. Owner: the program between client and server. Limits: those
-// of a MessageQueue, kReconnectTime for a link, kMaxAsked requests of the server.
+// When the link breaks, calls under way get an error, because nothing is sent twice. The link is
+// opened again, after pauses that grow, and the client's own greeting begins a new session of MCP.
+// A session of another protocol (a language server) is lost with its link, because its state cannot
+// be told again; so the program ends. Owner: the program between client and server. Limits: the
+// limits of a MessageQueue, kReconnectTime for a link, kMaxAsked requests of the server.
 #pragma once
 
 #include <memory>
@@ -25,8 +25,8 @@ class LinkRemote final : public Remote, private RemoteLink::Owner {
   static constexpr size_t kMaxAsked = 1024;
   static constexpr Duration kReconnectTime = std::chrono::seconds(30);
 
-  // `url` is for people. `fallback_from`: what the server has refused before, which is what the
-  // client is told if there is no such link either; of no message: nothing.
+  // `url`: for people. `fallback_from`: how the server has refused the other transport. The client
+  // is told this if no link can be opened either; with an empty message it does not apply.
   LinkRemote(std::string url, std::unique_ptr<RemoteLink> link, const RemoteServices& services,
              Problem fallback_from = {});
 
@@ -67,8 +67,8 @@ class LinkRemote final : public Remote, private RemoteLink::Owner {
   Phase phase_ = Phase::fresh;
   MessageQueue queue_;
   std::unordered_set<std::string> calls_;  // raw ids of the client's requests under way
-  std::unordered_set<std::string> asked_;  // of the server's
-  std::unordered_set<std::string> own_;    // of requests that are made again for a new session
+  std::unordered_set<std::string> asked_;  // raw ids of the server's requests
+  std::unordered_set<std::string> own_;  // raw ids of requests that are repeated for a new session
   SessionMemory memory_;
   std::string greeting_id_;  // raw, while its answer is awaited
   Backoff backoff_;
@@ -76,7 +76,7 @@ class LinkRemote final : public Remote, private RemoteLink::Owner {
   Timer expiry_timer_;
   bool is_mcp_ = false;
   bool is_known_ = false;           // the link has been open
-  bool has_other_session_ = false;  // a greeting that is not MCP's was sent
+  bool has_other_session_ = false;  // a greeting of another protocol was sent
   bool has_new_credentials_ = false;
 };
 

@@ -19,7 +19,7 @@ void ListenStream::on_stream_event(std::string_view name, std::span<char> data) 
   if (!is_closed_ && name == "message") owner_.on_listen_text(data);
 }
 
-// A server need not have such a stream (405), and what else refuses the first one means no more.
+// A server need not have such a stream (405). If it refuses the first one, no other is opened.
 void ListenStream::on_stream_end(const WebFailure* /*failure*/) {
   if (is_closed_) return;
   const int status = stream_.head().status;
@@ -29,7 +29,7 @@ void ListenStream::on_stream_end(const WebFailure* /*failure*/) {
   if (status == 401) owner_.on_unauthorized();
   if (is_refused && status != 401 && status != 429) {
     if (events.last_id().empty()) return;
-    events.forget();  // what followed the last event is not to be had any more
+    events.forget();  // events that followed the last one are lost
   }
   const auto asked = events.take_retry();
   timer_.arm(services_.clock.now() + (asked ? Duration(*asked) : backoff_.next()));

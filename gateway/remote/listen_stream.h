@@ -1,7 +1,8 @@
-// ListenStream: the GET stream of an MCP session, on which a server sends what belongs to no call.
+// ListenStream: the GET stream of an MCP session, on which a server sends messages that belong to
+// no call.
 //
-// Opened again behind its last event whenever it ends, with pauses that grow while nothing comes.
-// Owner: a StreamableRemote, for the time of one session.
+// Whenever it ends, it is opened again after its last event, with pauses that grow while no event
+// comes. Owner: a StreamableRemote, for the time of one session.
 #pragma once
 
 #include <memory>
@@ -20,8 +21,8 @@ class ListenStream final : private RemoteStream::Owner {
    public:
     virtual ~Owner() = default;
     virtual void on_listen_text(std::span<char> text) = 0;
-    // The server does not know the session any more, though it has served this stream before.
-    // Last.
+    // The server has served this stream before, and does not know the session any more. The last
+    // call.
     virtual void on_listen_gone() = 0;
     virtual void on_unauthorized() = 0;
     // `last_id` may be empty.

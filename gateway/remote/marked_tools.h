@@ -1,8 +1,8 @@
 // MarkedTools: the arguments of tools that a request repeats in header fields (MCP 2026-07-28,
 // transports: custom headers from tool parameters), learnt from the lists that pass.
 //
-// Owner: a Remote. Limit: kMaxTools tools with such arguments; those of others are not repeated,
-// and the server says so.
+// Owner: a Remote. Limit: kMaxTools tools with such arguments. Arguments of further tools are not
+// repeated, which the server will refuse.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +20,11 @@ class MarkedTools {
  public:
   static constexpr size_t kMaxTools = 1000;
 
-  // The answer to tools/list.
+  // Learns from an answer to tools/list.
   void learn(const rpc::Envelope& answer);
-  // Whether a tool has such arguments.
+  // Whether the tool has such arguments.
   [[nodiscard]] bool knows(std::string_view tool) const { return tools_.contains(tool); }
-  // Appends the fields of a call of it; `params` is raw.
+  // Appends the header fields of a call of this tool. `params` is raw.
   void append_fields(std::string_view tool, std::string_view params,
                      std::vector<std::string>& fields) const;
 

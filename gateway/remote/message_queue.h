@@ -1,7 +1,7 @@
-// MessageQueue: what a client has said and a server cannot be told yet, in the client's order.
+// MessageQueue: messages of a client that cannot be sent yet, in the client's order.
 //
-// Owner: a Remote. Limits: kMaxMessages and kMaxBytes, from which on is_full() and the client is
-// not read any more; what is sent again goes beyond them.
+// Owner: a Remote. Limits: kMaxMessages and kMaxBytes. At either limit is_full() holds, and the
+// client is not read any more. Messages that are sent again may exceed the limits.
 #pragma once
 
 #include <cstddef>
@@ -19,19 +19,19 @@ class MessageQueue {
   static constexpr size_t kMaxMessages = 1024;
   static constexpr size_t kMaxBytes = 64 << 20;
 
-  // Behind all others; `due`: until when it may wait.
+  // Appends a message. `due`: the end of its wait.
   void push(ClientMessage message, TimePoint due);
-  // In its place among the others.
+  // Inserts a message in its place among the others.
   void put_back(ClientMessage message);
   [[nodiscard]] bool empty() const { return messages_.empty(); }
   [[nodiscard]] bool is_full() const;
-  // The first one; of those that are no requests where `only_notices`.
+  // Takes the first message; with `only_notices`, the first one that is no request.
   std::optional<ClientMessage> pop(bool only_notices = false);
-  // The request with this id, raw. Whether it was here.
+  // Removes the request with this id (raw). Returns whether it was here.
   bool remove_request(std::string_view id);
-  // One whose time has come.
+  // Takes a message whose wait is over.
   std::optional<ClientMessage> pop_due(TimePoint now);
-  // When that will be of the next one.
+  // The end of the next wait.
   [[nodiscard]] std::optional<TimePoint> next_due() const;
   std::deque<ClientMessage> take_all();
 

@@ -18,7 +18,7 @@ std::string shown(std::string_view text) {
   return visible(trim(text.substr(0, kMaxShown), " \t\r\n"), VisibleText::line);
 }
 
-// What a refusal says: the message of a JSON-RPC error, or all of it.
+// The text of a refusal: the message of a JSON-RPC error, or the whole body.
 std::string said_by(std::string_view body) {
   std::string text(body);
   rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
@@ -32,7 +32,7 @@ std::string said_by(std::string_view body) {
   return shown(body);
 }
 
-// The parts of WWW-Authenticate that say where a token is to be had.
+// The parts of WWW-Authenticate that say where to get a token.
 std::string challenge_of(const WebHead& head) {
   const std::string_view challenge = head.find("www-authenticate");
   return challenge.empty() ? std::string() : "; it says: " + shown(challenge);

@@ -1,7 +1,8 @@
-// Remote: a JSON-RPC server that is reached over the network, as the client of it on stdin sees it.
+// Remote: a JSON-RPC server that is reached over the network, as its client on stdin sees it.
 //
-// The client's messages come as they are; what the server says goes to the LocalClient. Owner: the
-// program between both. Time and chance are passed in, I/O is a WebClient's or a RemoteLink's.
+// The client's messages arrive unchanged; messages of the server go to the LocalClient. Owner: the
+// program between both. Time and randomness are passed in, I/O belongs to a WebClient or a
+// RemoteLink.
 #pragma once
 
 #include <cstdint>
@@ -27,20 +28,21 @@ class LocalClient {
   virtual void send(std::string_view message) = 0;
   // A line for people.
   virtual void say(const std::string& line) = 0;
-  // Nothing more is to be had: the program ends with this code once the client has read all.
+  // The server cannot be used any more: the program ends with this code once the client has read
+  // everything.
   virtual void leave(Exit exit) = 0;
 };
 
-// Authorizer: what a request shows to say who sends it.
+// Authorizer: the credentials of requests.
 class Authorizer {
  public:
   using Done = std::function<void(tl::expected<void, std::string>)>;
 
   virtual ~Authorizer() = default;
   [[nodiscard]] virtual std::vector<std::string> fields() const = 0;
-  // Whether there is anything to read anew, after a 401.
+  // Whether a credential can be read again, after a 401.
   [[nodiscard]] virtual bool can_renew() const = 0;
-  // `done` follows from the outermost level of the loop, or never where this has been destroyed.
+  // `done` is called from the outermost level of the loop; never, if this has been destroyed.
   virtual void renew(Done done) = 0;
 };
 
@@ -57,11 +59,11 @@ class Remote {
  public:
   virtual ~Remote() = default;
   virtual void take(ClientMessage message) = 0;
-  // So much waits that the client is not to be read for the moment.
+  // Whether so many messages wait that the client should not be read at the moment.
   [[nodiscard]] virtual bool is_full() const = 0;
-  // Nothing that the client has said waits to be sent or answered.
+  // Whether nothing of the client waits to be sent or answered.
   [[nodiscard]] virtual bool is_answered() const = 0;
-  // The client does not read: nothing more of the server is read either, until it does.
+  // The client does not read: the server is not read either, until resume().
   virtual void pause() = 0;
   virtual void resume() = 0;
   // The client has gone: what is under way is given up, and the server told. `done` follows, once,
@@ -70,8 +72,8 @@ class Remote {
   static constexpr Duration kFarewellTime = std::chrono::seconds(1);
 };
 
-// Pauses that grow: each about twice as long as the one before, a part of it by chance, so that
-// many clients of a server that was restarted do not come at once.
+// Pauses that grow: each is about twice as long as the one before, with jitter, so that the clients
+// of a restarted server do not all come at once.
 class Backoff {
  public:
   static constexpr Duration kFirst = std::chrono::milliseconds(100);

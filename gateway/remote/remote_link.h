@@ -1,9 +1,9 @@
-// RemoteLink: both directions between a client and a server in one: what is sent arrives in order,
-// and what comes belongs to no request of the transport's.
+// RemoteLink: one connection for both directions between client and server. Sent messages arrive in
+// order, and received messages belong to no request of the transport.
 //
 // Implemented for MCP's HTTP and SSE of 2024-11-05 (SseLink) and for WebSockets
-// (transports/websocket). Owner: a LinkRemote. Its Owner is called from the outermost level of the
-// loop, never from within a call on the link.
+// (transports/websocket). Owner: a LinkRemote. The Owner interface is called from the outermost
+// level of the loop, never from within a call on the link.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace stdgate::remote {
 
 struct LinkEnd {
   Problem problem;
-  int status = 0;  // of HTTP, where the server has refused it; 0: another reason
+  int status = 0;  // HTTP status of a refusal; 0: another reason
 };
 
 class RemoteLink {
@@ -28,16 +28,16 @@ class RemoteLink {
     virtual ~Owner() = default;
     virtual void on_link_open() = 0;
     virtual void on_link_text(std::span<char> text) = 0;
-    // The server has not taken a message, or it is not known.
+    // The server has not taken this message, or it is not known whether it has.
     virtual void on_link_lost(const ClientMessage& message, const Problem& problem) = 0;
-    // It is closed, and may be opened again.
+    // The link is closed, and may be opened again.
     virtual void on_link_end(const LinkEnd& end) = 0;
   };
 
   virtual ~RemoteLink() = default;
-  // `is_mcp`: what the client speaks.
+  // `is_mcp`: whether the client speaks MCP.
   virtual void open(Owner& owner, bool is_mcp) = 0;
-  // Only while it is open.
+  // Only while the link is open.
   virtual void send(const ClientMessage& message) = 0;
   [[nodiscard]] virtual bool is_full() const = 0;
   virtual void pause() = 0;

@@ -49,7 +49,7 @@ void RemotePost::end_document() {
   if (is_json && !body.empty()) owner_.on_post_text(*this, {body.data(), body.size()});
   if (is_closed_) return;
   if (unanswered_.empty()) return owner_.on_post_end(*this, End::done);
-  // What is there speaks something else.
+  // The server speaks another protocol.
   if (!is_json && !body.empty()) return owner_.on_post_end(*this, End::refused);
   lose("the response has none");
 }

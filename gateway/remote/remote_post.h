@@ -1,9 +1,9 @@
-// RemotePost: one message of the client on its way to a server of MCP Streamable HTTP, until all
-// that belongs to it has come.
+// RemotePost: one message of the client on its way to a server of MCP Streamable HTTP, until
+// everything that belongs to it has come.
 //
-// A response that is cut goes on by GET with Last-Event-ID, where the server has given ids; the
-// message itself is never sent again by this. Owner: a StreamableRemote, which retires it in
-// on_post_end(). Limit: kResumeTime without a response, from a cut on.
+// If a response is cut, it is continued by a GET with Last-Event-ID, if the server has given ids.
+// The message itself is never sent again here. Owner: a StreamableRemote, which retires it in
+// on_post_end(). Limit: kResumeTime without a response after a cut.
 #pragma once
 
 #include <algorithm>
@@ -24,23 +24,24 @@ class RemotePost final : private RemoteStream::Owner {
  public:
   static constexpr Duration kResumeTime = std::chrono::seconds(30);
 
-  enum class Origin : uint8_t { client, greeting, wish };  // the latter: of a session begun anew
+  // `wish`: belongs to a new session that replaces a lost one.
+  enum class Origin : uint8_t { client, greeting, wish };
   enum class End : uint8_t {
     done,
-    unsent,   // failure()
-    refused,  // head(), body()
-    lost,     // why()
-    gone,     // so is the session; the answer is lost
+    unsent,   // see failure()
+    refused,  // see head() and body()
+    lost,     // see why()
+    gone,     // the session and the answer are lost
   };
 
   class Owner {
    public:
     virtual ~Owner() = default;
-    // The server has the message, and what follows it may be sent.
+    // The server has the message, so messages that follow it may be sent.
     virtual void on_post_taken(RemotePost& post) = 0;
     virtual void on_post_text(RemotePost& post, std::span<char> text) = 0;
     virtual void on_post_end(RemotePost& post, End end) = 0;
-    // Of a resumption, which is tried again.
+    // A resumption was refused with 401, and will be tried again.
     virtual void on_unauthorized() = 0;
     [[nodiscard]] virtual WebRequest resumption(const RemotePost& post,
                                                 const std::string& last_id) = 0;
@@ -60,9 +61,9 @@ class RemotePost final : private RemoteStream::Owner {
   void close();
   void pause() { stream_.pause(); }
   void resume() { stream_.resume(); }
-  // An answer has come.
+  // An answer to this request (raw id) has come.
   void answered(std::string_view id) { std::erase(unanswered_, id); }
-  // Nobody waits for an answer any more.
+  // The client does not wait for answers any more.
   void cancel() { unanswered_.clear(); }
 
   [[nodiscard]] ClientMessage& message() { return message_; }
@@ -73,11 +74,11 @@ class RemotePost final : private RemoteStream::Owner {
   [[nodiscard]] std::string& body() { return stream_.body(); }
   [[nodiscard]] const WebFailure& failure() const { return failure_; }
   [[nodiscard]] const std::string& why() const { return why_; }
-  // Whether the messages behind it wait for on_post_taken().
+  // Whether later messages have to wait for on_post_taken().
   [[nodiscard]] bool holds_others() const {
     return !is_taken_ && (!message_.is_request() || message_.is_greeting());
   }
-  // The session that it was sent in; set by its owner.
+  // The session in which the message was sent; set by the owner.
   SessionTag session;
 
  private:
@@ -103,7 +104,7 @@ class RemotePost final : private RemoteStream::Owner {
   WebFailure failure_;
   std::string why_;
   bool is_taken_ = false;
-  bool is_resuming_ = false;  // its POST is over
+  bool is_resuming_ = false;  // the POST itself is over
   bool is_closed_ = false;
 };
 

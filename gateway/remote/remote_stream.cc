@@ -53,12 +53,12 @@ void RemoteStream::on_body(std::string_view bytes) {
   }
   if (head_.is_success()) return fail();
   body_.append(bytes.substr(0, most - body_.size()));
-  on_end(nullptr);  // of a refusal the beginning will do
+  on_end(nullptr);  // the beginning of a refusal suffices
 }
 
 void RemoteStream::on_end(const WebFailure* failure) {
   end_transfer();
-  // That a refusal was cut does not matter.
+  // It does not matter whether a refusal was cut.
   const bool is_refused = head_.status != 0 && !head_.is_success();
   owner_.on_stream_end(is_refused ? nullptr : failure);
 }

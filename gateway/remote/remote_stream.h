@@ -1,8 +1,8 @@
 // RemoteStream: a request and its response: messages as events, one document, or a refusal.
 //
-// Owner: whoever sent the request; it may open() another one after the end, which goes on behind
-// the last event. Limits: kMaxMessage bytes of an event or a document, kMaxRefusal of the body of a
-// refusal, which is waited for at most kRefusalTime.
+// Owner: the code that sends the request. After the end it may open() another request, which
+// continues after the last event. Limits: kMaxMessage bytes of an event or a document. Of the body
+// of a refusal, kMaxRefusal bytes are read, for kRefusalTime at most.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class RemoteStream final : private WebEvents, private EventReader::Sink {
     virtual ~Owner() = default;
     virtual void on_stream_head(const WebHead& head) = 0;
     virtual void on_stream_event(std::string_view name, std::span<char> data) = 0;
-    // Null: the response is complete. Last; may open() the stream again.
+    // Null: the response is complete. The last call; it may open() the stream again.
     virtual void on_stream_end(const WebFailure* failure) = 0;
   };
 
@@ -48,10 +48,10 @@ class RemoteStream final : private WebEvents, private EventReader::Sink {
   void pause();
   void resume();
 
-  // Of the last response: status 0, no head has come.
+  // Head of the last response; status 0: no head has come.
   [[nodiscard]] const WebHead& head() const { return head_; }
   [[nodiscard]] bool has_events() const { return has_events_; }
-  // Of a response that is no event stream.
+  // Body of a response that is no event stream.
   [[nodiscard]] std::string& body() { return body_; }
   [[nodiscard]] const std::string& body() const { return body_; }
   [[nodiscard]] EventReader& events() { return events_; }

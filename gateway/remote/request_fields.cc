@@ -48,7 +48,7 @@ void RequestFields::add_modern(const ClientMessage& message, WebRequest& request
   }
 }
 
-// Revisions before 2025-06-18 have no field for it, and their servers do not mind it.
+// Revisions before 2025-06-18 do not define the version field, but their servers accept it.
 void RequestFields::add_session(const SessionTag& session, WebRequest& request) const {
   if (!session.id.empty()) request.fields.push_back("Mcp-Session-Id: " + session.id);
   const bool is_told = !session.revision.empty();

@@ -1,6 +1,6 @@
-// RequestFields: what MCP's transport wants in the heads of requests, in each era.
+// RequestFields: the header fields that MCP's transport demands of requests, in each era.
 //
-// Owner: a StreamableRemote, which tells it of the session. Limit: kMaxSessionId bytes of an id.
+// Owner: a StreamableRemote, which passes the session in. Limit: kMaxSessionId bytes of an id.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@
 
 namespace stdgate::remote {
 
-// A session as the heads of its requests name it.
+// The facts about a session that the heads of its requests state.
 struct SessionTag {
-  std::string id{};        // empty: the server gives none, or there is no session
-  std::string revision{};  // empty: not agreed on
+  std::string id{};        // empty: the server gives no id, or there is no session
+  std::string revision{};  // empty: not agreed on yet
 
   friend bool operator==(const SessionTag&, const SessionTag&) = default;
 };
@@ -32,13 +32,13 @@ class RequestFields {
       : url_(std::move(url)), authorizer_(authorizer) {}
 
   [[nodiscard]] WebRequest post(const ClientMessage& message, const SessionTag& session);
-  // `last_id`: of the event to go on behind; empty: from now on.
+  // `last_id`: the event after which the stream continues; empty: it begins now.
   [[nodiscard]] WebRequest listen(const SessionTag& session, const std::string& last_id) const;
   [[nodiscard]] WebRequest end(const SessionTag& session) const;
 
-  // The id of the session that a greeting was answered with; empty: none, or one that may not be.
+  // The id of the session in the response to a greeting; empty: none, or an invalid one.
   static std::string session_id_of(const WebHead& head);
-  // The client has spoken without a session, and not in one since.
+  // Whether the client's last message was a modern one, without a session.
   [[nodiscard]] bool is_modern() const { return !modern_version_.empty(); }
   MarkedTools& tools() { return tools_; }
 
@@ -50,7 +50,7 @@ class RequestFields {
   const std::string url_;
   const Authorizer& authorizer_;
   MarkedTools tools_;
-  std::string modern_version_;  // that the client named last
+  std::string modern_version_;  // the version that the client has named last
 };
 
 }  // namespace stdgate::remote

@@ -10,7 +10,7 @@ namespace stdgate::remote {
 
 namespace {
 
-// As the gateway tells it of a child (docs/sessions.md).
+// The text that the gateway sends when a child was replaced (docs/sessions.md).
 constexpr std::string_view kNotice =
     R"({"jsonrpc":"2.0","method":"notifications/message","params":{"level":"warning",)"
     R"("logger":"stdgate","data":"the server was restarted; what it kept in memory is gone"}})";

@@ -1,7 +1,7 @@
-// SessionMemory: what a client has said that makes its session what it is, so that another one can
-// be begun in its place.
+// SessionMemory: the messages of a client that define its session, so that a new session can
+// replace a lost one.
 //
-// Owner: a Remote. Limits: kMaxWishes subscriptions, the oldest are forgotten first.
+// Owner: a Remote. Limit: kMaxWishes subscriptions; the oldest are forgotten first.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,18 @@ class SessionMemory {
  public:
   static constexpr size_t kMaxWishes = 256;
 
-  // A message that the server has taken.
+  // Learns from a message that the server has taken.
   void learn(const ClientMessage& message);
-  // The answer to `initialize`. False: the server greets in another revision than the last time.
+  // Notes the answer to `initialize`. False: it names another revision than the last one.
   bool note_greeting(const rpc::Envelope& answer);
 
   [[nodiscard]] bool has_greeting() const { return !greeting_.text.empty(); }
   [[nodiscard]] bool has_greeted() const { return has_greeted_; }
   [[nodiscard]] const ClientMessage& greeting() const { return greeting_; }
   [[nodiscard]] const std::string& revision() const { return revision_; }
-  // What follows the greeting in a session that is begun anew.
+  // The messages that follow the greeting in a new session.
   [[nodiscard]] std::vector<ClientMessage> wishes() const;
-  // What the client is told of such a session.
+  // Messages that tell the client about the new session.
   [[nodiscard]] std::vector<std::string> notices() const;
   void forget() { *this = {}; }
 
@@ -40,11 +40,11 @@ class SessionMemory {
   std::optional<ClientMessage> level_;
   std::vector<ClientMessage> wishes_;  // subscriptions
   std::string revision_;
-  std::string terms_;  // what else of the first greeting the client relies on
+  std::string terms_;  // other terms of the first greeting that the client relies on
   std::string capabilities_;
-  bool has_served_ = false;  // more than the greeting
+  bool has_served_ = false;  // the server has served more than the greeting
   bool has_greeted_ = false;
-  bool has_changed_ = false;  // the last greeting offers something else than the first
+  bool has_changed_ = false;  // the last greeting offers other terms than the first one
 };
 
 }  // namespace stdgate::remote

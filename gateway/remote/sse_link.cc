@@ -31,14 +31,14 @@ std::string same_origin_url(std::string_view base, std::string_view reference) {
   if (reference.front() == '/') return std::string(origin).append(reference);
   std::string_view path = base.substr(0, base.find_first_of("?#"));
   if (reference.front() == '?') return std::string(path).append(reference);
-  // A scheme without authority, as "javascript:".
+  // The reference has a scheme without authority, as in "javascript:".
   if (reference.find(':') < reference.find_first_of("/?#")) return {};
   const size_t slash = path.rfind('/');
   path = slash < origin.size() ? origin : path.substr(0, slash);
   return std::string(path).append("/").append(reference);
 }
 
-// The POST under way; at most one.
+// The POST under way. There is one at most.
 class SseLink::Post final : public RemoteStream::Owner {
  public:
   explicit Post(SseLink& link)

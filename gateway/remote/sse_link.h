@@ -1,9 +1,9 @@
-// SseLink: MCP's HTTP and SSE of 2024-11-05: a GET stream whose first event names where messages
-// are posted; their answers come on the stream.
+// SseLink: MCP's HTTP and SSE of 2024-11-05. The first event of a GET stream names the URL for
+// POSTs; their answers come on the stream.
 //
-// Messages are posted one after the other. The place must be of the same server: who names another
-// one would be sent the client's credentials. Owner: a LinkRemote. Limits: kEndpointTime for the
-// first event, kMaxWaiting bytes that are still to be posted (is_full()).
+// Messages are posted one after the other. The URL for POSTs must have the same origin, because
+// these requests carry the client's credentials. Owner: a LinkRemote. Limits: kEndpointTime for the
+// first event, kMaxWaiting bytes that wait to be posted (is_full()).
 #pragma once
 
 #include <deque>
@@ -51,12 +51,12 @@ class SseLink final : public RemoteLink, private RemoteStream::Owner {
   const std::unique_ptr<Post> post_;
   Timer endpoint_timer_;
   std::string endpoint_;
-  std::deque<ClientMessage> waiting_;  // the first one is being posted, if post_ is at work
+  std::deque<ClientMessage> waiting_;  // while post_ is at work, the first one is being posted
   size_t waiting_bytes_ = 0;
 };
 
-// What a reference stands for, seen from a URL, where it is of the same origin (RFC 3986 section
-// 5); empty: it is not.
+// Resolves a reference against a URL of the same origin (RFC 3986 section 5); empty: the reference
+// leads to another origin.
 std::string same_origin_url(std::string_view base, std::string_view reference);
 
 }  // namespace stdgate::remote

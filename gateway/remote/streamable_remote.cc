@@ -16,7 +16,7 @@ constexpr std::string_view kAcknowledged = "notifications/subscriptions/acknowle
 
 }  // namespace
 
-// DELETE of the session, when the client has gone.
+// Ends the session by DELETE when the client has gone.
 class StreamableRemote::Farewell final : private RemoteStream::Owner {
  public:
   Farewell(const RemoteServices& services, std::function<void()> done)
@@ -61,14 +61,14 @@ void StreamableRemote::take(ClientMessage message) {
   if (!message.cancelled.empty() && take_cancel(message)) return;
   const bool is_response =
       message.kind == rpc::MessageKind::result || message.kind == rpc::MessageKind::error;
-  // Nobody waits for it any more: the session that had asked has gone.
+  // The response is not needed any more: the session that asked has gone.
   if (is_response && !message.is_batch && asked_.erase(message.id) == 0) return;
   queue_.push(std::move(message), now() + kReconnectTime);
   pump();
 }
 
-// Whether nothing is to be sent of it: what is cancelled has not been sent itself, or ends with its
-// stream (MCP 2026-07-28, cancellation).
+// Whether the cancel need not be sent: its request has not been sent, or ends with its stream (MCP
+// 2026-07-28, cancellation).
 bool StreamableRemote::take_cancel(const ClientMessage& message) {
   if (queue_.remove_request(message.cancelled)) return true;
   const auto found = calls_.find(message.cancelled);
@@ -94,7 +94,7 @@ void StreamableRemote::pump() {
   arm_expiry();
 }
 
-// Requests have places; what the server waits for passes them when there is none.
+// Requests wait for a free place. Messages that the server waits for pass them.
 std::optional<ClientMessage> StreamableRemote::next_message() {
   const bool is_held =
       std::ranges::any_of(posts_, [](const auto& entry) { return entry.second->holds_others(); });
@@ -154,7 +154,7 @@ void StreamableRemote::arm_expiry() {
   if (const auto due = queue_.next_due()) expiry_timer_.arm(*due);
 }
 
-// --- What comes ---------------------------------------------------------------------------------
+// --- Received messages --------------------------------------------------------------------------
 
 void StreamableRemote::on_post_taken(RemotePost& post) {
   is_known_ = true;
@@ -196,7 +196,7 @@ void StreamableRemote::forward(const rpc::Envelope& envelope, RemotePost* post) 
       asked_.emplace(envelope.id);
       break;
     case rpc::MessageKind::notification:
-      // Said already, of what is listened to again.
+      // The client knows it already: the call listens again.
       if (post != nullptr && post->message().is_repeated && envelope.method == kAcknowledged)
         return;
       break;
@@ -237,13 +237,13 @@ void StreamableRemote::note_greeting(const rpc::Envelope& envelope, RemotePost& 
   if (is_first) memory_.forget();
 }
 
-// --- What becomes of a message ------------------------------------------------------------------
+// --- The end of a message -----------------------------------------------------------------------
 
 void StreamableRemote::on_post_end(RemotePost& post, RemotePost::End end) {
   if (phase_ == Phase::over) return;
   if (post.message().is_greeting()) late_timer_.disarm();
   take_out(post);
-  // Answered on another stream, or cancelled: there is nothing to tell of it.
+  // The request was answered on another stream, or cancelled, so its end is not reported.
   const bool is_settled = post.message().is_request() && post.unanswered().empty();
   if (post.origin() != RemotePost::Origin::client) {
     end_renewal(post, end);
@@ -300,8 +300,8 @@ void StreamableRemote::end_refused(RemotePost& post) {
   if (is_first || (!is_known_ && problem.exit == Exit::refused)) leave(problem);
 }
 
-// What was refused before it was looked at is sent again: with another credential, or in another
-// session.
+// Sends a message again that was refused before it was looked at: with another credential, or in
+// another session.
 bool StreamableRemote::retry_refused(RemotePost& post) {
   ClientMessage& message = post.message();
   const int status = post.head().status;
@@ -321,7 +321,8 @@ bool StreamableRemote::retry_refused(RemotePost& post) {
   return true;
 }
 
-// A response to the request, whatever its id says: some servers do not know it where they refuse.
+// Treats an error body as the response to the request, whatever its id: some servers do not know
+// the id when they refuse.
 bool StreamableRemote::pass_error_on(RemotePost& post) {
   const ClientMessage& message = post.message();
   std::string& body = post.body();
@@ -342,7 +343,7 @@ void StreamableRemote::end_lost(RemotePost& post) {
       is_first ? Problem{Exit::unreachable, rpc::Fault::child_failed,
                          shown_url(url_) + " does not answer initialize: " + post.why()}
                : lost_answer(url_, post.why());
-  // It does nothing, so that it may be sent again.
+  // Listening changes nothing at the server, so it may be sent again.
   if (message.is_modern() && message.method == kListening && !post.unanswered().empty()) {
     message.is_repeated = true;
     message.due = TimePoint::max();

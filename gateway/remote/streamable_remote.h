@@ -1,14 +1,14 @@
-// StreamableRemote: a server of MCP Streamable HTTP, of either era, as the client's messages
-// decide.
+// StreamableRemote: a server of MCP Streamable HTTP. The client's messages decide which era is
+// spoken.
 //
-// Messages are sent in their order: what follows a notification, a response or `initialize` waits
-// until the server has taken that; requests do not wait for each other. A message that was not
-// sent, as nobody took the connection, or that was refused for a session that has gone, is sent
-// later. One that was sent is not sent again, whatever becomes of it, but for subscriptions/listen,
-// which does nothing. A session that has gone (404) is begun anew with the client's own greeting.
-// Owner: an HttpRemote. Limits: kMaxPosts requests under way, those of a MessageQueue,
-// kReconnectTime for a connection, RequestFields::kGreetingTime and kNoticeTime for an answer to
-// `initialize` and for what takes none, kMaxAsked requests of the server.
+// Messages are sent in their order. Messages that follow a notification, a response or `initialize`
+// wait until the server has taken it; requests do not wait for each other. A message is sent later
+// if no connection could be made, or if it was refused because its session has gone. A message that
+// was sent is not sent again, except subscriptions/listen, which changes nothing at the server. If
+// the session has gone (404), the client's own greeting begins a new one. Owner: an HttpRemote.
+// Limits: kMaxPosts requests under way, the limits of a MessageQueue, kReconnectTime for a
+// connection, RequestFields::kGreetingTime for an answer to `initialize`,
+// RequestFields::kNoticeTime for messages without an answer, kMaxAsked requests of the server.
 #pragma once
 
 #include <deque>
@@ -42,8 +42,9 @@ class StreamableRemote final : public Remote,
   static constexpr Duration kReconnectTime = std::chrono::seconds(30);
   static constexpr Duration kLateTime = std::chrono::seconds(1);
 
-  // The server may be one of 2024-11-05: the greeting that it has refused, with what waits behind
-  // it, and how. Somebody else goes on with these, and this one is not used any more.
+  // The server has refused the greeting in a way that suggests the transport of 2024-11-05. Hands
+  // over the greeting with the messages behind it, and the refusal. This object is not used any
+  // more.
   using FallBack = std::function<void(std::deque<ClientMessage> messages, const Problem& problem)>;
 
   StreamableRemote(std::string url, const RemoteServices& services, FallBack fall_back);
@@ -60,9 +61,9 @@ class StreamableRemote final : public Remote,
   using Post = std::unique_ptr<RemotePost>;
   enum class Phase : uint8_t {
     open,
-    waiting,   // for the next try to connect
-    asking,    // the authorizer
-    renewing,  // a session that has gone
+    waiting,   // for the next attempt to connect
+    asking,    // the authorizer for a new credential
+    renewing,  // replacing a session that has gone
     over,
   };
   class Farewell;
@@ -88,13 +89,13 @@ class StreamableRemote final : public Remote,
   void expire();
   void arm_expiry();
 
-  // What comes
+  // Received messages
   void forward(const rpc::Envelope& envelope, RemotePost* post);
   void take_answer(const rpc::Envelope& envelope, RemotePost* post);
   void note_greeting(const rpc::Envelope& envelope, RemotePost& post);
   void take_text(std::span<char> text, RemotePost* post);
 
-  // What becomes of a message
+  // The end of a message
   RemotePost& take_out(RemotePost& post);
   void end_unsent(RemotePost& post);
   void end_refused(RemotePost& post);
@@ -127,24 +128,24 @@ class StreamableRemote final : public Remote,
   RequestFields fields_;
   SessionTag session_;
   std::map<const RemotePost*, Post> posts_;
-  // Destroyed outside of their own calls.
+  // These are destroyed outside their own calls.
   std::vector<Post> retired_;
   std::vector<std::unique_ptr<ListenStream>> retired_listens_;
-  std::unordered_map<std::string, RemotePost*> calls_;  // by the raw id of what is unanswered
+  std::unordered_map<std::string, RemotePost*> calls_;  // by raw ids of unanswered requests
   std::unordered_set<std::string> asked_;               // raw ids of the server's requests
   SessionMemory memory_;
   std::unordered_set<std::string> listings_;  // raw ids of tools/list under way
   std::unique_ptr<ListenStream> listen_;
-  std::vector<ClientMessage> wishes_;  // still to be sent in a session that is begun anew
+  std::vector<ClientMessage> wishes_;  // messages that are still to be sent in a new session
   std::unique_ptr<Farewell> farewell_;
   Backoff backoff_;
   Timer wake_timer_;
   Timer expiry_timer_;
   Timer late_timer_;  // the greeting has no answer yet
   Timer retire_timer_;
-  bool is_known_ = false;  // the server has answered something
+  bool is_known_ = false;  // the server has answered a request
   bool is_paused_ = false;
-  bool has_lost_session_ = false;  // and has not begun another one
+  bool has_lost_session_ = false;  // and has not begun a new one
 };
 
 }  // namespace stdgate::remote

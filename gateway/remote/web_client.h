@@ -1,9 +1,10 @@
-// WebClient: requests to a server of the web, whose responses are read as they come.
+// WebClient: requests to a web server, whose responses are read as they come.
 //
-// Implemented by transports/fetch, and by tests in memory. Contract: a WebTransfer is the caller's;
-// destroying it gives the transfer up. WebEvents are called from the outermost level of the loop,
-// never from within start(), and may destroy the transfer, and start others. on_head() comes once
-// at most, on_end() once and last. Redirects are not followed, and no request is sent twice.
+// Implemented by transports/fetch, and by tests in memory. Contract: a WebTransfer belongs to the
+// caller; destroying it aborts the transfer. WebEvents are called from the outermost level of the
+// loop, never from within start(). They may destroy the transfer, and start others. on_head() comes
+// at most once; on_end() comes once, as the last event. Redirects are not followed, and no request
+// is sent twice.
 #pragma once
 
 #include <cstdint>
@@ -24,32 +25,32 @@ struct WebRequest {
   std::string url;
   std::vector<std::string> fields{};  // "Name: value"
   std::string body{};                 // of a POST
-  Duration time{0};                   // for all of it; zero: no limit
+  Duration time{0};                   // for the whole transfer; zero: no limit
 };
 
 struct WebHead {
   int status = 0;
   std::vector<std::pair<std::string, std::string>> fields{};  // names in lower case
 
-  // The first of that name, which has no capital letters; empty: there is none.
+  // The first field with this name, which must be lower-case; empty: none.
   [[nodiscard]] std::string_view find(std::string_view name) const;
   [[nodiscard]] bool is_success() const { return status / 100 == 2; }
-  // Whether the body is of that type, whatever its parameters.
+  // Whether the body is of this type, with any parameters.
   [[nodiscard]] bool has_type(std::string_view type) const;
 };
 
 struct WebFailure {
   enum class Kind : uint8_t {
     unresolved,   // the name of the server
-    unconnected,  // nobody takes connections there, or not in time
+    unconnected,  // no connection, or not in time
     untrusted,    // TLS
     timeout,
-    too_large,  // the response has more than is read
+    too_large,  // the response exceeds a limit
     cut,
   };
   Kind kind = Kind::cut;
   std::string detail{};
-  // The server may have the whole request, and have acted on it.
+  // The server may have received the whole request, and acted on it.
   bool may_be_sent = true;
 };
 
@@ -65,7 +66,7 @@ class WebEvents {
 class WebTransfer {
  public:
   virtual ~WebTransfer() = default;
-  // Nothing more is read, and no event comes, until resume().
+  // Stops reading and events until resume().
   virtual void pause() = 0;
   virtual void resume() = 0;
 };

@@ -22,10 +22,10 @@ class Asks;
 
 // A request of a child that the client has received. The ask ends with that child at the latest.
 struct Ask {
-  uint64_t child = 0;  // its number
+  uint64_t child = 0;  // number of the child; 0: none
   std::string id;      // raw JSON, as the child wrote it
-  uint64_t round = 0;  // not 0: of InputRounds, and of no child; `id` is its key there
-  TimePoint expires = TimePoint::max();  // max(): it ends with its round or trip
+  uint64_t round = 0;  // not 0: a question of InputRounds, without a child; `id` is its key there
+  TimePoint expires = TimePoint::max();  // max(): the ask ends with its round or trip
 
   [[nodiscard]] bool has_time() const { return expires != TimePoint::max(); }
 };
@@ -34,16 +34,16 @@ class AskIndex {
  public:
   struct Place {
     Asks* asks = nullptr;
-    rpc::WireId id = 0;  // that the client sees
+    rpc::WireId id = 0;  // as the client sees it
   };
 
   AskIndex() = default;
   AskIndex(const AskIndex&) = delete;
   AskIndex& operator=(const AskIndex&) = delete;
 
-  // A request to which this child has given this id, or nothing.
+  // The request that this child has sent with this id; nothing: none.
   [[nodiscard]] std::optional<Place> find(uint64_t child, std::string_view id) const;
-  // Whether `is_it(Place)` for one of the requests of this child.
+  // Whether `is_it(Place)` holds for one of this child's requests.
   template <class Predicate>
   [[nodiscard]] bool any_of(uint64_t child, Predicate&& is_it) const {
     auto each = entries_.lower_bound(Key{child, {}, 0, nullptr});
@@ -58,7 +58,7 @@ class AskIndex {
   friend class Asks;
   using Key = std::tuple<uint64_t, std::string_view, rpc::WireId, Asks*>;
   struct Entry {
-    const Ask* ask;  // stays where it is
+    const Ask* ask;  // does not move
     Place place;
     [[nodiscard]] Key key() const { return {ask->child, ask->id, place.id, place.asks}; }
   };
@@ -76,18 +76,18 @@ class Asks {
  public:
   static constexpr size_t kMaxAsks = 256;
 
-  // `index` and `session` outlive it.
+  // `index` and `session` outlive this.
   Asks(AskIndex& index, Session& session) : index_(index), session_(session), asks_(kMaxAsks) {}
   ~Asks();
   Asks(const Asks&) = delete;
   Asks& operator=(const Asks&) = delete;
 
-  // Nothing: there are too many.
+  // Nothing: too many asks are open.
   std::optional<rpc::WireId> open(Ask ask);
   // `id` must be live.
   Ask close(rpc::WireId id);
 
-  // As Correlator has them.
+  // As the functions of Correlator.
   Ask* find(rpc::WireId id) { return asks_.find(id); }
   Ask& at(rpc::WireId id) { return asks_.at(id); }
   std::optional<rpc::WireId> oldest() { return asks_.oldest(); }

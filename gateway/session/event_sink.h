@@ -25,12 +25,12 @@ class EventSink {
   virtual void respond(std::span<const std::string_view> json) = 0;
   // As respond(), for a client that needs these scopes, with spaces between them.
   virtual void respond_scope(std::span<const std::string_view> json, std::string_view scope) = 0;
-  // From now on the response is a stream; may be called again.
+  // Makes the response a stream; may be called again.
   virtual void begin_stream() = 0;
-  // These begin the stream if begin_stream() has not.
+  // These functions make the response a stream if begin_stream() has not done so.
   virtual void write_event(const StreamEvent& event) = 0;
   virtual void end_stream() = 0;
-  // So much is unsent that its source should wait, if it can.
+  // Whether so much is unsent that the source should wait, if it can.
   [[nodiscard]] virtual bool is_backed_up() const = 0;
 };
 

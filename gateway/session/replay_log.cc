@@ -31,7 +31,7 @@ uint64_t ReplayLog::add(uint32_t stream, std::span<const std::string_view> parts
     let_go();
     charge();
   }
-  // Each kept event is of one stream, so more than kMaxStreams of these have none.
+  // Each kept event belongs to one stream, so more than kMaxStreams of the streams have none.
   if (streams_.size() > most_events_ + kMaxStreams) forget_streams(kMaxStreams / 2);
   return last_;
 }
@@ -84,8 +84,8 @@ void ReplayLog::skip_gone() {
   gone_ = 0;
 }
 
-// Looks from the last event back: the kept events are the last ones of their stream, and the wanted
-// events the last of these.
+// Searches from the last event back: the kept events are the last ones of their stream, and the
+// wanted events are the last of these.
 std::vector<size_t> ReplayLog::places_after(uint32_t stream, uint64_t number) const {
   std::vector<size_t> places;
   const auto trace = streams_.find(stream);

@@ -1,10 +1,10 @@
 // ReplayLog: the last events of a session's streams, for a client that comes back.
 //
-// Events are numbered through the session, from 1 on, so that a number names one event and its
-// place in its stream. Owner: the session. Limits: `events` and `bytes` over all streams, and what
-// the client may hold in memory; beyond them the oldest goes, whatever its stream. Streams without
-// events here are remembered up to a limit too, stream 0 for ever. A question about one stream
-// costs as much as its own answer, however many events other streams have.
+// Events are numbered through the session, from 1 on, so a number names one event and its place in
+// its stream. Owner: the session. Limits: `events` and `bytes` over all streams, and the memory of
+// the client; beyond them the oldest event goes, of whichever stream. Streams without events here
+// are remembered up to a limit too, stream 0 for ever. A query about one stream costs as much as
+// its own answer, however many events other streams have.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace stdgate::session {
 
 class ReplayLog {
  public:
-  // Of one event: in the log alone, or shared.
+  // The text of an event: owned by the log, or shared.
   class Text {
    public:
     explicit Text(std::string own) : own_(std::move(own)) {}
@@ -32,7 +32,7 @@ class ReplayLog {
       return shared_.empty() ? std::string_view(own_) : shared_.view();
     }
     [[nodiscard]] const SharedBytes& shared() const { return shared_; }
-    // Memory of its own.
+    // Bytes of memory that the log alone holds.
     [[nodiscard]] size_t held() const { return shared_.empty() ? own_.capacity() : 0; }
 
    private:
@@ -81,12 +81,12 @@ class ReplayLog {
     uint32_t stream;
     bool is_gone;  // taken out; its place is skipped
     uint64_t number;
-    uint64_t previous;  // event of the stream, which may be gone; 0: none
+    uint64_t previous;  // the event before in the stream, which may be gone; 0: none
     Text text;
   };
   struct Trace {  // of a stream
     size_t kept = 0;
-    uint64_t last = 0;  // event that is kept, if any is
+    uint64_t last = 0;  // the last kept event, if any
     uint64_t lost_through = 0;
   };
 
@@ -103,7 +103,7 @@ class ReplayLog {
   const size_t most_events_;
   const size_t most_bytes_;
   StoragePool& storages_;
-  // By number. The first one is not gone, and no more are gone than are kept.
+  // By number. The first event is not gone, and at least half are not.
   std::deque<Event> events_;
   size_t gone_ = 0;
   std::map<uint32_t, Trace> streams_;

@@ -1,7 +1,7 @@
 // ReplySink: where the answers of calls go. Implemented by transports (a connection, a stream).
 //
-// The core holds no pointer to a sink across turns: a call keeps a Caller, the handle under which
-// the sink is registered in Callers, and a Tag that the sink chose to know its call again.
+// The core holds no pointer to a sink across turns. A call keeps a Caller, the handle under which
+// the sink is registered in Callers, and a Tag, by which the sink recognizes its call.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct Reply {
   std::optional<rpc::Fault> fault;  // set: the gateway's own answer, not a child's
   Duration retry_after{0};          // with fault: a hint for Retry-After, zero for none
   std::string_view scope{};         // with insufficient_scope: see FaultReport
-  // Of an error that a child, or the gateway in its place, answers to a client of the modern era.
+  // The code of an error that a child, or the gateway in its place, sends to a modern client.
   std::optional<int64_t> error_code{};
   [[nodiscard]] size_t size() const { return head.size() + id.size() + tail.size(); }
 };
@@ -35,17 +35,17 @@ struct Reply {
 class ReplySink {
  public:
   virtual ~ReplySink() = default;
-  // Exactly once per request given to the core, unless its caller was withdrawn before. May be
-  // called before the call that handed the request over returns.
+  // Called exactly once for each request that was given to the core, unless its caller was
+  // withdrawn before. May be called before the call that handed the request over returns.
   virtual void on_reply(Tag tag, const Reply& reply) = 0;
-  // A notification that belongs to the call, before its reply. Only when the request asked for it.
+  // A notification that belongs to the call, before its reply. Only if the request asked for it.
   virtual void on_event(Tag tag, std::string_view notification) = 0;
-  // Instead of on_reply(): the client itself has cancelled the call, in a protocol that does not
+  // In place of on_reply(): the client itself has cancelled the call, in a protocol that does not
   // answer cancelled calls (MCP).
   virtual void on_cancelled(Tag tag) = 0;
 };
 
-// The sinks that calls may come from, by handle. Owner: the worker; outlives all sinks and pools.
+// The sinks of all callers, by handle. Owner: the worker; outlives all sinks and pools.
 // Limit: `capacity` sinks.
 class Callers {
  public:
@@ -67,16 +67,16 @@ class Callers {
     return sink == nullptr ? nullptr : *sink;
   }
 
-  // The caller of calls that the gateway makes for itself: it has no sink. No caller of a table has
-  // this index.
+  // The caller of the gateway's own calls. It has no sink, and no entry in the table has this
+  // index.
   static constexpr Caller kGateway{Handle::kNone - 1, 0};
 
  private:
   SlotMap<ReplySink*> sinks_;
 };
 
-// The place of one sink in Callers, which is given back with this object at the latest. Owner: the
-// object that the sink belongs to; it has its calls withdrawn first.
+// The place of one sink in Callers. The place is given back with this object at the latest. Owner:
+// the object that the sink belongs to, which first has its calls withdrawn.
 class CallerSlot {
  public:
   CallerSlot() = default;

@@ -1,8 +1,8 @@
-// SessionListener: what a session hears from modern children, which know no sessions: one call of
-// the gateway's own that listens for it (subscriptions/listen, MCP 2026-07-28).
+// SessionListener: the ear of a session at modern children, which know no sessions: one call of the
+// gateway's own that listens for the session (subscriptions/listen, MCP 2026-07-28).
 //
 // A client of the backend with a place of its own among the callers. The ListenerOwner decides what
-// it asks for, and when. Owner: the session.
+// the call asks for, and when. Owner: the session.
 #pragma once
 
 #include <cstddef>
@@ -22,9 +22,9 @@ class SessionListener;
 class ListenerOwner {
  public:
   virtual ~ListenerOwner() = default;
-  // A notification of a child, as the call that listens gets it.
+  // A notification of a child, in the form for the call that listens.
   virtual void on_heard(const SessionListener& listener, std::string_view notification) = 0;
-  // Its call has ended, but not by the gateway's own wish.
+  // The call has ended, but not because the gateway has ended it.
   virtual void on_unheard(SessionListener& listener, const Reply& reply) = 0;
 };
 
@@ -46,7 +46,7 @@ class SessionListener final : public ReplySink {
   size_t key_bytes = 0;
   Share held;  // of the keys
   bool is_listening = false;
-  std::optional<TimePoint> due;  // to listen anew
+  std::optional<TimePoint> due;  // when to listen again
 
  private:
   ListenerOwner& owner_;

@@ -23,7 +23,7 @@ class SessionTable {
   explicit SessionTable(const Limits& limits)
       : limits_(limits), sessions_(std::accumulate(limits.begin(), limits.end(), size_t{0})) {}
 
-  // A new session. Nothing: there are as many of this kind as there may be.
+  // A new session. Nothing: the limit of this kind is reached.
   std::optional<SessionId> open(SessionKind kind) {
     if (size(kind) >= limits_[index_of(kind)]) return std::nullopt;
     const auto id = sessions_.acquire();
@@ -35,7 +35,7 @@ class SessionTable {
     session.kind = kind;
     return id;
   }
-  // The session must be open. Its owner takes out what it owns first.
+  // The session must be open. Its owner first takes out what the owner owns.
   void close(SessionId id) {
     Session& session = *sessions_.find(id);
     --counts_[index_of(session.kind)];
@@ -43,10 +43,11 @@ class SessionTable {
     sessions_.release(id);
   }
 
-  // Null: it is not open.
+  // Null: the session is not open.
   [[nodiscard]] Session* find(SessionId id) { return sessions_.find(id); }
   [[nodiscard]] const Session* find(SessionId id) const { return sessions_.find(id); }
-  // Calls visit(SessionId, Session&) for each. The visitor may close sessions, not open any.
+  // Calls visit(SessionId, Session&) for each session. The visitor may close sessions, but not open
+  // any.
   template <class Visitor>
   void for_each(Visitor&& visit) {
     sessions_.for_each(visit);

@@ -1,4 +1,5 @@
-// StateSeal: makes texts that clients keep for the gateway and cannot make or change.
+// StateSeal: makes texts that clients keep for the gateway, and that clients can neither make nor
+// change.
 //
 // Implemented by the worker (SealedStates), as the core knows no cryptography.
 #pragma once
@@ -12,9 +13,9 @@ namespace stdgate::session {
 class StateSeal {
  public:
   virtual ~StateSeal() = default;
-  // `context` is authenticated with the text, and not part of it.
+  // `context` is authenticated with the text, but is not part of it.
   virtual std::string seal(std::string_view plain, std::string_view context) = 0;
-  // Nothing: it was not sealed here, or in another context, or has been changed.
+  // Nothing: the text was not sealed here or in this context, or has been changed.
   virtual std::optional<std::string> open(std::string_view sealed, std::string_view context) = 0;
 
   // As seal(), for texts that load balancers read too: they begin with the name of the replica, as

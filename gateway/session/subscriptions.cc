@@ -7,7 +7,7 @@
 
 namespace stdgate::session {
 
-// --- What sessions want ---------------------------------------------------------------------
+// --- Wishes of sessions ---------------------------------------------------------------------
 
 Subscriptions::Request Subscriptions::request(SessionId session, std::string_view key) {
   if (key.size() > kMaxKey) return Request::too_long;
@@ -80,7 +80,7 @@ Subscriptions::Withdrawal Subscriptions::withdraw(SessionId session, std::string
   Wish* wish = find_wish(session, key);
   if (wish == nullptr) return {};
   wish->wanted = false;
-  // One that waits for a child is in the list of kNoChild.
+  // A key that waits for a child is in the list of kNoChild.
   const std::optional<uint64_t> child = std::exchange(wish->child, std::nullopt);
   const bool was_last = child && leave(key, *child, wish->place);
   drop_if_over(session, key);
@@ -116,7 +116,7 @@ void Subscriptions::drop_if_over(SessionId session, std::string_view key) {
   if (wishes.by_key.empty()) wishes_.erase(of_session);
 }
 
-// --- What children hold ---------------------------------------------------------------------
+// --- Keys of children -----------------------------------------------------------------------
 
 bool Subscriptions::leave(std::string_view key, uint64_t child, size_t place) {
   const auto of_child = held_.find(child);
@@ -125,7 +125,7 @@ bool Subscriptions::leave(std::string_view key, uint64_t child, size_t place) {
   if (held == of_child->second.end()) return false;
   std::vector<SessionId>& sessions = held->second;
   STDGATE_CHECK(place < sessions.size());
-  // The last one takes its place.
+  // The last session takes the free index.
   const SessionId last = sessions.back();
   sessions.pop_back();
   if (place < sessions.size()) {
@@ -244,7 +244,7 @@ void Subscriptions::check_invariants(const std::function<bool(SessionId)>& is_op
   STDGATE_CHECK(unwanted == unwanted_count_);
 }
 
-// --- What children are to be asked ----------------------------------------------------------
+// --- Requests to children -------------------------------------------------------------------
 
 std::optional<std::string> Subscriptions::take_unwanted(uint64_t child) {
   const auto of_child = unwanted_.find(child);

@@ -1,13 +1,13 @@
-// Subscriptions: what sessions that share children have subscribed to, and which child tells them.
+// Subscriptions: what sessions that share children have subscribed to, and which child reports it.
 //
 // Job: know which sessions receive which updates, which subscriptions a child can end, and which
 // have lost their child. Bookkeeping only: the owner sends the messages. A subscription is to a
 // key, an opaque text; a child is known by its number. A child holds a key for all sessions that
-// subscribed through it. It is asked to end a subscription only when the last of them is gone, and
-// not while a request for the same key is under way: the child could see the two in either order.
-// Owner: the session router. Limits: kMaxPerSession keys of a session, kMaxKey bytes each and
-// kMaxBytesPerSession together, so no session can use up what others need; kMaxUnwanted that are to
-// be ended.
+// A child holds a key for all sessions that subscribed through it. The child is asked to end a
+// subscription only when the last of them is gone, and not while a request for the same key is
+// under way, because the child could handle the two in either order. Owner: the session router.
+// Limits: kMaxPerSession keys of a session, kMaxKey bytes each and kMaxBytesPerSession together, so
+// no session can use up the room of others; kMaxUnwanted keys that have to be ended.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +33,8 @@ class Subscriptions {
 
   // The outcome of a session's request to subscribe.
   enum class Request : uint8_t {
-    ask,   // a child is to be asked; finish() is to follow, whatever happens
-    held,  // the session has it already
+    ask,   // a child has to be asked; finish() has to follow in any case
+    held,  // the session has the key already
     too_long,
     too_many,  // of this session, or too many bytes
   };
@@ -45,16 +45,16 @@ class Subscriptions {
     refused,
     unknown,  // the child may have subscribed or not
   };
-  // `child`: that was asked; 0: none that still runs.
+  // `child`: the child that was asked; 0: none that still runs.
   void finish(SessionId session, std::string_view key, uint64_t child, Answer answer);
 
-  // The session wants the key, and no request for it is under way: any child may adopt() it. False:
-  // the session has it already, or there is no room for it.
+  // The session wants the key, and no request for it is under way, so any child may adopt() it.
+  // False: the session has the key already, or there is no room for it.
   bool await(SessionId session, std::string_view key);
 
   struct Withdrawal {
     bool known = false;  // the session had subscribed, or had asked to
-    uint64_t child = 0;  // not 0: it holds the key for no session now; see take_unwanted()
+    uint64_t child = 0;  // not 0: this child holds the key for no session now; see take_unwanted()
   };
   Withdrawal withdraw(SessionId session, std::string_view key);
   void close(SessionId session);
@@ -62,29 +62,29 @@ class Subscriptions {
   // Memory of the session's subscriptions.
   [[nodiscard]] size_t bytes_of(SessionId session) const;
 
-  // The child has gone; its sessions wait for another one.
+  // The child has gone; its sessions wait for another child.
   void lose_child(uint64_t child);
 
   // Null: no session has subscribed to this key through this child.
   [[nodiscard]] const std::vector<SessionId>* find(uint64_t child, std::string_view key) const;
   // Whether the child holds a key for any session.
   [[nodiscard]] bool has_any(uint64_t child) const { return held_.contains(child); }
-  // Whether it does, or holds keys for no session that it has not been asked to end yet.
+  // As has_any(), but also true for keys that no session needs and the child still has to end.
   [[nodiscard]] bool has_or_had_any(uint64_t child) const {
     return has_any(child) || unwanted_.contains(child);
   }
 
-  // Whether any session has subscribed to the key or has asked to: then no child is to end it.
+  // Whether any session has subscribed to the key or has asked to; then no child may end it.
   [[nodiscard]] bool is_wanted(std::string_view key) const;
 
-  // Whether nothing is to be asked of any child.
+  // Whether no child has to be asked anything.
   [[nodiscard]] bool settled() const { return unwanted_.empty() && !has_any(kNoChild); }
-  // A key that the caller is to ask the child to end. Nothing: no such key now.
+  // A key that the caller has to ask the child to end. Nothing: none at the moment.
   std::optional<std::string> take_unwanted(uint64_t child);
-  // As above, for a certain key. False: it is not to be ended, or not now.
+  // As above, for this key. False: the key need not be ended, or not now.
   bool take_unwanted(uint64_t child, std::string_view key);
-  // A key that has lost its child: from now on it belongs to this one, which the caller asks for
-  // it. Nothing: no such key.
+  // A key that has lost its child. It belongs to this child from now on, which the caller asks for
+  // it. Nothing: there is no such key.
   std::optional<std::string> adopt(uint64_t child);
 
   // Ends the process if an invariant is broken.
@@ -100,10 +100,10 @@ class Subscriptions {
     }
   };
   struct Wish {
-    size_t asked = 0;               // requests under way
-    bool wanted = true;             // false: withdrawn while they were under way
-    std::optional<uint64_t> child;  // holds it; kNoChild: the one that did has gone
-    size_t place = 0;               // of the session, in held_ there
+    size_t asked = 0;               // number of requests under way
+    bool wanted = true;             // false: withdrawn while requests were under way
+    std::optional<uint64_t> child;  // holds the key; kNoChild: the former holder has gone
+    size_t place = 0;               // index of the session in held_
   };
   struct Wishes {
     std::map<std::string, Wish, std::less<>> by_key;
@@ -117,7 +117,8 @@ class Subscriptions {
   };
 
   Wish* find_wish(SessionId session, std::string_view key);
-  // The session with this place there. Whether the child holds it for no session any more.
+  // Removes the session with this index there. Returns whether the child holds the key for no
+  // session any more.
   bool leave(std::string_view key, uint64_t child, size_t place);
   void note_asked(std::string_view key);
   void note_answered(std::string_view key);
@@ -126,11 +127,11 @@ class Subscriptions {
   void move(const std::vector<SessionId>& sessions, std::string_view key, uint64_t to);
   void drop_if_over(SessionId session, std::string_view key);
 
-  // A wish is at a child if and only if its session is in `held_` there.
+  // A wish has a child if and only if its session is in `held_` there.
   std::map<SessionId, Wishes, SessionLess> wishes_;
   // By child, then by key; neither level has empty entries.
   std::map<uint64_t, std::map<std::string, std::vector<SessionId>, std::less<>>> held_;
-  std::map<uint64_t, Unwanted> unwanted_;  // not empty; none of them is in `held_`
+  std::map<uint64_t, Unwanted> unwanted_;  // without empty entries; its keys are not in `held_`
   size_t unwanted_count_ = 0;
   std::map<std::string, size_t, std::less<>> asked_;  // requests under way, of all sessions
 };

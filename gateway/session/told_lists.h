@@ -1,4 +1,4 @@
-// ToldLists: what a client has been told of a server's lists while the server slept.
+// ToldLists: the lists that a client has been told while its server slept.
 //
 // Owner: the session, or the filter that answers. Limit: kKinds.
 #pragma once
@@ -14,7 +14,7 @@ struct ToldLists {
 
   // Digests of the lists, by kind; 0: not told.
   std::array<uint64_t, kKinds> digests{};
-  // Different ones: what a child says is news in any case.
+  // The client was told different lists, so an answer of a child is news in any case.
   static constexpr uint64_t kMixed = 1;
 
   void note(size_t kind, uint64_t digest) {

@@ -38,7 +38,7 @@ constexpr std::array kAddOptions{
     ToolOption{"--dry-run", "", "print the file, and write nothing"},
 };
 
-// What has them all behind one URL.
+// The configuration that puts all backends behind one URL.
 std::string offer_of_server(const std::vector<BackendLines>& backends) {
   std::string names;
   for (const BackendLines& backend : backends) {

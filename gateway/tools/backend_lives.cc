@@ -11,7 +11,7 @@ namespace stdgate::tools {
 
 namespace {
 
-// Who asks for the list of backends does not wait for more.
+// Longest wait for the gateway's answer, because a list of backends is wanted at once.
 constexpr Duration kPatience = std::chrono::seconds(2);
 
 std::string life_of(const simdjson::dom::element& backend) {

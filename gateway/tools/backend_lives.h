@@ -1,5 +1,5 @@
-// What a running gateway says at its admin address of the backends: which of them sleep, what is
-// remembered of those, and how many of their processes have been replaced.
+// Reports of a running gateway, at its admin address, about its backends: which of them sleep, what
+// is remembered of these, and how many of their processes have been replaced.
 #pragma once
 
 #include <map>
@@ -9,8 +9,8 @@
 
 namespace stdgate::tools {
 
-// For people, by the name of the backend; without those of which there is nothing to say. Empty
-// where the configuration is not known, or nothing answers at its admin address.
+// Texts for people, by the name of the backend, without backends that have nothing to report. Empty
+// if the configuration is not known, or nothing answers at its admin address.
 std::map<std::string, std::string> backend_lives(const ToolArguments& arguments,
                                                  const ToolSurroundings& surroundings);
 

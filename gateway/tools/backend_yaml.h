@@ -13,7 +13,7 @@ namespace stdgate::tools {
 
 // A text in double quotes that the configuration reads back as it is: nothing in it expands.
 std::string yaml_text(std::string_view text);
-// Such a text, in which references to variables expand.
+// As yaml_text(), but references to variables expand.
 std::string yaml_expanding(std::string_view text);
 // A reference: "${NAME}".
 std::string yaml_reference(std::string_view variable);

@@ -1,4 +1,4 @@
-// `stdgate completion`: scripts by which shells complete stdgate's command line.
+// `stdgate completion`: scripts for shells, which complete stdgate's command line.
 #include <array>
 #include <map>
 #include <utility>

@@ -1,5 +1,5 @@
-// ConnectAuthorizer: the fields that say who connects: those of the options, and a token that a
-// file or a command has.
+// ConnectAuthorizer: the header fields that identify the client: fields of the options, and a token
+// from a file or a command.
 //
 // Owner: a ConnectSession. A token is read when it is needed first, and again after a 401. Limits:
 // kMaxToken bytes, kCommandTime for the command.

@@ -76,7 +76,7 @@ void ConnectLookup::on_stream_end(const remote::WebFailure* failure) {
   done_(find());
 }
 
-// Where the list is not to be had, a URL that was named stands for itself.
+// The URL to use without the list of backends: of the named backend, or of the gateway.
 std::string ConnectLookup::guessed() const {
   if (!plan_.backend.empty()) return plan_.gateway + "/" + plan_.backend + "/mcp";
   return plan_.gateway + "/";

@@ -12,7 +12,7 @@ namespace stdgate::tools {
 
 struct ConnectPlan {
   std::string endpoint;  // http://…, https://…, ws://… or wss://…; empty: the gateway is asked
-  std::string gateway;  // its URL, without a slash at the end; empty: there is none to ask
+  std::string gateway;  // its URL, without a slash at the end; empty: no gateway is asked
   std::string backend;  // there; empty: the only one
   fetch::WebClientOptions web;
   std::vector<std::string> fields;  // of every request: "Name: value"

@@ -44,13 +44,14 @@ int pollable(int fd) {
   return ends[0];
 }
 
-// Whether somebody may still read what is written there.
+// Whether another program may still read what is written there.
 bool is_read(int fd) {
   pollfd polled{fd, POLLOUT, 0};
   return ::poll(&polled, 1, 0) >= 0 && (polled.revents & (POLLERR | POLLHUP | POLLNVAL)) == 0;
 }
 
-// What others see of the descriptors of a terminal is as before afterwards.
+// Restores the flags of a descriptor at its end, because other programs share a terminal's
+// descriptors.
 class DescriptorFlags {
  public:
   explicit DescriptorFlags(int fd) : fd_(fd), flags_(::fcntl(fd, F_GETFL)) {}
@@ -272,7 +273,8 @@ void ConnectSession::look_again() {
 
 // --- Ends ---------------------------------------------------------------------------------------
 
-// What could not be reached is told to the first request, and the program ends.
+// Answers the first request with the reason why the server could not be reached, and ends the
+// program.
 void ConnectSession::fail_early() {
   bool is_told = false;
   for (const remote::ClientMessage& message : std::exchange(early_, {})) {

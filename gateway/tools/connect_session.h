@@ -1,10 +1,10 @@
 // ConnectSession: one run of `stdgate connect`: the client on stdin and stdout, the server over the
 // network, and the loop that both are on.
 //
-// Owner: the tool. Nothing but JSON-RPC goes to stdout; what people are told goes to stderr.
-// Limits: kMaxMessage bytes of a message of the client, kMaxUnread bytes that it has not read,
-// kMaxEarly messages that come before it is known where the server is, kLastWordsTime for a client
-// to read what is left at the end.
+// Owner: the tool. Only JSON-RPC goes to stdout; texts for people go to stderr. Limits: kMaxMessage
+// bytes of a message of the client, kMaxUnread bytes that the client has not read, kMaxEarly
+// messages before the server's address is known, kLastWordsTime for a client to read the rest at
+// the end.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +50,7 @@ class ConnectSession final : private remote::LocalClient,
   int run();
 
  private:
-  // What the client says is on_bytes(); what is written to it has events of its own.
+  // Receives events of the output; the client's input arrives at on_bytes().
   class Output;
 
   bool open_streams();
@@ -100,7 +100,7 @@ class ConnectSession final : private remote::LocalClient,
   Timer answers_timer_;
   Timer end_timer_;
   int exit_code_ = 0;
-  bool is_ending_ = false;   // the client has gone, or nothing more is to be had
+  bool is_ending_ = false;   // the client has gone, or the server is lost
   TimePoint answers_due_{};  // once the client has said all
   bool has_said_all_ = false;
   bool is_leaving_ = false;  // once the client has read all

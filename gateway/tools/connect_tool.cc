@@ -40,7 +40,7 @@ bool is_field_text(std::string_view text) {
       text, [](char c) { return static_cast<unsigned char>(c) >= ' ' && c != '\x7f'; });
 }
 
-// Those of the protocol are not the client's to choose.
+// Header fields of the protocol itself, which a client must not set.
 bool is_own_field(std::string_view name) {
   constexpr std::array<std::string_view, 9> kOwn{
       "host",   "content-length", "transfer-encoding",    "connection",   "content-type",

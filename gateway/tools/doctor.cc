@@ -152,7 +152,7 @@ void Doctor::examine_mcp() {
   if (!diagnosis_.is_legacy && !diagnosis_.is_modern) return try_other_framing();
   if (diagnosis_.is_legacy) note_modern_clients();
   if (diagnosis_.is_legacy || !diagnosis_.is_modern) return;
-  // It did not answer initialize, which is no fault in a server of the modern era.
+  // The server did not answer initialize, which is no fault of a modern server.
   drop_findings({"no-answer", "exited", "refused"});
   add_finding({Weight::note, "only-modern",
                "it answers server/discover and no initialize: it is of the modern era alone",

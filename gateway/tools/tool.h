@@ -1,8 +1,8 @@
 // A tool: a word behind `stdgate` that looks at servers or helps with a configuration, and serves
 // nothing.
 //
-// Job: the table by which tools are found, parsed, explained (--help), completed by shells and put
-// into the manual. Owner: the process; a tool is called once, and gives its whole output.
+// Job: the table from which tools are found, parsed, explained (--help), completed by shells and
+// put into the manual. Owner: the process; a tool is called once, and gives its whole output.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ struct ToolSurroundings {
   std::string version;
   bool is_terminal = false;  // stdout is one
   std::chrono::sys_seconds now{};
-  uint64_t chance = 0;  // which nobody can guess
+  uint64_t chance = 0;  // random; cannot be guessed
 };
 
 struct ToolOutput {
@@ -71,7 +71,7 @@ struct ToolArguments {
   [[nodiscard]] std::string value(std::string_view option, std::string_view otherwise = {}) const;
   // The value of --timeout.
   [[nodiscard]] tl::expected<Duration, Trouble> timeout(Duration otherwise) const;
-  // Of one that may be given several times.
+  // All values of an option that may be given several times.
   [[nodiscard]] std::vector<std::string> values(std::string_view option) const;
 };
 

@@ -38,7 +38,7 @@ void append_text(std::string& out, std::string_view key, std::string_view text, 
   rpc::append_json_string(out, cut_utf8(text, limit));
 }
 
-// Those for which there is room; no member if there are none.
+// Appends the texts for which there is room; without texts, no member.
 void append_texts(std::string& out, std::string_view key, std::span<const std::string> texts,
                   size_t limit) {
   if (texts.empty()) return;

@@ -1,12 +1,12 @@
 // AuditLog: the audit as lines of JSON in a file, each bound to the one before it (Chain).
 //
-// Job: one line for each call that is covered, refusal, failed login and session. Lines are written
-// within kDelay; with `durable` at once, and that of a call is on the disk when record_call()
-// returns, for which the loop waits. Lines that the file does not take are kept and tried again;
-// meanwhile can_record() is false. Owner: the worker, on whose loop everything is called. Limits:
-// kMaxUnsent bytes are kept, further lines are lost, which a line says later; kMaxRefusalsPerSecond
-// lines of what any client can cause; kMaxName, kMaxPath, kMaxArguments and kMaxKeys bytes of a
-// text are shown.
+// Job: one line for each covered call, refusal, failed login and session. Lines are written within
+// kDelay. With `durable` they are written at once, and a call's line is on the disk when
+// record_call() returns; the loop waits for it. Lines that the file does not take are kept and
+// tried again; meanwhile can_record() is false. Owner: the worker, on whose loop everything is
+// called. Limits: kMaxUnsent bytes are kept; further lines are lost, which a later line reports.
+// kMaxRefusalsPerSecond lines that any client can cause; kMaxName, kMaxPath, kMaxArguments and
+// kMaxKeys bytes of a text.
 #pragma once
 
 #include <optional>

@@ -35,7 +35,7 @@ class Hasher {
 
 // The end of a chain, which the next line continues.
 struct ChainEnd {
-  uint64_t sequence = 0;  // of the last line; 0: there is none
+  uint64_t sequence = 0;  // of the last line; 0: none
   DigestText digest{};    // of the last line, or of what is left of a torn one
 
   // The end of a chain without lines.

@@ -13,10 +13,10 @@ namespace stdgate::logs {
 
 inline constexpr size_t kMaxNesting = 8;
 
-// The first `limit` bytes, at most, of `json` (one valid JSON text), where the value of each member
-// whose name is in `hidden` (ASCII letters of either case), at any depth, is "***". So are those in
-// JSON that a string holds, alone or behind other text, as results of tools have it. "…" stands at
-// the end of a text that was cut.
+// At most the first `limit` bytes of `json` (one valid JSON text). The value of each member whose
+// name is in `hidden` (ASCII letters of either case) becomes "***", at any depth. This also holds
+// for JSON inside a string, alone or behind other text, as results of tools have it. A text that
+// was cut ends in "…".
 std::string redact(std::string_view json, std::span<const std::string> hidden, size_t limit);
 
 }  // namespace stdgate::logs

@@ -1,9 +1,9 @@
 // MetricsExposition: everything that is counted, as the text that Prometheus scrapes: what
 // MetricsObservers have counted, and what is only read for a scrape.
 //
-// Owner: the process; the stores are those of its workers, see open_metrics.h for what they
-// must have in common. take() is called on the loop's thread and copies; metrics_text() takes some
-// milliseconds when there are thousands of series, and may be called on any.
+// Owner: the process. The stores belong to its workers; open_metrics.h says what they must have in
+// common. take() copies, on the loop's thread. metrics_text() takes some milliseconds when there
+// are thousands of series, and may be called on any thread.
 #pragma once
 
 #include <functional>
@@ -62,7 +62,7 @@ struct ScrapeReadings {
     uint64_t lost = 0;
     bool is_failing = false;
   };
-  std::optional<Audit> audit;         // nothing: there is none
+  std::optional<Audit> audit;         // nothing: no audit
   std::optional<SpanReadings> spans;  // nothing: none are recorded
   struct Reloads {                    // of the configuration
     uint64_t good = 0;

@@ -281,7 +281,7 @@ static_assert(std::ranges::all_of(kFamilies, [](const FamilyRow& row) {
   return &row == &kFamilies[static_cast<size_t>(row.id)];
 }));
 
-// How many cells like those of `row` the rows before `end` have in its scope.
+// Number of cells like those of `row` in its scope, in the rows before `end`.
 constexpr size_t cells_before(size_t end, Scope scope, bool histograms) {
   size_t count = 0;
   for (size_t i = 0; i < end; ++i) {

@@ -25,7 +25,7 @@ enum class Scope : uint8_t { gateway, connection, backend, method, tool };
 
 // A label of a family, whose values are a fixed list.
 struct ValueList {
-  std::string_view label{};  // empty: there is none
+  std::string_view label{};  // empty: none
   size_t count = 1;
   std::string_view (*value)(size_t index) = nullptr;
 };

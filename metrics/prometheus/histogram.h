@@ -56,7 +56,7 @@ class Buckets {
 //
 // Owner: the Histogram, which keeps the last one of each bucket.
 struct Exemplar {
-  std::array<uint8_t, 16> trace_id = TraceContext::kNoTrace;  // kNoTrace: there is none
+  std::array<uint8_t, 16> trace_id = TraceContext::kNoTrace;  // kNoTrace: none
   Duration duration{0};
   WallTime at{};  // when the call ended
 
@@ -71,8 +71,8 @@ class Histogram {
  public:
   explicit Histogram(const Buckets& buckets) : counts_(buckets.count()) {}
 
-  // `buckets` are those that it was made with. `sampled`: the call, without its duration; null: it
-  // was not sampled.
+  // `buckets`: the ones that the histogram was made with. `sampled`: the call, without its
+  // duration; null: not sampled.
   void observe(const Buckets& buckets, Duration duration, const Exemplar* sampled = nullptr) {
     duration = std::max(duration, Duration::zero());
     const size_t bucket = buckets.index_of(duration);

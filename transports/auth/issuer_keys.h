@@ -1,13 +1,12 @@
 // IssuerKeys: the public keys of an issuer of tokens, from a file, or fetched and kept fresh.
 //
-// Job: decide when to fetch and what to believe. Keys that are fetched are used until newer ones
-// have come, however long the issuer is down, and are fetched again before they are stale
-// (Cache-Control: max-age within bounds), at once when a token names one that is not known, and
-// then not more often than every kMissedEvery. Until that fetch, nothing can be said of such a
-// token. Where they are is configured, or the issuer's own
-// description says it (OpenID Connect Discovery 1.0, else RFC 8414), which must name the same
-// issuer. Owner: Tokens. Limits: see Fetcher and Jwks; kMaxMissing ids of keys that are looked for,
-// beyond which the oldest is forgotten.
+// Job: decide when to fetch and what to believe. Fetched keys are used until newer ones have come,
+// however long the issuer is down. They are fetched again before they are stale (Cache-Control:
+// max-age within bounds). When a token names an unknown key, they are fetched at once, at most
+// every kMissedEvery; until that fetch has ended, the token can be neither accepted nor refused.
+// The place of the keys is configured, or the issuer's own description names it (OpenID Connect
+// Discovery 1.0, else RFC 8414), which must name the same issuer. Owner: Tokens. Limits: see
+// Fetcher and Jwks; kMaxMissing ids of unknown keys, beyond which the oldest is forgotten.
 #pragma once
 
 #include <cstddef>

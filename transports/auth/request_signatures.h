@@ -1,9 +1,10 @@
 // RequestSignatures: clients sign their requests (RFC 9421) with a key of `auth.signatures`.
 //
-// A signature is good if it is that of its key, was made within kWindow of now and not before the
-// gateway started, which knows no nonce of that time, and its nonce is new. Nonces are remembered
-// as long as their signatures would be good. Owner: Authenticators. Limit: kMaxNonces of a key;
-// when so many are remembered, the key is refused, as a nonce that was forgotten could come again.
+// A signature is good if three conditions hold. It was made with its key. It was made within
+// kWindow of now and not before the gateway started, because nonces of that time are not known. Its
+// nonce is new. Nonces are remembered as long as their signatures would be good. Owner:
+// Authenticators. Limit: kMaxNonces of a key. When so many are remembered, the key is refused,
+// because a forgotten nonce could come again.
 #pragma once
 
 #include <deque>
@@ -66,7 +67,7 @@ class RequestSignatures final : public Authenticator {
   Sha256 sha256_;
   std::unordered_set<Digest, HashDigest> nonces_;
   std::unordered_map<std::string, size_t> counts_;  // of nonces, by key; the key may be gone
-  std::deque<Nonce> order_;                         // in which they came
+  std::deque<Nonce> order_;                         // in the order of their arrival
 };
 
 // The mistake in a key; empty: none.

@@ -115,7 +115,7 @@ class JsonPart {
     }
     return texts;
   }
-  // Readers differ in which of two equal keys counts (RFC 7519 section 4).
+  // Readers disagree about which of two equal keys counts (RFC 7519 section 4).
   static bool has_twins(simdjson::dom::object object) {
     std::vector<std::string_view> keys;
     for (const auto& [key, value] : object) keys.push_back(key);

@@ -1,12 +1,12 @@
 // Tokens: clients show JSON Web Tokens of known issuers (RFC 7519, RFC 8725).
 //
-// A token is good if its issuer is one of `auth.jwt`, its algorithm one that is allowed for that
-// issuer, its signature that of one of the issuer's keys, it is for this gateway (`aud`), and it is
-// its time (`exp`, `nbf`, `iat`), with kLeeway for clocks that differ. Until the issuer's first
-// keys have come nothing can be said of it. What it says of keys itself
-// (`jku`, `jwk`, `x5u`) is not looked at, and one with `crit` is refused. Owner: Authenticators.
-// Limits: kMaxToken bytes; kMaxJudged good ones are known again by their digests until they expire,
-// so that no signature is checked twice, until the keys change or memory is short.
+// A token is good if: its issuer is one of `auth.jwt`; its algorithm is allowed for that issuer;
+// one of the issuer's keys has signed it; it is for this gateway (`aud`); and it is valid now
+// (`exp`, `nbf`, `iat`), with kLeeway for clocks that differ. Until the issuer's first keys have
+// come, a token can be neither accepted nor refused. Keys that the token itself names (`jku`,
+// `jwk`, `x5u`) are ignored, and a token with `crit` is refused. Owner: Authenticators. Limits:
+// kMaxToken bytes; kMaxJudged good tokens are remembered by their digests until they expire, the
+// keys change or memory is short, so that no signature is checked twice.
 #pragma once
 
 #include <deque>
@@ -67,7 +67,7 @@ class Tokens final : public Authenticator {
   std::vector<Issuer> issuers_;
   Sha256 sha256_;
   std::unordered_map<Digest, Known, HashDigest> judged_;
-  std::deque<Digest> order_;  // in which they came
+  std::deque<Digest> order_;  // in the order of their arrival
   uint32_t revision_ = 1;
 };
 

@@ -118,7 +118,7 @@ void CurlConnection::pause() {
   if (poll_ != nullptr) watch();
 }
 
-// What libcurl or TLS has read already shows on no socket.
+// Bytes that libcurl or TLS has read already make no socket readable.
 void CurlConnection::resume() {
   if (!std::exchange(is_paused_, false) || poll_ == nullptr) return;
   watch();

@@ -1,9 +1,9 @@
-// CurlConnection: a connection to a server of the web, over TCP or TLS, that carries what its owner
-// says: WebSockets begin so.
+// CurlConnection: a connection to a web server, over TCP or TLS, that carries its owner's bytes.
+// WebSockets begin like this.
 //
-// By libcurl, as the other connections to servers: addresses, proxies, TLS and what is trusted are
-// the same. Owner: whoever opened it, who may destroy it in any of its events. Limits: kTurn bytes
-// are read at once; what is unsent its owner bounds.
+// Made by libcurl like the other connections to servers, so addresses, proxies, TLS and trust are
+// handled alike. Owner: the code that opened it, which may destroy it in any of its events. Limits:
+// kTurn bytes are read at once; the owner bounds unsent bytes.
 #pragma once
 
 #include <curl/curl.h>

@@ -100,7 +100,7 @@ class CurlFetch final : public Fetch, private CurlUser {
 
   void add_field(const char* field) { fields_ = curl_slist_append(fields_, field); }
 
-  // It is not copied.
+  // The body is not copied.
   void set_body(std::string_view body) {
     is_post_ = true;
     add_field("Content-Type: application/json");
@@ -126,7 +126,7 @@ class CurlFetch final : public Fetch, private CurlUser {
     long status = 0;
     curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
     fetched.status = static_cast<int>(status);
-    // What is posted may be answered by an empty document.
+    // The answer to a POST may be empty.
     if (status != kOk && !(is_post_ && status / 100 == 2)) {
       const bool is_redirect = status / 100 == 3;
       fetched.outcome = is_redirect ? FetchOutcome::redirected : FetchOutcome::bad_status;

@@ -12,7 +12,7 @@
 
 namespace stdgate::fetch {
 
-// Whose transfer it is. Called from the outermost level of the loop; may end any transfer.
+// The user of a transfer. Called from the outermost level of the loop; may end any transfer.
 class CurlUser {
  public:
   virtual ~CurlUser() = default;
@@ -31,8 +31,8 @@ class CurlMulti {
   // `user` is its CURLOPT_PRIVATE.
   void add(CURL* easy, CurlUser& user);
   void remove(CURL* easy, const CurlUser& user);
-  // For callbacks of libcurl, out of which nothing may be ended: on_progress() follows when it has
-  // returned.
+  // For callbacks of libcurl, in which no transfer may be ended: on_progress() follows after their
+  // return.
   void tell_later(CurlUser& user);
 
   // CURLOPT_OPENSOCKETFUNCTION: closed in programs that are started.

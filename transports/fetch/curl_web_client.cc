@@ -123,7 +123,7 @@ class CurlWebTransfer final : public remote::WebTransfer, private CurlUser {
         std::from_chars(at, line.data() + line.size(), head_.status);
       }
     } else if (line.empty()) {
-      // That of an interim response is followed by another one.
+      // The head of an interim response is followed by another head.
       is_head_complete_ = head_.status >= 200;
       if (is_head_complete_) multi_.tell_later(*this);
     } else if (const size_t colon = line.find(':');

@@ -35,7 +35,7 @@ class CurlWebClient final : public remote::WebClient {
   std::unique_ptr<remote::WebTransfer> start(remote::WebRequest request,
                                              remote::WebEvents& events) override;
 
-  // What every transfer of these options has, those of other protocols too.
+  // Sets what transfers of all protocols with these options have in common.
   static void set_options(CURL* easy, const WebClientOptions& options, const std::string& url);
   static remote::WebFailure failure_of(CURLcode code, const char* problem);
   [[nodiscard]] const WebClientOptions& options() const { return options_; }

@@ -18,7 +18,7 @@ namespace stdgate::fetch {
 // The views outlive the Fetch.
 struct Request {
   std::string url;
-  std::string_view certificates = {};        // authorities in PEM; empty: those of the system
+  std::string_view certificates = {};        // authorities in PEM; empty: the system's
   std::string_view body = {};                // JSON that is posted; empty: it is a GET
   std::span<const std::string> fields = {};  // further header fields, "Name: value"
   bool keeps_connection = false;             // for the next one to the same server

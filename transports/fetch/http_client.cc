@@ -37,8 +37,8 @@ bool is_loopback(const std::string& url) {
   return false;
 }
 
-// What a server says that minds the certificate of its client, or the lack of one; empty: it is
-// about something else. OpenSSL has no codes for that which come through libcurl.
+// The server's complaint about the certificate of its client, or the lack of one; empty: the error
+// has another reason. OpenSSL's codes for such errors do not pass libcurl.
 std::string certificate_trouble(std::string_view error, const HttpOptions& options) {
   const size_t at = error.find("alert ");
   if (at == std::string_view::npos) return {};

@@ -37,8 +37,8 @@ struct IdentityError {
   std::string detail{};      // for the log alone; empty: the message says all
 };
 
-// The line of WWW-Authenticate for it. `scope`: that a token is to be given; empty: it is not said.
-// `metadata_url`: where clients read who gives out tokens (RFC 9728); empty: nobody does.
+// The value of WWW-Authenticate for this error. `scope`: the scopes that a token needs; empty:
+// omitted. `metadata_url`: where clients read which issuers give tokens (RFC 9728); empty: none.
 std::string challenge_field(const IdentityError& error, std::string_view scope,
                             std::string_view metadata_url);
 
@@ -80,9 +80,9 @@ class Authentication {
   [[nodiscard]] const std::string& scope() const { return scope_; }
   // The client of a connection by its certificate; unknown without one.
   [[nodiscard]] auth::Identity identify(const net::Stream& stream) const;
-  // The sender of a request, nobody where that is enough; or why it is refused, with the status
-  // 400, 401, or 503 where that cannot be said yet. A credential in the head goes before a
-  // certificate, and is judged even where none is needed.
+  // The sender of a request, which is anonymous where that suffices. An error says why the request
+  // is refused: status 400, 401, or 503 where the answer is not known yet. A credential in the head
+  // takes precedence over a certificate, and is judged even where none is needed.
   [[nodiscard]] tl::expected<auth::Identity, IdentityError> identify(const Sender& sender) const;
   // Whether `body` is what its sender has signed, if he has.
   [[nodiscard]] static tl::expected<void, IdentityError> check_body(const RequestHead& head,

@@ -1,6 +1,6 @@
-// Banner: what is served and where, written once when all listeners are open: as text on stdout
-// with URLs to paste, or, with log.format json, as log lines "listening", one for each backend at
-// each address, as only JSON may be written then.
+// Banner: what is served and where, written once when all listeners are open. A text on stdout with
+// URLs to paste; or, with log.format json, log lines "listening", one for each backend at each
+// address, because only JSON may be written then.
 #pragma once
 
 #include <string>

@@ -1,10 +1,10 @@
 // ConnectionMeter: the bytes, memory and deadlines of one connection, its share of a turn, and
 // whether its client takes what is written.
 //
-// Job: tell the observer of its bytes, charge the memory that it holds to its client, judge the
+// Job: report the connection's bytes to the observer, charge its memory to its client, judge the
 // rate at which its client takes answers, count what it does in a turn, and keep the timer of its
-// next deadline. Owner: a connection of any protocol, which decides what the deadlines are, and
-// goes on in the next turn with what is beyond its share. Limit: twice kTurnShare messages a turn.
+// next deadline. Owner: a connection of any protocol, which sets the deadlines, and continues in
+// the next turn with what is beyond its share. Limit: twice kTurnShare messages a turn.
 #pragma once
 
 #include <algorithm>
@@ -70,10 +70,10 @@ class ConnectionMeter {
   [[nodiscard]] size_t held() const { return held_.bytes(); }
   // Why the client is to hold no more.
   [[nodiscard]] MemoryLack lack() const { return held_.lack(); }
-  // As lack(), before a client is refused: memory without a waiting client is given up first.
+  // As lack(), before a client is refused: memory that no client waits for is dropped first.
   [[nodiscard]] MemoryLack lack_after_relief();
-  // `receiving_since`: when the last byte of an incomplete message came, if there is one. A client
-  // whose messages wait for a child does not count as still.
+  // `receiving_since`: when the last byte of an incomplete message came, if any. A client whose
+  // messages wait for a child does not count as idle.
   [[nodiscard]] HeldMemory held_memory(std::optional<TimePoint> receiving_since) const;
 
   // --- Time

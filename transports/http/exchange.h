@@ -115,15 +115,16 @@ class ExchangeHandler {
 // Exchange: one request and its response, on whatever codec; endpoints see nothing else of a
 // client.
 //
-// The codec tells it what comes, and sends what it answers; what a request means, who may send it,
-// refusals, event streams and their deadlines are here and in RequestRouting, the same for every
-// codec. The state of an endpoint for a request is its ExchangeHandler. Owner: a codec, which uses
-// it again for the next request of the same connection: so what follows from the head and the rules
-// of today is kept, and a repeated head is not judged again, nor is who sends it asked again for as
-// long as what was found holds. How often he has called is kept nowhere here. Another connection
-// may have it after this one (leave(), serve_for()): a head without credentials and its judgement
-// stay, nothing that is known of the client does. Limits: kMaxParts; limits.outbox of unsent bytes
-// for streams whose source cannot wait.
+// The codec passes requests in, and sends the answers. The meaning of a request, its permissions,
+// refusals, event streams and their deadlines are handled here and in RequestRouting, for every
+// codec alike. The state of an endpoint for a request is its ExchangeHandler.
+//
+// Owner: a codec, which reuses it for the next request of the same connection. So facts that follow
+// from the head and the present rules are kept: a repeated head is not judged again, and its sender
+// is not authenticated again while the result holds. Rates are not counted here. Another connection
+// may get the exchange after this one (leave(), serve_for()): a head without credentials and its
+// judgement stay, but nothing that is known about the client. Limits: kMaxParts; limits.outbox of
+// unsent bytes for streams whose source cannot wait.
 class Exchange {
  public:
   static constexpr size_t kMaxParts = 8;  // of a body, or of an event's data

@@ -38,8 +38,8 @@ void for_each_element(std::string_view list, char separator, Visitor&& visit) {
   }
 }
 
-// application/json, application/json-rpc, application/jsonrequest or any type ending in +json; a
-// charset, if there is one, is utf-8.
+// Whether the type is application/json, application/json-rpc, application/jsonrequest or any type
+// with +json. A charset, if given, has to be utf-8.
 bool is_json_type(std::string_view content_type);
 
 // The preferences of the Accept fields among the types of answers. Weights are thousandths; absent:

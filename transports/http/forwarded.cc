@@ -132,7 +132,7 @@ std::string_view take_last_element(std::string_view& list, bool has_quotes) {
 }
 
 // Calls visit(element) for the elements of all fields of this name, the last one first, until it
-// gives false. Only Forwarded has quoted strings, in which a comma is none.
+// returns false. Only Forwarded has quoted strings, in which a comma does not separate.
 template <class Visitor>
 void for_each_from_end(const RequestHead& head, std::string_view name, Visitor&& visit) {
   const bool has_quotes = name == kForwarded;

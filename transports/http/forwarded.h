@@ -2,9 +2,10 @@
 // X-Forwarded-For and X-Forwarded-Proto, which have no specification).
 //
 // Pure. The headers are read from their end, where the nearest proxy has written, up to the first
-// address that is no trusted proxy: what stands before it is the client's own word, and is not even
-// read. What is malformed before that point means that nothing is believed, and so do both headers
-// if they name different clients: then one of them came through a proxy that does not write it.
+// address that is no trusted proxy. The text before it is the client's own word, and is not even
+// read. If anything up to that point is malformed, neither header is believed. If the two headers
+// name different clients, neither is believed: one of them came through a proxy that does not write
+// it.
 #pragma once
 
 #include <optional>

@@ -1,21 +1,23 @@
 // Http1Connection: the codec of HTTP/1.1: one client, one exchange at a time.
 //
-// States: idle (nothing of a request has come), head, body, busy (being answered), discarding (the
-// body of a request that was refused by its head comes, and goes nowhere), lingering (last
-// answer given; input is discarded until the client closes, else a reset could take the answer from
-// it: RFC 9112 section 9.6), closed (retired; the loop destroys it at the end of the turn).
+// States: idle (no byte of a request has come), head, body, busy (being answered), discarding (the
+// body of a request that was refused by its head is read and dropped), lingering (the last answer
+// is given; input is discarded until the client closes, because a reset could destroy the answer:
+// RFC 9112 section 9.6), closed (retired; the loop destroys it at the end of the turn).
 //
-// Requests that come while one is being answered are kept and wait their turn. Reading goes on
-// meanwhile, so that the client's leaving is noticed: the end of input while a call is under way
-// cancels the call, as half-closing cannot be told from closing. End of input between requests
-// lets what has been answered go out first. Owner: the server. Owns its Stream and, from the first
-// byte of a request until it has been still for kKeptTime, its request and Exchange: so the next
-// head is compared with the last one, and an idle connection is small. Then, or at its end, the
-// next connection may have them (SpareExchanges). The core is never called from inside of its own
-// callbacks: what would lead there waits for resume() at the end of the turn. Limits: config limits
-// and timeouts; kMaxPending bytes of waiting requests before reading pauses; kMaxBacklog bytes of
-// answers not taken before the next request is read; the connection's share of a turn, the requests
-// beyond it are read in the next one.
+// Requests that come while one is being answered are kept, and wait their turn. Reading continues,
+// so that the end of input is noticed. While a call is under way, the end of input cancels the
+// call, because half-closing cannot be told from closing. Between requests, answers are sent before
+// the connection ends.
+//
+// Owner: the server. Owns its Stream. Owns its request and Exchange from the first byte of a
+// request until it has been idle for kKeptTime, so the next head is compared with the last one, and
+// an idle connection is small. After that, or at its end, the next connection may have them
+// (SpareExchanges). The core is never called from within its own callbacks: what would lead there
+// waits for resume() at the end of the turn. Limits: config limits and timeouts; kMaxPending bytes
+// of waiting requests before reading pauses; kMaxBacklog bytes of answers that the client has not
+// taken before the next request is read; the connection's share of a turn, beyond which requests
+// are read in the next turn.
 #pragma once
 
 #include <cstddef>

@@ -1,13 +1,13 @@
 // Http1Head: the header block of one HTTP/1.1 request, checked and taken apart.
 //
-// HeadScanner finds where the block ends, as bytes come in, and rejects at once what RFC 9112 lets
-// a recipient repair but what peers repair differently (request smuggling): bare CR or LF,
-// obs-fold, space before the colon, control bytes. A TLS handshake, which need not contain
-// a line end, is recognised by its first two bytes. Http1Head then gives the whole block to
-// llhttp and judges what the fields mean together: Host, Content-Length against Transfer-Encoding,
-// Expect. Owner: a request of a connection, reused from one to the next. Views point into the
-// head's own copy of the block, until the next parse(). As clients repeat themselves, that copy
-// also tells a block that needs no second look; it is overwritten when it goes.
+// HeadScanner finds the end of the block while bytes come in. It rejects at once what RFC 9112 lets
+// a recipient repair, but what peers repair differently (request smuggling): bare CR or LF,
+// obs-fold, space before the colon, control bytes. A TLS handshake, which need not contain a line
+// end, is recognised by its first two bytes. Then Http1Head gives the whole block to llhttp, and
+// judges the fields in combination: Host, Content-Length against Transfer-Encoding, Expect. Owner:
+// a request of a connection, reused from one to the next. Views point into the head's own copy of
+// the block, until the next parse(). Clients repeat themselves, so the copy also identifies a block
+// that need not be parsed again. The copy is overwritten at the end.
 #pragma once
 
 #include <llhttp.h>

@@ -1,10 +1,10 @@
 // Http1Request: the bytes of one HTTP/1.1 request after the other, as far as they are there.
 //
-// Job: read a request's head and body, or say what is wrong with them; discard the body of a
-// request that was refused by its head, where that keeps the connection; say when a body is late,
-// and whether the client lets the connection go on. Owner: a connection, which knows what is to be
-// read next. No I/O. Limits: config limits; kMaxDiscard bytes of a body that is discarded, a larger
-// one ends the connection.
+// Job: read a request's head and body, or say what is wrong with them. Discard the body of a
+// request that was refused by its head, where that keeps the connection. Say when a body is late,
+// and whether the client lets the connection continue. Owner: a connection, which decides what is
+// read next. No I/O. Limits: config limits; kMaxDiscard bytes of a discarded body, beyond which the
+// connection ends.
 #pragma once
 
 #include <cstddef>
@@ -52,7 +52,8 @@ class Http1Request {
   void end_with_answer() { keeps_alive_ = false; }
 
   // --- The body
-  // `bytes_read`: all that the connection has ever read. Its outcome is incomplete or too_large.
+  // `bytes_read`: number of all bytes that the connection has read. The outcome is incomplete or
+  // too_large.
   Outcome start_body(TimePoint now, uint64_t bytes_read);
   Step read_body(std::span<char> bytes);
   [[nodiscard]] Http1Body& body() { return body_; }
@@ -69,7 +70,7 @@ class Http1Request {
   [[nodiscard]] size_t held() const { return body_.held() + head_.long_block(); }
   // Of the request nothing is needed any more, but for the block of its head.
   void rest();
-  // Another connection's requests follow. Of the last one only a head without credentials stays.
+  // Requests of another connection follow. Only a head without credentials stays.
   void leave();
 
  private:

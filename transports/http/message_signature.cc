@@ -59,7 +59,7 @@ std::string normal_authority(const WebUrl& url) {
   return text;
 }
 
-// Section 2.2; nothing: there is none, or none that is known here.
+// Section 2.2. Nothing: the component is absent, or not known here.
 std::optional<std::string> derived(std::string_view name, const RequestHead& head,
                                    std::string_view origin) {
   const auto url = WebUrl::parse(origin);

@@ -1,7 +1,8 @@
 // Signatures of requests (RFC 9421): what a head says was signed, and whether that is enough.
 //
-// Pure. Enough is: @method; @target-uri, or @path with @query where there is a query;
-// content-digest where there is a body; created, keyid and nonce. One signature, in one field.
+// Pure. A signature suffices if it covers @method; @target-uri, or @path and any @query;
+// content-digest if there is a body; and if it has created, keyid and nonce. One signature, in one
+// field.
 #pragma once
 
 #include <optional>

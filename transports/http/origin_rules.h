@@ -1,10 +1,10 @@
 // OriginRules: the pages and sites that may call, against DNS rebinding and cross-site requests.
 //
-// A browser can be made to send requests to a gateway that only it can reach. What a page cannot
-// forge is its Origin, the Host that it was loaded from, and Sec-Fetch-Site (Fetch Metadata), which
-// browsers add to requests to https, localhost and loopback addresses. Pure functions over a head;
-// AdmissionPolicy decides which of them guard a route.
-// Owner: the AdmissionPolicy; a value made from the configuration.
+// A page can make its browser send requests to a gateway that only the browser can reach. The page
+// cannot forge its Origin, the Host that it was loaded from, and Sec-Fetch-Site (Fetch Metadata),
+// which browsers add to requests to https, localhost and loopback addresses. Pure functions over a
+// head; AdmissionPolicy decides which of them guard a route. Owner: the AdmissionPolicy; a value
+// made from the configuration.
 #pragma once
 
 #include <string>
@@ -27,18 +27,19 @@ struct OriginRules {
   // listed. Any on a Unix socket, and none where none need be: no browser sends such a request.
   [[nodiscard]] bool allows_host(const RequestHead& head, const ConnectionTraits& traits) const;
 
-  // Every Origin has to be a loopback one, a listed one, or that of the gateway's own pages: the
-  // Host that the request names, where that is not allowed by "*" alone, and over TLS with https.
-  // On a Unix socket any, as long as none is listed. None may be longer than kMaxOrigin.
+  // Each Origin has to be a loopback one, a listed one, or the origin of the gateway's own pages.
+  // Own pages come from the Host of the request, if "*" is not the only reason why it is allowed,
+  // and over TLS from https. On a Unix socket every Origin is allowed, unless some are listed. None
+  // may be longer than kMaxOrigin.
   [[nodiscard]] bool allows_origin(const RequestHead& head, const ConnectionTraits& traits) const;
 
   // A request that a browser marks as same-site or cross-site needs an Origin that names() knows.
   [[nodiscard]] bool allows_site(const RequestHead& head) const;
 
-  // Whether a request without a body cannot be one that a page makes a browser send without a
-  // preflight and without a mark: an <img>, a link, a fetch with mode no-cors. True with
-  // `rpc_stream`; on a loopback connection by a loopback name, as browsers add Sec-Fetch-Site
-  // there; with Sec-Fetch-Site or Origin, which the other rules judge; and with a header that needs
+  // Whether a page cannot make a browser send this request, which has no body, without a preflight
+  // and without a mark (by an <img>, a link, a fetch with mode no-cors). True with `rpc_stream`.
+  // True on a loopback connection with a loopback name, because browsers add Sec-Fetch-Site there.
+  // True with Sec-Fetch-Site or Origin, which the other rules judge. True with a header that needs
   // a CORS preflight and that browsers never add themselves.
   [[nodiscard]] bool is_deliberate(const RequestHead& head, const ConnectionTraits& traits) const;
 

@@ -59,7 +59,7 @@ class RefusalLog {
 
 class RequestLog {
  public:
-  // `audit`: null: there is none.
+  // `audit`: null without an audit.
   RequestLog(Log& log, Observer& observer, Audit* audit, const Clock& clock, TimerQueue& timers)
       : log_(log), observer_(observer), audit_(audit), refusals_(log, clock, timers) {}
 

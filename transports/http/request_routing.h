@@ -1,9 +1,9 @@
 // RequestRouting: which endpoint takes a request, and what becomes of requests that none takes.
 //
-// The only place that has a head judged by the AdmissionPolicy. What it finds follows from the
-// head, its connection and the rules of today, and is kept with them in the exchange, but for who
-// sends the request: that is asked each time, or known of the same head. Owner: the server; one for
-// all connections.
+// The only place that has a head judged by the AdmissionPolicy. The result follows from the head,
+// its connection and the present rules, and is kept with them in the exchange. The sender is not
+// part of it: each request is authenticated, or known by its repeated head. Owner: the server; one
+// for all connections.
 #pragma once
 
 #include <span>

@@ -67,7 +67,7 @@ inline constexpr HttpError kAmbiguous{.status = 400,
 // The error of a client that may hold no more.
 HttpError holds_too_much(MemoryLack lack);
 
-// What a refusal by `error` is counted as.
+// The reason under which a refusal by `error` is counted.
 Refusal refusal_of(const HttpError& error);
 
 // Refuses by `error`, which outlives it.

@@ -25,7 +25,7 @@ Parts parts_of(std::string_view path) {
   return {path.substr(0, end), path.substr(end)};
 }
 
-// With the name that `asked` probably stands for; the name is empty if none is near.
+// `asked` with the name of a backend that was probably meant; the name is empty if none is near.
 Parts meant_by(Parts asked, const std::vector<std::string_view>& names,
                const std::vector<std::string_view>& paths) {
   const auto is_known = [&names](std::string_view name) {

@@ -40,8 +40,8 @@ class Router {
   // `policy` outlives the router.
   explicit Router(const AdmissionPolicy& policy) : policy_(policy) {}
 
-  // `about` is a line for the index of GET /. With a '/' at its end `path` stands for every path
-  // that is one segment longer and has no route of its own.
+  // `about` is a line for the index of GET /. With a '/' at its end, `path` covers every path that
+  // is one segment longer and has no route of its own.
   void add(std::string path, std::string about, std::shared_ptr<Endpoint> endpoint,
            const Guards& guards = {});
   // Takes out all routes but the leaving ones, and returns their endpoints. Requests under way use
@@ -63,7 +63,7 @@ class Router {
 
   // `path` is decoded; with one slash at its end it means the same. Null: nothing there.
   [[nodiscard]] const Route* find(std::string_view path) const { return find(routes_, path); }
-  // As find(), among the routes that only serve what was begun there.
+  // As find(), among the routes that only finish what was begun there.
   [[nodiscard]] const Route* leaving(std::string_view path) const { return find(leaving_, path); }
   // The paths whose endpoints have this transport.
   [[nodiscard]] std::vector<std::string> paths_of(Transport transport) const;
@@ -75,8 +75,8 @@ class Router {
   // Where `asked` is served, if it is such a page; a clause, empty for others. Only operators are
   // told the address itself.
   [[nodiscard]] std::string admin_hint(std::string_view asked, Audience viewer) const;
-  // "; POST JSON-RPC to /mcp or /rpc", for a POST to another path: at most kMaxHintPaths of them,
-  // the nearest first, then those at the root. Empty where nothing takes calls.
+  // "; POST JSON-RPC to /mcp or /rpc", for a POST to another path: at most kMaxHintPaths paths, the
+  // nearest first, then those at the root. Empty if no path takes calls.
   [[nodiscard]] std::string post_hint(std::string_view asked) const;
   static constexpr size_t kMaxHintPaths = 8;
 

@@ -1,13 +1,13 @@
 // Server: the HTTP/1.1 server of one router: its listeners and connections, also after an upgrade
 // to another protocol.
 //
-// Owner: the worker (the server of clients) and the process (the server of the admin pages).
-// Everything that it is given outlives it; after its end the loop must make one more turn, which
-// destroys the connections. Limits: limits.connections (one more is answered 503),
-// connections_per_address of one client (one more is answered 429). What connections hold is
-// charged to their clients' accounts: bodies are refused for want of memory, and where answers have
-// used it up, connections whose clients have neither sent nor taken anything for longest are cut;
-// both only if what nobody waits for is given up already (Relief).
+// Owner: the worker (the server of clients) and the process (the server of the admin pages). All
+// its arguments outlive it. After its end the loop must make one more turn, which destroys the
+// connections. Limits: limits.connections (a further one gets 503), connections_per_address of one
+// client (a further one gets 429). Memory of connections is charged to their clients' accounts.
+// When memory is short, bodies are refused; when answers have used it up, the connections whose
+// clients have neither sent nor taken anything for the longest time are cut. Before either, memory
+// that no client waits for is dropped (Relief).
 #pragma once
 
 #include <cstddef>

@@ -1,13 +1,13 @@
 // ByteStream: a connected socket or pipe: the Stream at the bottom.
 //
 // Job: bytes in, bytes out. Writes are collected until the end of the loop's turn, then written
-// with one call; what the kernel does not take is kept and sent when it does. Owner: the connection
-// or child that reads it. Its libuv handle lives in a block of its own that ends in the close
-// callback, so a ByteStream may be destroyed at any time outside of its own callbacks (retire it
-// there; close() it too if no more events are wanted until it is gone). Limit: none on unsent
-// bytes; the owner looks at unsent_bytes() and decides, and its Payer pays for their memory. A peer
-// that is gone is on_error(EPIPE or ECONNRESET) only if the process ignores SIGPIPE: libuv writes
-// without MSG_NOSIGNAL, and pipes have no such flag.
+// with one call. Bytes that the kernel does not take are kept, and sent when it does. Owner: the
+// connection or child that reads it. The libuv handle lives in a block of its own, which ends in
+// the close callback. So a ByteStream may be destroyed at any time outside its own callbacks
+// (retire it there; close() it too if no more events are wanted until it is gone). Limit: none on
+// unsent bytes; the owner checks unsent_bytes() and decides, and its Payer pays for their memory. A
+// peer that has gone is reported as on_error(EPIPE or ECONNRESET) only if the process ignores
+// SIGPIPE: libuv writes without MSG_NOSIGNAL, and pipes have no such flag.
 #pragma once
 
 #include <uv.h>

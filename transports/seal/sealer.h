@@ -1,16 +1,15 @@
-// Sealer: texts that only who has the key can read or make (AES-256-GCM, NIST SP 800-38D).
+// Sealer: texts that only holders of the key can read or make (AES-256-GCM, NIST SP 800-38D).
 //
 // Job: seal with the first of its keys, open with any of them, so that keys can be rotated. A
-// sealed text is base64url of {format, key number, nonce, ciphertext, tag}; all of it is
-// authenticated, and so is `context`, which is not in it. Owner: who needs it; one thread.
+// sealed text is base64url of {format, key number, nonce, ciphertext, tag}. All of it is
+// authenticated, and so is `context`, which is not part of it. Owner: its user; one thread.
 // Generates no randomness itself.
 //
 // Limits: kMaxKeys. The nonces are 96 random bits, so that replicas with the same key need not know
 // each other. The nonces of seal_same() are as good: the first bits of an HMAC-SHA256 over context
-// and text, with a key of its own that is made of the key. With 2^32 texts sealed by one key, in
-// all places together, two share a nonce with a probability of 2^-33, and with them who has seen
-// both could forge; so a key should be replaced before that (section 8.3): at 1000 texts a second
-// after 49 days.
+// and text, with a key that is derived from the key. With 2^32 texts of one key, in all places
+// together, two share a nonce with a probability of 2^-33, and a reader of both could forge texts.
+// So a key should be replaced before that (section 8.3): at 1000 texts a second after 49 days.
 #pragma once
 
 #include <array>

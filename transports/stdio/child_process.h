@@ -1,14 +1,16 @@
 // ChildProcesses: the ChildLauncher over real processes.
 //
-// Each command runs under a guard (guard/guard.h), a small process that executes the command,
-// passes on its exit status, and ends everything that the command started as soon as the command or
-// the gateway is gone, kill -9 of the gateway included. stdin and stdout are large pipes: cheaper
-// for small messages than libuv's socket pairs, nearly as good for large ones once enlarged, and a
-// child may reopen /dev/stdin. stderr goes to the log, line by line, tagged with backend and pid.
-// Owner: the worker; outlives the links that it makes. The process must ignore SIGPIPE.
-// Events of a link: on_started, on_output..., on_output_end, on_exit; of a command that could not
-// be started only on_exit. on_exit comes when stdout has been read to its end, or kMaxDrainTime
-// after the process has gone. A child that closes its stdin can serve no calls: it is ended with
+// Each command runs under a guard (guard/guard.h), a small process that executes the command and
+// passes on its exit status. The guard ends everything that the command started as soon as the
+// command or the gateway is gone, kill -9 of the gateway included. stdin and stdout are large
+// pipes: they are cheaper for small messages than libuv's socket pairs, nearly as good for large
+// ones once enlarged, and a child may reopen /dev/stdin. stderr goes to the log, line by line,
+// tagged with backend and pid. Owner: the worker; outlives the links that it makes. The process
+// must ignore SIGPIPE.
+//
+// Events of a link: on_started, on_output..., on_output_end, on_exit. If a command could not be
+// started: only on_exit. on_exit comes when stdout has been read to its end, or kMaxDrainTime after
+// the process has gone. A child that closes its stdin can serve no calls: it is ended with
 // kBrokenInputGrace.
 #pragma once
 

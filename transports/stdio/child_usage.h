@@ -1,4 +1,4 @@
-// What children use of the machine: memory, watched once a second, and CPU time for the metrics.
+// Resources that children use: memory, measured once a second, and CPU time for the metrics.
 #pragma once
 
 #include <sys/types.h>
@@ -16,8 +16,8 @@
 
 namespace stdgate::stdio {
 
-// MemoryWatch: tells how much memory children use, once a second: each with all that it has
-// started, as process_tree_usage() sums it up. /proc is read on another thread.
+// MemoryWatch: measures once a second how much memory each child and its descendants use, as
+// process_tree_usage() sums it up. Another thread reads /proc.
 //
 // Owner: ChildProcesses. Limit: one reading at a time is under way.
 class MemoryWatch {

@@ -63,7 +63,7 @@ void CommandOutput::on_bytes(std::span<char> bytes) {
   if (output_.size() > kMaxOutput) finish(tl::unexpected<std::string>("it prints too much"));
 }
 
-// It has closed its output, or a moment has passed since.
+// The command has closed its output, or a moment has passed since.
 void CommandOutput::look() {
   if (done_ == nullptr) return;
   if (pid_ < 0) return finish(tl::unexpected<std::string>("it cannot be started"));

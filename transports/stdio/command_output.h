@@ -1,8 +1,8 @@
 // CommandOutput: what a command of the shell prints, read on the loop.
 //
-// The command has the environment and stderr of this process, and an empty stdin. It runs in a
-// process group of its own, which is killed when the time is up or this object goes. Owner: whoever
-// wants the output. Limits: kMaxOutput bytes, the time that is given.
+// The command has the environment and stderr of this process, and an empty stdin. Its process group
+// is killed when the time is up or this object is destroyed. Owner: the code that wants the output.
+// Limits: kMaxOutput bytes, the given time.
 #pragma once
 
 #include <sys/types.h>
@@ -23,7 +23,7 @@ class CommandOutput final : private net::StreamEvents {
  public:
   static constexpr size_t kMaxOutput = 64 << 10;
   static constexpr Duration kPoll = std::chrono::milliseconds(5);
-  // The error says in words why there is none.
+  // The error says why there is no output.
   using Result = tl::expected<std::string, std::string>;
 
   // `done` is called once, from the outermost level of the loop, and may destroy this object.

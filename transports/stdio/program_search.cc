@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kMaxHead = 256;
 constexpr std::string_view kSpaces = " \t";
 
-// The next word of `rest`; empty: there is none.
+// The next word of `rest`; empty: none.
 std::string_view take_word(std::string_view& rest) {
   rest.remove_prefix(std::min(rest.find_first_not_of(kSpaces), rest.size()));
   const std::string_view word = rest.substr(0, rest.find_first_of(kSpaces));

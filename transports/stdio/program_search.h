@@ -31,7 +31,7 @@ struct ScriptHead {
 // is looked at too: whether the interpreter that it names exists.
 tl::expected<void, pool::LaunchProblem> find_program(const pool::LaunchSpec& spec);
 
-// The file that the spec's program is; empty: there is none.
+// The file of the spec's program; empty: none.
 std::string locate_program(const pool::LaunchSpec& spec);
 
 // The program of the spec is no file, and reads like a command line: "npx -y server".

@@ -1,10 +1,10 @@
 // Handshakes: the TLS handshakes that are under way on a worker.
 //
 // A handshake costs memory and a signature. So at most `limit` (limits.handshakes) are under way at
-// a time, from the first whole record of a client to the end of its handshake, and of one client
-// (its address, IPv6: its /64 network) a quarter of them; further ones wait, in the order in which
-// they came, and none longer than timeouts.handshake. Owner: the worker; outlives the streams' use
-// of it.
+// a time, from the first whole record of a client to the end of its handshake. One client (its
+// address; for IPv6 its /64 network) has a quarter of them at most. Further handshakes wait, in the
+// order of their arrival, and no longer than timeouts.handshake. Owner: the worker; it outlives its
+// users.
 #pragma once
 
 #include <algorithm>
@@ -57,7 +57,7 @@ class Handshakes {
  private:
   struct Client {
     size_t under_way = 0;
-    std::map<uint64_t, Waiter*> waiting;  // by ticket, that is in the order in which they came
+    std::map<uint64_t, Waiter*> waiting;  // by ticket, so in the order of arrival
     uint64_t next = 0;                    // its ticket in next_; 0: none
     bool is_unlimited = false;            // by the last one that began
   };

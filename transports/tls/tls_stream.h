@@ -1,14 +1,15 @@
 // TlsStream: the server's end of a TLS connection, as a Stream over another one.
 //
 // States: fresh (no whole record has come), queued (limits.handshakes are under way), shaking,
-// open, lingering (the handshake has failed; what says why is sent, and input discarded until the
-// client closes, else a reset could take it away), over. What the owner writes is kept as plaintext
-// and sealed at the end of the turn, no more of it than kSealAhead ahead of the socket; so a large
-// answer exists once, and one that is shared with other streams stays shared. While reading is
-// paused, nothing is decrypted: what has been read of the socket already, one read of it, is kept
-// as it is and charged to the Payer. Owner: the connection. Owns the stream below. OpenSSL is
-// never on the stack when the owner is called. Limits: timeouts.handshake; kLingerTime,
-// kLingerBytes.
+// open, lingering (the handshake has failed; the reason is sent, and input discarded until the
+// client closes, because a reset could destroy the reason), over.
+//
+// Writes of the owner are kept as plaintext, and sealed at the end of the turn, at most kSealAhead
+// ahead of the socket. So a large answer exists once, and a shared answer stays shared. While
+// reading is paused, nothing is decrypted: bytes that have been read from the socket already, one
+// read at most, are kept sealed and charged to the Payer. Owner: the connection. Owns the stream
+// below. OpenSSL is never on the stack when the owner is called. Limits: timeouts.handshake;
+// kLingerTime, kLingerBytes.
 #pragma once
 
 #include <memory>

@@ -57,18 +57,18 @@ class KeptMessages {
   PooledBuffer bytes_;  // of each message its head, then its text
 };
 
-// ClientMessages: the messages of one WebSocket client on their way to the core, and the answers of
-// its batches on their way back.
-//
-// Job: hand each message over to the session's upstream. While the upstream takes none, keep the
-// messages that need room there, in their order, and hand over at once those that do not: answers
-// to children, and cancels of calls under way. Collect the answers of a batch. A message of MCP's
-// modern era stands alone: it is no message of the session, and is judged as one on stdio.
-// Owner: a WebSocket connection, which says when kept messages may go on. Limits: kMaxOpenBatches;
-// the connection stops reading when kept() is too much.
 // Sends one message, the concatenation of the parts; called from within a call of the core.
 using AnswerWriter = std::function<void(std::span<const std::string_view> parts)>;
 
+// ClientMessages: the messages of one WebSocket client on their way to the core, and the answers of
+// its batches on their way back.
+//
+// Job: hand each message over to the session's upstream. While the upstream takes no messages, keep
+// those that need room there, in their order, and hand the others over at once: answers to
+// children, and cancels of calls under way. Collect the answers of a batch. A modern MCP message
+// stands alone: it does not belong to the session, and is judged like a message on stdio. Owner: a
+// WebSocket connection, which says when kept messages may continue. Limits: kMaxOpenBatches; the
+// connection stops reading when kept() is too much.
 class ClientMessages {
  public:
   static constexpr size_t kMaxOpenBatches = 64;
@@ -83,13 +83,13 @@ class ClientMessages {
   struct Label {
     uint64_t connection = 0;
     TraceContext trace;
-    policy::PrincipalRef principal;  // null: nobody is known
+    policy::PrincipalRef principal;  // null: anonymous
     Payer payer;                     // of the client, whose account the connection keeps
   };
 
   ClientMessages(http::Server& server, const Route& route, Label label, AnswerWriter write_answer);
 
-  // Who sends them; null: unknown.
+  // The sender of the messages; null: unknown.
   [[nodiscard]] const policy::Principal* principal() const { return label_.principal.get(); }
 
   // The client's session; `sink` outlives it.

@@ -65,7 +65,7 @@ size_t frame_header_size(const FrameHeader& header);
 // `bytes` is the whole header.
 FrameHeader parse_frame_header(std::string_view bytes);
 
-// Writes `size` unmasked bytes to `to`, which may be `from`; `mask` is that of the first of them.
+// Writes `size` unmasked bytes to `to`, which may be `from`; `mask` is the mask of the first byte.
 void unmask(char* to, const char* from, size_t size, uint32_t mask);
 // The mask of the byte `distance` further on.
 uint32_t rotate_mask(uint32_t mask, size_t distance);

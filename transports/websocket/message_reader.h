@@ -53,15 +53,14 @@ struct ReadError {
 //
 // Job: take bytes cut anywhere, check what the protocol demands of the peer, and give whole text
 // messages, pings and the close frame to a sink. A message that lies unfragmented and whole in the
-// bytes given is unmasked in place and handed over without a copy; others are collected in storage
-// borrowed from the pool, so an idle reader holds none and a busy one allocates none, and offered
-// with it (StorageOffer). Owner: a WebSocket connection. No I/O. Limit: `limit` bytes of one
-// message, judged by the frame headers before anything of it is kept. Errors: a close code and a
-// constant phrase; after one, and after a close frame, nothing more is taken.
+// given bytes is unmasked in place, and handed over without a copy. Other messages are collected in
+// storage borrowed from the pool, and offered with it (StorageOffer). So an idle reader holds no
+// storage, and a busy one allocates none. Owner: a WebSocket connection. No I/O. Limit: `limit`
+// bytes of one message, judged by the frame headers before any byte is kept. Errors: a close code
+// and a constant phrase. After an error, and after a close frame, nothing more is taken.
 class MessageReader {
  public:
-  // Who sends the frames: those of a client are masked, those of a server must not be
-  // (section 5.1).
+  // The sender of the frames: a client has to mask them, a server must not (section 5.1).
   enum class Peer : uint8_t { client, server };
 
   MessageReader(StoragePool& storages, size_t limit, Peer peer = Peer::client)

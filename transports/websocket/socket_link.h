@@ -2,8 +2,8 @@
 //
 // Owner: a LinkRemote. Limits: kMaxHead bytes of the answer to the handshake, which has
 // kHandshakeTime; kMaxMessage bytes of a message; kMaxUnsent bytes that the server has not read
-// (is_full()); a server that is silent for kPulse is asked for a sign of life, and given up after
-// another one.
+// (is_full()). A server that is silent for kPulse gets a ping, and is given up after another
+// kPulse.
 #pragma once
 
 #include <memory>

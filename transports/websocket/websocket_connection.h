@@ -1,21 +1,22 @@
 // WebSocketConnection: one client of a backend over a WebSocket: a session.
 //
 // Each text frame is one JSON-RPC message or batch. States: open; closing (our close frame is
-// written, what comes is read for the client's); lingering (both are written, or what comes cannot
-// be read any more: input is discarded until the client closes, else a reset could take the last
-// bytes from it); closed (retired; the loop destroys it at the end of the turn). The end of a
-// client's input without a close frame is its leaving; its calls are cancelled then.
+// written, and input is read up to the client's); lingering (both are written, or input cannot be
+// read any more: it is discarded until the client closes, because a reset could destroy the last
+// bytes); closed (retired; the loop destroys it at the end of the turn). If a client's input ends
+// without a close frame, the client has left, and its calls are cancelled.
 //
 // Owner: the server, where it has the place of the HTTP connection that it followed. Owns its
-// Stream; reads with a MessageReader, hands over with ClientMessages, writes with a FrameWriter,
-// and decides itself what is read, when and how it ends. The core is never called from inside of
-// its own callbacks: what would lead there waits for resume() at the end of the turn. While the
-// core takes nothing, reading goes on for what needs no room there: answers to children, cancels,
-// control frames and the client's leaving; other messages are kept, and reading pauses when they
-// are kMaxKept bytes. Reading pauses too while the client takes too little: kMaxBacklog unsent
-// bytes; then a child of its own is held as well. Bytes beyond the connection's share of a turn are
-// read in the next one. Limits: config limits and timeouts; limits.outbox of unsent bytes where
-// children are shared, as these cannot be held.
+// Stream. Reads with a MessageReader, hands over with ClientMessages, writes with a FrameWriter,
+// and decides itself what is read, when and how it ends. The core is never called from within its
+// own callbacks: what would lead there waits for resume() at the end of the turn.
+//
+// While the core takes no messages, reading continues for what needs no room there: answers to
+// children, cancels, control frames and the end of input. Other messages are kept, and reading
+// pauses when kMaxKept bytes are kept. Reading also pauses while the client takes too little
+// (kMaxBacklog unsent bytes); then a child of its own is held too. Bytes beyond the connection's
+// share of a turn are read in the next turn. Limits: config limits and timeouts; limits.outbox of
+// unsent bytes where children are shared, because these cannot be held.
 #pragma once
 
 #include <algorithm>

@@ -17,7 +17,7 @@ namespace stdgate::config {
 
 inline constexpr DurationRange kCallTime{std::chrono::milliseconds(1), std::chrono::hours(24)};
 
-// What modern clients meet, beside `bridge`; empty where no child is of the legacy era.
+// How modern clients are served, as a remark beside `bridge`; empty where no child is a legacy one.
 std::string remark_on_bridge(const BackendConfig& backend);
 
 inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({

@@ -17,7 +17,7 @@
 
 namespace stdgate::config {
 
-// What the keys of `traces` mean together.
+// Rules between the keys of `traces`.
 namespace {
 
 constexpr std::string_view kDefaultPath = "/v1/traces";  // of OTLP over HTTP
@@ -72,7 +72,7 @@ void complete_traces(const Section& section, TracesConfig& out) {
   if (!section.failed("headers")) check_headers(section, out);
 }
 
-// What the keys of `tls` mean together.
+// Rules between the keys of `tls`.
 void complete_tls(const Section& section, TlsConfig& out) {
   const bool both = !section.failed("certificate") && !section.failed("key") &&
                     section.has("certificate") && section.has("key");
@@ -164,8 +164,8 @@ size_t sources_of_names(const AuthConfig& auth) {
          auth.jwt.size();
 }
 
-// The variable of a backend's children by which two principals of `auth` could be taken for one;
-// empty: there is none.
+// The variable of a backend's children by which two principals of `auth` could be confused; empty:
+// none.
 std::string ambiguous_variable(const AuthConfig& auth, const BackendConfig& backend) {
   if (backend.isolation != Isolation::principal || sources_of_names(auth) < 2) return {};
   for (const auto& [name, source] : backend.env_sources) {

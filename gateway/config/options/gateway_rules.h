@@ -8,12 +8,12 @@
 
 namespace stdgate::config {
 
-// What the keys of `traces` mean together.
+// Rules between the keys of `traces`.
 
 // `out` has been read from `section`; fills in what depends on other keys, and records errors.
 void complete_traces(const Section& section, TracesConfig& out);
 
-// What the keys of `tls` mean together.
+// Rules between the keys of `tls`.
 
 // `out` has been read from `section`; fills in what depends on other keys, and records errors.
 void complete_tls(const Section& section, TlsConfig& out);

@@ -133,7 +133,7 @@ struct List {
   CountRange items;
 };
 
-// The values that are printed: all that do not look secret, or none.
+// Which values are printed: values that do not look secret, or none.
 enum class Shown : uint8_t { harmless, hidden };
 
 // Names with a text each, or { file: … } (environment_section.h): variables of the environment.
@@ -353,7 +353,7 @@ struct Option {
   std::string_view missing = {};
   // Where the key has a meaning; printed there alone. Null: everywhere.
   bool (*applies)(const S& section) = nullptr;
-  // What `stdgate check` says of the value, as a comment beside it; empty: nothing. Null: never.
+  // The remark of `stdgate check` beside the value; empty: none. Null: there is never a remark.
   std::string (*remark)(const S& section) = nullptr;
 };
 
@@ -367,8 +367,9 @@ inline constexpr TextRule kAnyText{[](std::string_view) { return true; }, {}};
 template <class S, class T>
 S section_of(std::vector<T> S::*);  // for decltype
 
-// The type of an option whose member is a list of texts, or of a T with T::parse(std::string_view),
-// which gives an optional or expected T, and T::to_string(); then `rule` comes before T::parse().
+// The type of an option whose member is a list of texts, or of a T. T has T::to_string() and
+// T::parse(std::string_view), which gives an optional or expected T. `rule` is checked before
+// T::parse().
 //   {.key = "redact", .type = list_of<&LogConfig::redact>(), …}
 template <auto Member>
 constexpr auto list_of(TextRule rule = kAnyText, CountRange items = kAnyNumber) {

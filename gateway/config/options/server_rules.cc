@@ -1,4 +1,4 @@
-// What the keys of virtual servers mean together, and what a word of theirs stands for.
+// Rules between the keys of virtual servers, and the meaning of their short forms.
 #include "gateway/config/options/server_rules.h"
 
 #include <algorithm>

@@ -36,10 +36,10 @@ inline constexpr TextRule kVariableName{is_variable_name,
 // Of HTTP (RFC 9110 section 5.1).
 inline constexpr TextRule kFieldName{is_field_name, "not a name that a header field can have"};
 
-// Of a virtual server: see check_backend_name().
+// The name of a virtual server: see check_backend_name().
 inline constexpr TextRule kServerName{
     is_server_name, "1 to 64 characters out of a-z, 0-9, '_' and '-', and no path of the gateway"};
-// What stands before names of tools.
+// The prefix of the names of tools.
 inline constexpr TextRule kShownName{is_shown_name,
                                      "1 to 64 characters out of A-Z, a-z, 0-9, '_' and '-'"};
 // A pattern of a rule: see policy::matches().

@@ -1,10 +1,10 @@
 // The capabilities (capabilities(7)) that a child keeps of the gateway's.
 //
 // Job: a child of a gateway that runs as root can still be an ordinary server: read and write files
-// whoever owns them, drop to another user, serve a low port, ping. All others go: they reach around
-// what keeps it apart (SYS_PTRACE, SYS_ADMIN, PERFMON, BPF) or change the machine (SYS_MODULE,
-// NET_ADMIN, MKNOD, SYS_TIME, ...). The list is the container runtimes' one, without MKNOD, SETPCAP
-// and a few that servers do not need.
+// of any owner, change to another user, serve a low port, ping. All other capabilities are dropped:
+// they get around what keeps a child apart (SYS_PTRACE, SYS_ADMIN, PERFMON, BPF) or change the
+// machine (SYS_MODULE, NET_ADMIN, MKNOD, SYS_TIME, ...). The list is the one of container runtimes,
+// without MKNOD, SETPCAP and a few that servers do not need.
 #pragma once
 
 #include <linux/capability.h>

@@ -1,14 +1,15 @@
 // Guard: one process between the gateway and each command.
 //
-// Job: start the command (command_start.h), then watch: it is subreaper for all that the command
-// starts, however it detaches itself, and ends all of it with SIGKILL when the command has exited
-// (and the time that kLingerOption gives has passed), or when the control channel closes (the
-// gateway has gone, or wants it so). The guard exits as the command did, by code or by signal.
-// SIGTERM, SIGINT and SIGHUP are passed on to the command, as SIGTERM. If the guard itself is
-// killed by SIGKILL, the kernel kills the command (parent-death signal) and the gateway the rest
-// (orphan_reaper.h). If it is stopped, the gateway kills it in the same way, or, when the gateway
-// dies, the kernel continues it (SIGCONT as its own parent-death signal). Plain POSIX on libc
-// alone, so that it starts fast and has little memory of its own.
+// Job: start the command (command_start.h), then watch. The guard is the subreaper of all
+// descendants of the command, however they detach themselves. It ends all of them with SIGKILL when
+// the command has exited (and the time that kLingerOption gives has passed), or when the control
+// channel closes (the gateway has gone, or wants the end). The guard exits as the command did, by
+// code or by signal. SIGTERM, SIGINT and SIGHUP are passed on to the command, as SIGTERM. If the
+// guard itself is killed by SIGKILL, the kernel kills the command (parent-death signal), and the
+// gateway kills the rest (orphan_reaper.h). If the guard is stopped, the gateway kills it in the
+// same way; if the gateway dies then, the kernel continues the guard (SIGCONT as its own
+// parent-death signal). Plain POSIX on libc alone, so that the guard starts fast and has little
+// memory of its own.
 #pragma once
 
 #include <sys/types.h>

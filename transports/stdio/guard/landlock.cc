@@ -17,8 +17,8 @@ namespace stdgate::guard {
 namespace {
 
 // The files that every program may read and execute in a sandbox that lists files, and the devices
-// that it may use: those of libc, loaders, certificates and language runtimes, and none of a user
-// or a service.
+// that it may use: files of libc, loaders, certificates and language runtimes, and no files of a
+// user or a service.
 //
 // Files of /etc and /proc are listed one by one, as both also hold secrets. /proc/self is the
 // command; a descendant sees no /proc/self of its own.

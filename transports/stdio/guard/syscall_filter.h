@@ -1,11 +1,11 @@
 // The system calls that a sandboxed command is refused (seccomp(2)), as a program for the kernel.
 //
-// Refused are those that servers do not need and that reach other processes, namespaces, mounts,
-// kernel modules, keys and the clock, or large rarely used parts of the kernel; other system call
-// ABIs of the machine; and calls that are newer than this list. Most with EPERM, as from a kernel
-// that does not allow them; those with an older substitute with ENOSYS, so that libc and libuv take
-// that. Of the network what Landlock cannot refuse: see NetworkRule.
-// x86_64 and aarch64.
+// Refused are three kinds of calls. First, calls that servers do not need and that reach other
+// processes, namespaces, mounts, kernel modules, keys and the clock, or large rarely used parts of
+// the kernel. Second, other system call ABIs of the machine. Third, calls that are newer than this
+// list. Most get EPERM, as from a kernel that does not allow them. Calls with an older substitute
+// get ENOSYS, so that libc and libuv use the substitute. Network calls are refused where Landlock
+// cannot do it: see NetworkRule. For x86_64 and aarch64.
 #pragma once
 
 #include <linux/filter.h>
@@ -30,7 +30,8 @@ class FilterProgram {
   void give_unless_equal(uint32_t value, uint32_t action);
   void give_if_above(uint32_t value, uint32_t action);
   void give_if_any_bit(uint32_t bits, uint32_t action);
-  // What follows, until end(), runs for `value` alone, and has to give something.
+  // The instructions up to end() run only if the value equals `value`, and have to return a
+  // verdict.
   [[nodiscard]] size_t begin_if_equal(uint32_t value);
   void end(size_t block);
 
