@@ -268,7 +268,8 @@ void AcpConnection::on_message(std::optional<session::Tag> call,
   const auto [id, method, params] = rpc::find_members<3>(text, {"id", "method", "params"});
   const bool asks = id.has_value() && method.has_value();
   // What the agent takes back, or has waited for too long, is not asked again.
-  if (method == kQuotedCancel) note_answer(rpc::member_or_empty(params.value_or("{}"), "requestId"));
+  if (method == kQuotedCancel)
+    note_answer(rpc::member_or_empty(params.value_or("{}"), "requestId"));
   if (kind_ == Kind::websocket) {
     if (socket_ == nullptr || !is_told_) return tell(stream_, text, asks ? *id : "");
     if (asks) keep_ask(*id, Ask{0, 0, text});
