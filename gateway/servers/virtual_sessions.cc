@@ -166,11 +166,15 @@ void VirtualSessions::close_parts(VirtualSession& session) {
     session.changed = 7;  // what it has promised may not hold any more
     calls_.on_own_lists_changed();
   }
-  std::erase_if(session.leaving, [this](const std::unique_ptr<Part>& part) {
-    if (calls_.has_calls(*part)) return false;
-    close(*part);
-    return true;
-  });
+  // A call that fails with its part may go on to another member, whose former part leaves then.
+  std::vector<std::unique_ptr<Part>> leaving = std::exchange(session.leaving, {});
+  for (std::unique_ptr<Part>& part : leaving) {
+    if (calls_.has_calls(*part)) {
+      session.leaving.push_back(std::move(part));
+    } else {
+      close(*part);
+    }
+  }
   has_leaving_ = has_leaving_ || !session.leaving.empty();
 }
 
