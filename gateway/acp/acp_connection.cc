@@ -183,7 +183,7 @@ std::optional<AcpConnection::Posted> AcpConnection::check_session(const rpc::Env
 
 void AcpConnection::keep_ask(std::string_view id, Ask ask) {
   // More than the core lets be asked: the oldest ones have been given up.
-  if (asks_.size() >= session::Asks::kMaxAsks) note_answer(std::string(asks_.begin()->first));
+  if (asks_.size() >= session::Asks::kMaxAsks) note_answer(asks_.begin()->first);
   ask_bytes_ += ask.text.capacity();
   asks_.insert_or_assign(std::string(id), std::move(ask));
   charge();

@@ -264,7 +264,7 @@ void Generation::replace_backends(const config::Config& former,
 
 namespace {
 
-const config::BackendConfig& rules_holder(const config::BackendConfig& backend) { return backend; }
+config::BackendConfig rules_holder(const config::BackendConfig& backend) { return backend; }
 config::BackendConfig rules_holder(const config::ServerConfig& server) {
   return config::as_backend(server);
 }

@@ -28,8 +28,11 @@ void append_file(std::string& key, const std::string& path) {
 
 uint16_t digest_of_values(const config::BackendConfig& backend) {
   std::string all;
-  for (const auto& [name, value] : backend.env) append_part(all, name + "=" + value);
-  for (const auto& [name, value] : backend.env_from_files) append_part(all, name + "=" + value);
+  for (const auto* const variables : {&backend.env, &backend.env_from_files}) {
+    for (const auto& [name, value] : *variables) {
+      append_part(all, std::string(name).append("=").append(value));
+    }
+  }
   const uint64_t digest = mcp::digest_of(all);
   return static_cast<uint16_t>(digest ^ digest >> 16U ^ digest >> 32U ^ digest >> 48U);
 }

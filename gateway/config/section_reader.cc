@@ -202,7 +202,7 @@ std::optional<std::string> Value::json() const {
     }
     return out.empty() ? "{}" : out + "}";
   }
-  const auto word = text();
+  auto word = text();
   if (!word) return std::nullopt;
   const bool is_quoted = node_.Tag() == "!";
   if (!is_quoted && (*word == "true" || *word == "false" || is_json_number(*word))) return word;

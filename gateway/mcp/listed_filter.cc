@@ -103,7 +103,7 @@ void ListedFilter::on_released(call::CallPtr call, const call::Request& request)
   if (call != nullptr) chain_.go_on(std::move(call), request);
 }
 
-void ListedFilter::refuse(call::CallPtr call, rpc::FaultReport report) {
+void ListedFilter::refuse(call::CallPtr call, const rpc::FaultReport& report) {
   chain_.on_fault(std::move(call), report);
 }
 

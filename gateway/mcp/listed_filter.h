@@ -94,7 +94,7 @@ class ListedFilter : public call::Filter {
 
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
   void wait(call::CallPtr& call, const call::Request& request, size_t list);
-  void refuse(call::CallPtr call, rpc::FaultReport report);
+  void refuse(call::CallPtr call, const rpc::FaultReport& report);
   void ask(const Key& key, session::SessionId session, std::string_view cursor, uint64_t child);
   void begin_asking(const Key& key, session::SessionId session);
   void take_page(call::CallPtr call, const call::Answer& answer);

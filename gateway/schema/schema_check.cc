@@ -400,8 +400,9 @@ bool SchemaCheck::fits_parts(const SchemaParts& parts, ValueId value, Evaluated*
   }
   if (!parts.any.empty() && !also(fits_any(parts.any, value, evaluated))) return false;
   if (!parts.one.empty() && !also(fits_one(parts.one, value, evaluated))) return false;
-  if (parts.none != kNoNode && fits_quietly(parts.none, value, nullptr)) {
-    if (!also(misfit("another value"))) return false;
+  if (parts.none != kNoNode && fits_quietly(parts.none, value, nullptr) &&
+      !also(misfit("another value"))) {
+    return false;
   }
   if (parts.condition == kNoNode) return does_fit;
   Evaluated of_condition;

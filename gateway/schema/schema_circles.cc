@@ -19,12 +19,12 @@ size_t SchemaCompiler::chain_of(NodeId id, size_t depth) {
     return std::ranges::all_of(nodes, visit);
   };
   const SchemaNode& node = out_.nodes[id];
-  if (const SchemaParts* const parts = node.parts.get()) {
-    if (!visit_all(parts->all) || !visit_all(parts->any) || !visit_all(parts->one) ||
-        !visit(parts->none) || !visit(parts->condition) || !visit(parts->then) ||
-        !visit(parts->otherwise)) {
-      return 0;
-    }
+  const SchemaParts* const parts = node.parts.get();
+  if (parts != nullptr &&
+      (!visit_all(parts->all) || !visit_all(parts->any) || !visit_all(parts->one) ||
+       !visit(parts->none) || !visit(parts->condition) || !visit(parts->then) ||
+       !visit(parts->otherwise))) {
+    return 0;
   }
   if (node.object) {
     for (const auto& [name, next] : node.object->dependent_schemas) {

@@ -144,9 +144,10 @@ std::vector<size_t> Routes::members_of(std::string_view uri, const call::CallCon
   }
   // A link says who has given it, and nothing against those whose templates fit.
   if (fitting.empty() && linked && sees(*linked)) return {*linked};
-  std::vector<size_t> members = fitting.empty() ? std::move(all) : std::move(fitting);
+  const bool is_any = fitting.empty();
+  std::vector<size_t> members = is_any ? std::move(all) : std::move(fitting);
   std::ranges::stable_partition(members, [&](size_t i) { return i == linked; });
-  if (fitting.empty()) {
+  if (is_any) {
     std::ranges::stable_partition(members, [&](size_t i) { return !members_[i]->has_failed(); });
   }
   return members;

@@ -311,6 +311,7 @@ std::optional<std::string> ServerAnswers::search(std::string_view params,
   std::from_chars(wished.data(), wished.data() + wished.size(), limit);
   limit = std::clamp<size_t>(limit, 1, kMost);
   std::vector<const ElementList*> lists;
+  lists.reserve(members_.size());
   for (size_t i = 0; i < members_.size(); ++i) {
     lists.push_back(&elements_of(i, ListKind::tools, context));
   }

@@ -269,8 +269,8 @@ class Adoption {
   void report() {
     const std::string would = is_dry_run() ? "would be " : "";
     for (const auto& [name, command] : commands_) {
-      say(name + ": " + would + "reached by stdgate connect " + command[2] + " --unix " +
-          gateway_.socket);
+      std::string line = name + ": " + would + "reached by stdgate connect ";
+      say(line.append(command[2]).append(" --unix ").append(gateway_.socket));
     }
     for (const BackendLines& backend : new_backends_) {
       const auto command = config::hide_secret_arguments(backend.command);

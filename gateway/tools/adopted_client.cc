@@ -85,7 +85,7 @@ const AdoptedClient* find_adopted_client(std::string_view word) {
 }
 
 std::string config_home(const Variables& variables) {
-  const std::string named = value_or_empty(variables, "XDG_CONFIG_HOME");
+  std::string named = value_or_empty(variables, "XDG_CONFIG_HOME");
   // A relative one is invalid (XDG Base Directory Specification).
   if (named.starts_with('/')) return named;
   const std::string home = value_or_empty(variables, "HOME");

@@ -32,9 +32,9 @@ Text usual_file(const Variables& variables) {
 
 // For sockets: what systemd makes for each user, else the folder of the gateway's file.
 std::string socket_folder(const std::string& file, const Variables& variables) {
-  const std::string named = variables("XDG_RUNTIME_DIR").value_or("");
+  std::string named = variables("XDG_RUNTIME_DIR").value_or("");
   if (named.starts_with('/')) return named;
-  const std::string usual = "/run/user/" + std::to_string(::getuid());
+  std::string usual = "/run/user/" + std::to_string(::getuid());
   std::error_code unreadable;
   if (fs::is_directory(usual, unreadable)) return usual;
   return fs::path(file).parent_path().string();

@@ -135,7 +135,7 @@ ToolOutput install_for_user(const ToolArguments& arguments, const ToolSurroundin
   ToolOutput output;
   for (const auto& [file, text] : files) {
     if (arguments.has("--dry-run")) {
-      output.out += file + ":\n" + text + "\n";
+      output.out.append(file).append(":\n").append(text).append("\n");
       continue;
     }
     if (const Step written = write_unit(file, text); !written) {

@@ -65,7 +65,7 @@ TEST_F(CompletionTest, BashCompletesOptionsAndTheirValues) {
   EXPECT_THAT(complete({"--tls-c"}), Contains("--tls-certificate"));
   EXPECT_THAT(complete({"doctor", "--tls-c"}), IsEmpty());
   EXPECT_THAT(complete({"doctor", "--proto"}), ElementsAre("--protocol"));
-  EXPECT_THAT(complete({"--protocol", ""}), ElementsAre("jsonrpc", "mcp", "lsp"));
+  EXPECT_THAT(complete({"--protocol", ""}), ElementsAre("jsonrpc", "mcp", "lsp", "acp"));
   EXPECT_THAT(complete({"check", "--log-level", "w"}), ElementsAre("warn"));
   folder_.write("one.yaml", "");
   EXPECT_THAT(complete({"--config", "on"}), ElementsAre("one.yaml"));
@@ -95,11 +95,11 @@ TEST_F(CompletionTest, BashCompletesTheCommandBehindTheDashes) {
 TEST_F(CompletionTest, ScriptsOfOtherShellsNameEverything) {
   const std::string zsh = run_stdgate(folder_, {"completion", "zsh"}).out;
   EXPECT_THAT(zsh, AllOf(HasSubstr("#compdef stdgate\n"), HasSubstr("'doctor:try a server"),
-                         HasSubstr("'--protocol["), HasSubstr(":(jsonrpc mcp lsp)'"),
+                         HasSubstr("'--protocol["), HasSubstr(":(jsonrpc mcp lsp acp)'"),
                          HasSubstr("'2:operand:(verify)' \\\n      '*:file:_files'")));
   const std::string fish = run_stdgate(folder_, {"completion", "fish"}).out;
   EXPECT_THAT(fish, AllOf(HasSubstr("-a doctor -d "), HasSubstr(" -l protocol "),
-                          HasSubstr("-a 'jsonrpc mcp lsp'"), HasSubstr(" -a 'verify'\n"),
+                          HasSubstr("-a 'jsonrpc mcp lsp acp'"), HasSubstr(" -a 'verify'\n"),
                           HasSubstr("from audit; and __fish_seen_subcommand_from verify' -F\n")));
   EXPECT_EQ(run_stdgate(folder_, {"completion", "tcsh"}).exit_code, 2);
 }

@@ -70,8 +70,7 @@ const std::vector<Layer>& layers() {
       {"gateway/app/client_snippets.*", kRpc},
       {"gateway/app/dialects.*",
        kBackend + Patterns{"gateway/mcp/*", "gateway/lsp/*", "gateway/acp/*"}},
-      // Programs of their own behind a word: they see what the composition root sees of starting
-      // children, of the command line, and of what rules let somebody see.
+      // Programs of their own behind a word, which start children and judge by rules.
       {"gateway/tools/*",
        kPool + Patterns{"gateway/app/client_snippets.h", "gateway/app/command_*",
                         "gateway/app/dialects.h", "gateway/app/permissions.h", "gateway/mcp/*",
@@ -79,7 +78,6 @@ const std::vector<Layer>& layers() {
                         "transports/fetch/curl_web_client.h", "transports/websocket/socket_link.h",
                         "transports/fetch/http_client.h", "transports/net/*",
                         "transports/stdio/*"}},
-      // The composition root.
       {"gateway/main.cc", kAll},
       {"gateway/app/*", kAll},
       {"transports/net/*", {"gateway/base/*"}},
@@ -102,12 +100,10 @@ const std::vector<Layer>& layers() {
                             "transports/http/*", "transports/auth/authenticator.h",
                             "transports/auth/digest.h", "transports/fetch/curl_connection.h",
                             "gateway/remote/*"}},
-      {"metrics/logs/*", kPool + Patterns{"metrics/backend_names.h"}},
-      {"metrics/prometheus/*", kPool + Patterns{"metrics/backend_names.h"}},
       {"metrics/traces/*",
        kPool + Patterns{"metrics/backend_names.h", "transports/fetch/fetcher.h"}},
       {"metrics/audit/*", kPool + Patterns{"metrics/logs/redaction.h", "transports/auth/digest.h"}},
-      {"metrics/*", kPool},
+      {"metrics/*", kPool + Patterns{"metrics/backend_names.h"}},
   };
   return kTable;
 }

@@ -60,15 +60,15 @@ class ServerCheck {
     for (const auto& [own, name] : member.tools.rename) {
       const std::string shown = member.prefix + name;
       if (!is_shown_name(shown)) {
-        fail(member, "'" + shown + "' (" + own +
+        fail(member, std::string("'").append(shown).append("' (").append(own).append(
                          ", renamed) is no name for a tool: at most 64 letters, digits, '_' and "
-                         "'-', with the prefix");
+                         "'-', with the prefix"));
         continue;
       }
       const auto [other, is_new] = shown_.emplace(shown, member.backend + "'s " + own);
       if (!is_new) {
-        fail(member,
-             "'" + shown + "' would be " + other->second + " and " + member.backend + "'s " + own);
+        std::string clash = "'" + shown + "' would be " + other->second;
+        fail(member, clash.append(" and ").append(member.backend).append("'s ").append(own));
       }
     }
   }

@@ -37,9 +37,8 @@ config::Config full() {
   return parse(R"(
 listen:
   - "unix:/run/x y"
-  - address: "127.0.0.1:1"
-    anonymous: true
-    tls: { certificate: [a.crt, b.crt], key: [a.key, b.key], client_ca: ca.crt, crl: ca.crl }
+  - { address: "127.0.0.1:1", anonymous: true,
+      tls: { certificate: [a.crt, b.crt], key: [a.key, b.key], client_ca: ca.crt, crl: ca.crl } }
 admin: { address: "127.0.0.1:2", roles: [ops], tls: { certificate: a.crt, key: a.key } }
 anonymous: true
 auth:

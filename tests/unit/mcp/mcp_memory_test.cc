@@ -447,22 +447,22 @@ class RefusalMemoryTest : public testing::Test {
     bench.send(session, greeting());
   }
   // The child that was launched last, running, and what it is sent first.
-  static FakeChild& begin(BackendBench& bench, const std::string& method) {
+  FakeChild& begin(BackendBench& bench, const std::string& method) {
     FakeChild& child = bench.child(bench.launcher.launched() - 1);
     child.start();
     first_ = child.take_line();
     EXPECT_THAT(first_, HasSubstr(method));
     return child;
   }
-  static void refuse(FakeChild& child, const std::string& code) {
+  void refuse(FakeChild& child, const std::string& code) const {
     child.say(R"({"jsonrpc":"2.0","id":)" + id_in(first_) + R"(,"error":{"code":)" + code +
               R"(,"message":"no"}})");
   }
 
-  static inline std::string first_;
-  const std::string kDiscovery =
+  std::string first_;
+  const std::string discovery_ =
       R"({"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}})";
-  const std::string kAgreed = R"("protocolVersion":"2025-11-25")";
+  const std::string agreed_ = R"("protocolVersion":"2025-11-25")";
   std::shared_ptr<mcp::ServerMemory> memory_ = MemoryBench::fresh();
 };
 
@@ -475,14 +475,14 @@ TEST_F(RefusalMemoryTest, SparesAskingAgain) {
     open(*former, session);
     refuse(begin(*former, "initialize"), "-32022");
     FakeChild& shared = begin(*former, "server/discover");
-    shared.answer(id_in(first_), kDiscovery);
-    ASSERT_THAT(session.take(), ElementsAre(HasSubstr(kAgreed)));
+    shared.answer(id_in(first_), discovery_);
+    ASSERT_THAT(session.take(), ElementsAre(HasSubstr(agreed_)));
     ASSERT_TRUE(memory_->read(memory->text()));
   }
   const auto next = bench(memory_);
   FakeSession session(next->callers);
   open(*next, session);
-  EXPECT_THAT(session.take(), ElementsAre(HasSubstr(kAgreed)));
+  EXPECT_THAT(session.take(), ElementsAre(HasSubstr(agreed_)));
   EXPECT_EQ(next->launcher.launched(), 0U);
   EXPECT_EQ(next->status().isolation, Isolation::shared);
   next->send(session, request_text("3", "tools/call"));
@@ -492,12 +492,12 @@ TEST_F(RefusalMemoryTest, SparesAskingAgain) {
 
 // The server has been rolled back meanwhile.
 TEST_F(RefusalMemoryTest, IsNotBelievedForLong) {
-  memory_->learn_greeting({}, Era::modern, kDiscovery);
+  memory_->learn_greeting({}, Era::modern, discovery_);
   memory_->note_sessions(true);
   const auto next = bench(memory_);
   FakeSession session(next->callers);
   open(*next, session);
-  EXPECT_THAT(session.take(), ElementsAre(HasSubstr(kAgreed)));
+  EXPECT_THAT(session.take(), ElementsAre(HasSubstr(agreed_)));
   next->send(session, request_text("2", "tools/call"));
   FakeChild& first = begin(*next, "server/discover");
   refuse(first, "-32601");
