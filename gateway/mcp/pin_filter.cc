@@ -221,9 +221,9 @@ void PinFilter::see(call::CallPtr& call, call::Answer& answer) {
 void PinFilter::see_child(const call::Call& call, uint64_t child) {
   const bool is_shared = !call.alone && scope_of(call.session) == 0;
   if (!enforces() || !is_shared || pool_.find_child(child) == nullptr) return;
-  constexpr size_t kTools = static_cast<size_t>(PinnedKind::tool);
-  const auto shown = shown_[kTools].find(child);
-  if (shown == shown_[kTools].end() || !shown->second.is_whole) forget(0, kTools, child);
+  constexpr size_t kToolKind = static_cast<size_t>(PinnedKind::tool);
+  const auto shown = shown_[kToolKind].find(child);
+  if (shown == shown_[kToolKind].end() || !shown->second.is_whole) forget(0, kToolKind, child);
 }
 
 void PinFilter::forget_child(const call::ChildRef& child) {
