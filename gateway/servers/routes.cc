@@ -146,9 +146,10 @@ std::vector<size_t> Routes::members_of(std::string_view uri, const call::CallCon
   if (fitting.empty() && linked && sees(*linked)) return {*linked};
   const bool is_any = fitting.empty();
   std::vector<size_t> members = is_any ? std::move(all) : std::move(fitting);
-  std::ranges::stable_partition(members, [&](size_t i) { return i == linked; });
+  std::stable_partition(members.begin(), members.end(), [&](size_t i) { return i == linked; });
   if (is_any) {
-    std::ranges::stable_partition(members, [&](size_t i) { return !members_[i]->has_failed(); });
+    std::stable_partition(members.begin(), members.end(),
+                          [&](size_t i) { return !members_[i]->has_failed(); });
   }
   return members;
 }
