@@ -146,8 +146,8 @@ void Worker::check_invariants() {
   generation_.check_invariants();
   accounts_.check_invariants();
   if (clients_.connections() > 0 || generation_.has_sessions()) return;
-  STDGATE_CHECK(callers_.size() == 0);
   const backend::Upstreams& backends = generation_.backends();
+  STDGATE_CHECK(callers_.size() == backends.own_callers());
   const bool keeps_something = backends.calls() > 0 || backends.kept_messages() > 0;
   STDGATE_CHECK(keeps_something || accounts_.held_for_clients() == 0);
 }

@@ -171,6 +171,8 @@ class Upstream {
   // Messages that are kept without a client's connection: calls that clients may continue after a
   // first answer, and messages that wait for a child.
   [[nodiscard]] virtual size_t kept_messages() const { return 0; }
+  // Caller slots that it has as long as it lives, as it asks others in its own name.
+  [[nodiscard]] virtual size_t own_callers() const { return 0; }
   // Frees memory that only makes the upstream faster.
   virtual void drop_caches() {}
   [[nodiscard]] virtual bool has_children() const = 0;

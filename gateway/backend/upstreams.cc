@@ -51,6 +51,12 @@ size_t Upstreams::calls() const {
   return count;
 }
 
+size_t Upstreams::own_callers() const {
+  size_t count = 0;
+  for_each([&count](const Upstream& upstream) { count += upstream.own_callers(); });
+  return count;
+}
+
 size_t Upstreams::kept_messages() const {
   size_t count = 0;
   for_each([&count](const Upstream& upstream) { count += upstream.kept_messages(); });

@@ -41,6 +41,7 @@ class Upstreams {
   void kill_children();
   [[nodiscard]] size_t calls() const;
   [[nodiscard]] size_t kept_messages() const;
+  [[nodiscard]] size_t own_callers() const;
   void drop_caches();
   [[nodiscard]] bool has_children() const;
   [[nodiscard]] Duration grace() const;  // the longest of all

@@ -338,6 +338,12 @@ std::optional<session::Tag> Aggregate::client_tag(session::Tag tag) {
   return call->call->tag;
 }
 
+size_t Aggregate::own_callers() const {
+  const auto has_slot = [](const auto& member) { return member->has_caller(); };
+  const auto of_members = std::ranges::count_if(members_, has_slot);
+  return static_cast<size_t>(of_members) + (caller_.is_none() ? 0 : 1);
+}
+
 bool Aggregate::has_calls(Part& part) {
   if (part.is_over()) {
     for (const session::Tag tag :

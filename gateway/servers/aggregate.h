@@ -56,6 +56,7 @@ class Aggregate final : public call::Filter, private MemberOwner, private PartCa
   VirtualSessions& sessions() { return sessions_; }
   [[nodiscard]] const VirtualSessions& sessions() const { return sessions_; }
   [[nodiscard]] size_t calls() const { return waiting_.size() + under_way_.size(); }
+  [[nodiscard]] size_t own_callers() const;
 
   // Of a client. False: there is no such call.
   bool cancel(session::Caller caller, std::string_view id);

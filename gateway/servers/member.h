@@ -136,6 +136,8 @@ class Member final : public session::ReplySink {
   void stop();
   // Whether somebody would hear of changes: a modern child tells them only to who listens.
   void set_heard(bool is_heard);
+  // It can ask in its own name.
+  [[nodiscard]] bool has_caller() const { return !caller_.is_none(); }
   [[nodiscard]] bool may_refuse_modern() const { return may_refuse_; }
   [[nodiscard]] bool is_up() const { return is_up_.value_or(false); }
   [[nodiscard]] const std::string& failure() const { return failure_; }

@@ -83,6 +83,7 @@ class VirtualServer final : public backend::Upstream {
   void end_children(Duration /*grace*/) override {}
   [[nodiscard]] bool has_children() const override { return false; }
   [[nodiscard]] size_t calls() const override { return aggregate_.calls(); }
+  [[nodiscard]] size_t own_callers() const override { return aggregate_.own_callers(); }
   [[nodiscard]] pool::BackendStatus status() const override;
   // The filters that a request passes, in their order.
   [[nodiscard]] std::span<const std::string_view> filters() const { return chain_.names(); }

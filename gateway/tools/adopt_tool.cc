@@ -269,8 +269,9 @@ class Adoption {
   void report() {
     const std::string would = is_dry_run() ? "would be " : "";
     for (const auto& [name, command] : commands_) {
-      std::string line = name + ": " + would + "reached by stdgate connect ";
-      say(line.append(command[2]).append(" --unix ").append(gateway_.socket));
+      std::string line(name);
+      line.append(": ").append(would).append("reached by stdgate connect ").append(command[2]);
+      say(line.append(" --unix ").append(gateway_.socket));
     }
     for (const BackendLines& backend : new_backends_) {
       const auto command = config::hide_secret_arguments(backend.command);
