@@ -452,7 +452,8 @@ void Generation::drain_sessions() {
 
 bool Generation::has_sessions() const {
   const auto is_used = [](const auto& one) { return one.second->size() > 0; };
-  return retired_.has_sessions() || std::ranges::any_of(mcp_sessions_, is_used);
+  return retired_.has_sessions() || std::ranges::any_of(mcp_sessions_, is_used) ||
+         std::ranges::any_of(acp_connections_, is_used);
 }
 
 void Generation::check_invariants() {

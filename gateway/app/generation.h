@@ -96,7 +96,8 @@ class Generation {
                                       : authenticators_->key_facts();
   }
 
-  // Whether any MCP session over HTTP is open, perhaps at a retired backend.
+  // Whether any MCP session over HTTP, or connection to an agent, is open, perhaps at a retired
+  // backend.
   [[nodiscard]] bool has_sessions() const;
   // Shutdown: ends MCP streams that only listen.
   void drain_sessions();

@@ -99,7 +99,8 @@ void RetiredBackends::leave_to_shutdown() {
 
 bool RetiredBackends::has_sessions() const {
   return std::ranges::any_of(retired_, [](const Retired& retired) {
-    return retired.sessions != nullptr && retired.sessions->size() > 0;
+    const bool has_sessions = retired.sessions != nullptr && retired.sessions->size() > 0;
+    return has_sessions || (retired.connections != nullptr && retired.connections->size() > 0);
   });
 }
 
