@@ -34,6 +34,17 @@ void write_key(rpc::JsonWriter& json, bool with_key) {
   json.end_object();
 }
 
+// Of a program that a client starts, and that takes headers so.
+void write_args(rpc::JsonWriter& json, std::vector<std::string> words, bool with_key) {
+  if (with_key) {
+    words.emplace_back("--header");
+    words.push_back("Authorization:" + std::string(kKey));
+  }
+  json.begin_array("args");
+  for (const std::string& word : words) json.text({}, word);
+  json.end_array();
+}
+
 // { "mcpServers": { NAME: { "type": "http", "url": … } } }, as `member` and `type` have it.
 std::string settings(std::string_view member, std::string_view type, const Backends& backends,
                      bool with_key, std::string_view url = "url") {
@@ -78,14 +89,8 @@ std::string agents_for_zed(const Backends& backends, bool with_key) {
     json.begin_object(backend.name);
     json.text("type", "custom");
     json.text("command", "stdgate");
-    json.begin_array("args");
     std::vector<std::string> words{"connect", url};
-    if (with_key) {
-      words.emplace_back("--header");
-      words.push_back("Authorization:" + std::string(kKey));
-    }
-    for (const std::string& word : words) json.text({}, word);
-    json.end_array();
+    write_args(json, std::move(words), with_key);
     json.end_object();
   }
   json.end_object();
@@ -132,18 +137,12 @@ std::string for_claude_desktop(const Backends& backends, bool with_key) {
     if (url.empty()) continue;
     json.begin_object(backend.name);
     json.text("command", "npx");
-    json.begin_array("args");
     std::vector<std::string> words{"-y", "mcp-remote", url};
     if (url.starts_with("http://") && url.find("://localhost") == std::string::npos &&
         url.find("://127.") == std::string::npos) {
       words.emplace_back("--allow-http");
     }
-    if (with_key) {
-      words.emplace_back("--header");
-      words.push_back("Authorization:" + std::string(kKey));
-    }
-    for (const std::string& word : words) json.text({}, word);
-    json.end_array();
+    write_args(json, std::move(words), with_key);
     json.end_object();
   }
   json.end_object();

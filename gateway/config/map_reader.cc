@@ -4,13 +4,21 @@
 
 namespace stdgate::config {
 
+namespace {
+
+// Nothing: it is no map, or has too many members, and that has been said.
+std::optional<std::vector<Value>> entries_of(const Value& value, size_t most) {
+  auto entries = value.entries();
+  if (!entries || entries->size() <= most) return entries;
+  value.fail_at_key("at most " + std::to_string(most) + " of them");
+  return std::nullopt;
+}
+
+}  // namespace
+
 bool read_texts(const Value& value, size_t most, TextMapValue& out) {
-  const auto entries = value.entries();
+  const auto entries = entries_of(value, most);
   if (!entries) return false;
-  if (entries->size() > most) {
-    value.fail_at_key("at most " + std::to_string(most) + " of them");
-    return false;
-  }
   bool good = true;
   for (const Value& entry : *entries) {
     auto text = entry.text();
@@ -21,12 +29,8 @@ bool read_texts(const Value& value, size_t most, TextMapValue& out) {
 }
 
 bool read_text_lists(const Value& value, size_t most, const TextRule& rule, TextListsValue& out) {
-  const auto entries = value.entries();
+  const auto entries = entries_of(value, most);
   if (!entries) return false;
-  if (entries->size() > most) {
-    value.fail_at_key("at most " + std::to_string(most) + " of them");
-    return false;
-  }
   bool good = true;
   for (const Value& entry : *entries) {
     std::vector<std::string>& texts = out[entry.name()];
@@ -48,12 +52,8 @@ bool read_text_lists(const Value& value, size_t most, const TextRule& rule, Text
 }
 
 bool read_arguments(const Value& value, size_t most, ToolArguments& out) {
-  const auto tools = value.entries();
+  const auto tools = entries_of(value, most);
   if (!tools) return false;
-  if (tools->size() > most) {
-    value.fail_at_key("at most " + std::to_string(most) + " of them");
-    return false;
-  }
   bool good = true;
   for (const Value& tool : *tools) {
     const auto arguments = tool.entries();
