@@ -119,6 +119,7 @@ class Replicas : public testing::TestWithParam<std::string> {
   }
   void start_all() {
     for (size_t i = 0; i < kReplicas; ++i) start(i);
+    for (size_t i = 0; i < kReplicas; ++i) await_ready(i);
     balancer_ = std::make_unique<LoadBalancer>(balancer_setup());
   }
 
@@ -135,6 +136,13 @@ class Replicas : public testing::TestWithParam<std::string> {
                          {"PATH", shared_.path().string() + ":/usr/bin:/bin"},
                          {"FILES", "mcp"}};
     replicas_[replica] = std::make_unique<GatewayProcess>(setup);
+  }
+
+  // A balancer that finds a replica unready sends what is its to another one.
+  void await_ready(size_t replica) const {
+    HttpClient admin("http://" + network_ + std::to_string(replica + 1) + ":" + admin_port_);
+    EXPECT_TRUE(
+        eventually("the replica is ready", [&] { return admin.get("/readyz").status == 200; }));
   }
 
   LoadBalancerSetup balancer_setup() const {
