@@ -9,7 +9,7 @@
 
 #include "tests/integration/harness/program_run.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::add_test {
 namespace {
 
 using testing::AllOf;
@@ -124,4 +124,4 @@ TEST_F(AddTest, Usage) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::add_test

@@ -9,7 +9,7 @@
 
 #include "tests/integration/harness/setups.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::admin_test {
 namespace {
 
 using testing::HasSubstr;
@@ -222,4 +222,4 @@ TEST(Admin, FrontPageIsTheOperatorsPage) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::admin_test

@@ -15,7 +15,7 @@
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/websocket_client.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::audit_test {
 namespace {
 
 using testing::AllOf;
@@ -283,4 +283,4 @@ TEST(Audit, ADurableLineComesBeforeTheAnswer) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::audit_test

@@ -17,7 +17,7 @@
 #include "tests/support/test_folder.h"
 #include "tests/support/test_issuer.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::auth_test {
 namespace {
 
 using testing::AllOf;
@@ -607,8 +607,8 @@ TEST_F(Auth, HashKey) {
   folder.write("key", key + "\n");
   EXPECT_NE(made.out, run_stdgate(folder, {"hash-key", "--new"}).out);
   EXPECT_EQ(run_stdgate(folder, {"hash-key", key}).exit_code, 2) << "others see arguments";
-  FILE* pipe = ::popen(
-      (STDGATE_TEST_PROGRAM " hash-key < " + (folder.path() / "key").string()).c_str(), "r");
+  FILE* pipe =
+      ::popen((STDGATE_PROGRAM " hash-key < " + (folder.path() / "key").string()).c_str(), "r");
   std::array<char, 128> hash{};
   const size_t size = std::fread(hash.data(), 1, hash.size(), pipe);
   ::pclose(pipe);
@@ -616,4 +616,4 @@ TEST_F(Auth, HashKey) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::auth_test

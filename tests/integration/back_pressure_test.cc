@@ -16,7 +16,7 @@
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/websocket_client.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::back_pressure_test {
 namespace {
 
 using testing::AnyOf;
@@ -284,4 +284,4 @@ TEST(HalfFullQueue, AClientThatLeavesIsNoticed) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::back_pressure_test

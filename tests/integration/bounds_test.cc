@@ -17,7 +17,7 @@
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/websocket_client.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::bounds_test {
 namespace {
 
 using testing::HasSubstr;
@@ -262,4 +262,4 @@ TEST(Bounds, BytesAreCountedWhileAStreamRuns) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::bounds_test

@@ -13,7 +13,7 @@
 #include "tests/integration/harness/websocket_client.h"
 #include "tests/support/test_folder.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::bypass_doors_test {
 namespace {
 
 using testing::HasSubstr;
@@ -301,4 +301,4 @@ TEST_F(BypassDoors, NoPreflightLetsTheNextRequestIn) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::bypass_doors_test

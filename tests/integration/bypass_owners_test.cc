@@ -12,7 +12,7 @@
 #include "tests/integration/harness/setups.h"
 #include "tests/support/test_folder.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::bypass_owners_test {
 namespace {
 
 using testing::AllOf;
@@ -429,4 +429,4 @@ TEST_F(BypassStates, NoSessionIdIsAState) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::bypass_owners_test

@@ -13,7 +13,7 @@
 #include "tests/integration/harness/setups.h"
 #include "tests/support/test_folder.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::bypass_test {
 namespace {
 
 using testing::HasSubstr;
@@ -355,4 +355,4 @@ TEST(Bypass, NoTextOfAClientMakesALogLine) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::bypass_test

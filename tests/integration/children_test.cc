@@ -12,7 +12,7 @@
 
 #include "tests/integration/harness/setups.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::children_test {
 namespace {
 
 using testing::AllOf;
@@ -378,4 +378,4 @@ TEST(Children, ContentLengthFramingIsSpoken) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::children_test

@@ -9,7 +9,7 @@
 
 #include "tests/integration/harness/setups.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::clients_test {
 namespace {
 
 using testing::ElementsAre;
@@ -162,4 +162,4 @@ TEST(Clients, OneThatSendsByteByByteIsServed) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::clients_test

@@ -9,7 +9,7 @@
 
 #include "tests/integration/harness/program_run.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::completion_test {
 namespace {
 
 using testing::AllOf;
@@ -125,4 +125,4 @@ TEST_F(CompletionTest, ManualPage) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::completion_test

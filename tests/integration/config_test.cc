@@ -13,7 +13,7 @@
 #include "tests/integration/harness/program_run.h"
 #include "tests/integration/harness/setups.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::config_test {
 namespace {
 
 constexpr const char* kVersionLine =
@@ -443,4 +443,4 @@ TEST(Check, RefusesAnAuditThatCannotBeWritten) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::config_test

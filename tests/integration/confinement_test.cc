@@ -21,7 +21,7 @@
 #include "transports/stdio/guard/capabilities.h"
 #include "transports/stdio/guard/landlock.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::confinement_test {
 namespace {
 
 using testing::IsEmpty;
@@ -203,4 +203,4 @@ TEST(Confinement, RootIsWarnedOfUnlessAllChildrenAreOthers) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::confinement_test

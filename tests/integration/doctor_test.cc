@@ -13,7 +13,7 @@
 #include "tests/integration/harness/setups.h"
 #include "transports/stdio/guard/sandbox.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::doctor_test {
 namespace {
 
 using testing::AllOf;
@@ -667,4 +667,4 @@ TEST_F(DoctorTest, Usage) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::doctor_test

@@ -15,7 +15,7 @@
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/websocket_client.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::examples_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -324,4 +324,4 @@ TEST(Examples, AllAreTested) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::examples_test

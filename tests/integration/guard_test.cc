@@ -12,7 +12,7 @@
 #include "tests/integration/harness/sanitized.h"
 #include "tests/integration/harness/setups.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::guard_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -88,4 +88,4 @@ TEST(Guard, MayBeReplacedWhileTheGatewayRuns) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::guard_test

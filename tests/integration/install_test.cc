@@ -6,7 +6,7 @@
 
 #include "tests/integration/harness/program_run.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::install_test {
 namespace {
 
 using testing::HasSubstr;
@@ -37,4 +37,4 @@ TEST(InstallTo, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::install_test

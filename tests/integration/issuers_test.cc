@@ -9,7 +9,7 @@
 #include "tests/support/test_folder.h"
 #include "tests/support/test_issuer.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::issuers_test {
 namespace {
 
 using test::TestIssuer;
@@ -269,4 +269,4 @@ TEST_F(Issuers, ATokenIsForTheEndpointThatItNames) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::issuers_test

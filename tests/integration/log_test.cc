@@ -15,7 +15,7 @@
 #include "tests/integration/harness/mcp_sessions.h"
 #include "tests/integration/harness/setups.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::log_test {
 namespace {
 
 using testing::AllOf;
@@ -395,4 +395,4 @@ TEST(Log, SaysHowChildrenComeAndGo) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::log_test

@@ -11,7 +11,7 @@
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/websocket_client.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::lying_children_test {
 namespace {
 
 using testing::AllOf;
@@ -350,4 +350,4 @@ TEST(LyingServers, RequestsAreRefusedWhoeverCalls) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::lying_children_test

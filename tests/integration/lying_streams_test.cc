@@ -12,7 +12,7 @@
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/websocket_client.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::lying_streams_test {
 namespace {
 
 using testing::AllOf;
@@ -373,4 +373,4 @@ TEST(DyingServers, OfEveryCall) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::lying_streams_test

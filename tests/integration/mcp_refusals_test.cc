@@ -8,7 +8,7 @@
 
 #include "tests/integration/harness/setups.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::mcp_refusals_test {
 namespace {
 
 using testing::AllOf;
@@ -274,4 +274,4 @@ TEST(McpRefusals, ByTheServerBeginNoSession) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::mcp_refusals_test

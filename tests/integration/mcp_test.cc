@@ -9,7 +9,7 @@
 
 #include "tests/integration/harness/setups.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::mcp_test {
 namespace {
 
 using testing::AllOf;
@@ -214,4 +214,4 @@ TEST(Mcp, ChildThatNeverAnswersTheHandshakeIsGivenUp) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::mcp_test

@@ -20,7 +20,7 @@
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/websocket_client.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::memory_test {
 namespace {
 
 using testing::AllOf;
@@ -325,4 +325,4 @@ TEST_F(MemoryAttack, OneClientMayHaveAll) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::memory_test

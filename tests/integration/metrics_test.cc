@@ -12,7 +12,7 @@
 
 #include "tests/integration/harness/setups.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::metrics_test {
 namespace {
 
 constexpr const char* kRequests = "stdgate_request_duration_seconds_count";
@@ -293,4 +293,4 @@ TEST(Metrics, EveryLineIsInTheGrammarAndHistogramsAddUp) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::metrics_test

@@ -11,7 +11,7 @@
 #include "tests/integration/harness/websocket_client.h"
 #include "tests/support/test_folder.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::modern_test {
 namespace {
 
 using testing::AllOf;
@@ -255,4 +255,4 @@ TEST_P(ModernEra, ListeningOverAWebSocket) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::modern_test

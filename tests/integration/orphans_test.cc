@@ -12,7 +12,7 @@
 
 #include "tests/integration/harness/setups.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::orphans_test {
 namespace {
 
 constexpr Millis kGrace = Millis(200);
@@ -193,4 +193,4 @@ TEST(OrphansAtStart, CommandThatIsStillStartingIsEndedToo) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::orphans_test

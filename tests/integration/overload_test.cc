@@ -7,7 +7,7 @@
 #include "tests/integration/harness/program_run.h"
 #include "tests/integration/harness/setups.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::overload_test {
 namespace {
 
 using testing::HasSubstr;
@@ -65,4 +65,4 @@ TEST(CheckAs, SaysWhatSomebodyMayDo) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::overload_test

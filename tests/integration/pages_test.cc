@@ -14,7 +14,7 @@
 #include "tests/integration/harness/setups.h"
 #include "tests/support/test_certificates.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::pages_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -84,4 +84,4 @@ TEST(Pages, EveryMetricIsNamed) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::pages_test

@@ -6,7 +6,7 @@
 #include "tests/integration/harness/websocket_client.h"
 #include "tests/support/test_folder.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::principals_test {
 namespace {
 
 using testing::AllOf;
@@ -150,4 +150,4 @@ TEST_F(Principals, GiveTheirPlacesToOthers) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::principals_test

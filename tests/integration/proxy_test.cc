@@ -6,7 +6,7 @@
 
 #include "tests/integration/harness/setups.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::proxy_test {
 namespace {
 
 using testing::SizeIs;
@@ -72,4 +72,4 @@ TEST(TrustedProxies, NamesWithUnderscoresAreRefused) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::proxy_test

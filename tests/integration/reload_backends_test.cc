@@ -16,7 +16,7 @@
 #include "tests/integration/harness/websocket_client.h"
 #include "tests/support/test_folder.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::reload_backends_test {
 namespace {
 
 using testing::HasSubstr;
@@ -391,4 +391,4 @@ TEST(ReloadBackends, AreEndedByAShutdownToo) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::reload_backends_test

@@ -8,7 +8,7 @@
 #include "tests/integration/harness/mcp_sessions.h"
 #include "tests/integration/harness/setups.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::reload_sessions_test {
 namespace {
 
 using testing::AllOf;
@@ -200,4 +200,4 @@ TEST(ReloadMcp, ARemovedBackendLosesNoCallOfItsSessions) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::reload_sessions_test

@@ -13,7 +13,7 @@
 #include "tests/integration/harness/websocket_client.h"
 #include "tests/support/test_folder.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::reload_test {
 namespace {
 
 using testing::AllOf;
@@ -298,4 +298,4 @@ TEST(Hangup, DoesNotEndAGatewayWithoutAFile) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::reload_test

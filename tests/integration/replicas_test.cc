@@ -26,7 +26,7 @@
 #include "tests/integration/harness/stateful_server.h"
 #include "tests/integration/harness/web_server.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::replicas_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -463,4 +463,4 @@ INSTANTIATE_TEST_SUITE_P(LoadBalancers, Replicas, testing::Values("nginx", "hapr
                          [](const auto& given) { return given.param; });
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::replicas_test

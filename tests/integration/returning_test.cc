@@ -17,7 +17,7 @@
 #include "tests/integration/harness/websocket_client.h"
 #include "tests/support/test_folder.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::returning_test {
 namespace {
 
 using testing::HasSubstr;
@@ -370,4 +370,4 @@ TEST_F(Returning, AnIdleProcessStaysWhileItHoldsWork) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::returning_test

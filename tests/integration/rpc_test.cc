@@ -8,7 +8,7 @@
 
 #include "tests/integration/harness/setups.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::rpc_test {
 namespace {
 
 using testing::HasSubstr;
@@ -259,4 +259,4 @@ TEST(Rpc, LongLinesOfAChildArriveWhole) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::rpc_test

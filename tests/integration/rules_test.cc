@@ -10,7 +10,7 @@
 #include "tests/integration/harness/websocket_client.h"
 #include "tests/support/test_folder.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::rules_test {
 namespace {
 
 using testing::AllOf;
@@ -252,4 +252,4 @@ TEST(Rules, AnAllowlistOfMethods) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::rules_test

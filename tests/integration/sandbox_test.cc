@@ -27,7 +27,7 @@
 #include "tests/integration/harness/setups.h"
 #include "tests/support/test_folder.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::sandbox_test {
 namespace {
 
 using test::TestFolder;
@@ -493,4 +493,4 @@ TEST(Sandbox, CheckWarnsOfWhatTheKernelLacks) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::sandbox_test

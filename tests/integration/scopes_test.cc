@@ -9,7 +9,7 @@
 #include "tests/support/test_folder.h"
 #include "tests/support/test_issuer.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::scopes_test {
 namespace {
 
 using testing::AllOf;
@@ -120,4 +120,4 @@ TEST_F(Scopes, TheLeastAreAnnounced) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::scopes_test

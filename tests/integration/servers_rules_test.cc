@@ -13,7 +13,7 @@
 #include "tests/integration/harness/websocket_client.h"
 #include "tests/integration/member_server.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::servers_rules_test {
 namespace {
 
 using testing::HasSubstr;
@@ -247,4 +247,4 @@ TEST(ServersRulesOfRoles, AHiddenToolIsNotFound) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::servers_rules_test

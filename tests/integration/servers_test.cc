@@ -12,7 +12,7 @@
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/member_server.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::servers_test {
 namespace {
 
 using testing::Contains;
@@ -240,4 +240,4 @@ TEST(Servers, FiftyMembersWithTwentyToolsEach) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::servers_test

@@ -15,7 +15,7 @@
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/websocket_client.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::session_end_test {
 namespace {
 
 using testing::AllOf;
@@ -274,4 +274,4 @@ TEST(Pings, CloseWhoDoesNotAnswerThem) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::session_end_test

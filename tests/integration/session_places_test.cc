@@ -9,7 +9,7 @@
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/websocket_client.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::session_places_test {
 namespace {
 
 using testing::HasSubstr;
@@ -103,4 +103,4 @@ TEST(Places, AreNotTakenByWebSocketsThatNeedNone) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::session_places_test

@@ -10,7 +10,7 @@
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/websocket_client.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::session_test {
 namespace {
 
 using testing::AllOf;
@@ -361,4 +361,4 @@ TEST(SessionMetrics, CountSessionsConnectionsMessagesAndEveryByte) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::session_test

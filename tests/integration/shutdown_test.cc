@@ -13,7 +13,7 @@
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/websocket_client.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::shutdown_test {
 namespace {
 
 using testing::AllOf;
@@ -225,4 +225,4 @@ TEST(Drain, SlowReaderOfAnAnswerGetsIt) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::shutdown_test

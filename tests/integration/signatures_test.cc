@@ -11,7 +11,7 @@
 #include "tests/integration/harness/websocket_client.h"
 #include "tests/support/test_folder.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::signatures_test {
 namespace {
 
 using testing::HasSubstr;
@@ -259,4 +259,4 @@ TEST_F(Signatures, BadKeysAreSaid) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::signatures_test

@@ -17,7 +17,7 @@
 #include "tests/integration/harness/websocket_client.h"
 #include "tests/support/test_folder.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::sleeping_servers_test {
 namespace {
 
 using testing::HasSubstr;
@@ -279,4 +279,4 @@ TEST_F(SleepingServers, AreToldApartByTheirVariables) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::sleeping_servers_test

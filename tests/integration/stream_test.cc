@@ -7,7 +7,7 @@
 
 #include "tests/integration/harness/setups.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::stream_test {
 namespace {
 
 using testing::AllOf;
@@ -230,4 +230,4 @@ TEST(Stream, FaultsThatComeLaterAreEvents) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::stream_test

@@ -18,7 +18,7 @@
 #include "tests/integration/harness/program_run.h"
 #include "tests/integration/harness/setups.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::surroundings_test {
 namespace {
 
 // A gateway that `script` starts: in it "$@" is stdgate with its arguments.
@@ -176,4 +176,4 @@ TEST(FirstProcess, WaitsForStrangersThatHaveDied) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::surroundings_test

@@ -12,7 +12,7 @@
 #include "tests/integration/harness/setups.h"
 #include "tests/support/test_folder.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::takeover_test {
 namespace {
 
 // eras.py (both | modern) REVISION: a server of both eras of MCP, or of the modern one, whose lists
@@ -154,4 +154,4 @@ INSTANTIATE_TEST_SUITE_P(Servers, TakeOvers, testing::Values("both", "modern"),
                          [](const auto& server) { return server.param; });
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::takeover_test

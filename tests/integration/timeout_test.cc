@@ -10,7 +10,7 @@
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/websocket_client.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::timeout_test {
 namespace {
 
 using testing::AllOf;
@@ -115,4 +115,4 @@ TEST(Timeout, AnMcpServerMayAskItsClientAndWait) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::timeout_test

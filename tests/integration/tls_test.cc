@@ -19,7 +19,7 @@
 #include "tests/integration/harness/websocket_client.h"
 #include "tests/support/test_folder.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::tls_test {
 namespace {
 
 using testing::AllOf;
@@ -109,7 +109,7 @@ TEST_F(Tls, ServesTheAdminPagesAndByTheFlags) {
                      "--tls-key",
                      folder_.path("server.key"),
                      "--",
-                     STDGATE_TEST_PROGRAM,
+                     STDGATE_PROGRAM,
                      "demo-server"};
   GatewayProcess by_flags(flags);
   TlsTunnel other(by_flags.url(), client());
@@ -370,4 +370,4 @@ TEST_F(Tls, CheckReadsTheFiles) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::tls_test

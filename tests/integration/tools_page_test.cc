@@ -15,7 +15,7 @@
 #include "tests/integration/harness/program_run.h"
 #include "tests/integration/harness/setups.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::tools_page_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -171,4 +171,4 @@ TEST(Readme, CommandsPrintWhatIsShown) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::tools_page_test

@@ -13,7 +13,7 @@
 #include "tests/integration/harness/setups.h"
 #include "tests/support/test_certificates.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::tools_test {
 namespace {
 
 using testing::AllOf;
@@ -368,4 +368,4 @@ TEST_F(ToolsTest, Usage) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::tools_test

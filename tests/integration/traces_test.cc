@@ -13,7 +13,7 @@
 #include "tests/support/otlp_spans.h"
 #include "tests/support/test_folder.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::traces_test {
 namespace {
 
 using test::OtlpSpan;
@@ -378,4 +378,4 @@ TEST(TracesCheck, WarnsOfHeadersThatOthersCanRead) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::traces_test

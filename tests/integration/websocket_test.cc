@@ -10,7 +10,7 @@
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/websocket_client.h"
 
-namespace stdgate::harness {
+namespace stdgate::harness::websocket_test {
 namespace {
 
 using testing::AllOf;
@@ -406,4 +406,4 @@ TEST(Messages, OfManyMegabytesBothWays) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::websocket_test

@@ -18,6 +18,7 @@
 #include <stdexcept>
 
 #include "tests/integration/harness/json_value.h"
+#include "tests/integration/harness/processes.h"
 
 namespace stdgate::harness {
 namespace {
@@ -25,11 +26,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr Millis kGone = Millis(2000);  // for everything that a gateway started
-
-std::string read_file(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> pointers;

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace stdgate::harness {
+namespace stdgate::harness::gateway_process_test {
 namespace {
 
 using testing::HasSubstr;
@@ -116,4 +116,4 @@ TEST(Processes, ZombiesAreSeenAsChildren) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::gateway_process_test

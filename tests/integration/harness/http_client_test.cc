@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace stdgate::harness {
+namespace stdgate::harness::http_client_test {
 namespace {
 
 // A client whose other end is in the test's hand.
@@ -174,4 +174,4 @@ TEST(HttpClient, SeesTheEnd) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::http_client_test

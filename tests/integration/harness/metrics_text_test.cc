@@ -6,7 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
-namespace stdgate::harness {
+namespace stdgate::harness::metrics_text_test {
 namespace {
 
 TEST(MetricsText, FindsSeries) {
@@ -43,4 +43,4 @@ TEST(MetricsText, RefusesWhatIsMalformed) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::metrics_text_test

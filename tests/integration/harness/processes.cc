@@ -13,18 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What could be read: nothing of a process that is gone or belongs to somebody else, and less than
-// all of one that ends meanwhile (read() rather than iterators, which would throw then).
-std::string read_file(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text;
-  std::array<char, 4096> piece = {};
-  while (in.read(piece.data(), piece.size()) || in.gcount() > 0) {
-    text.append(piece.data(), static_cast<size_t>(in.gcount()));
-  }
-  return text;
-}
-
 std::optional<pid_t> pid_of(const fs::path& folder) {
   const std::string name = folder.filename().string();
   pid_t pid = 0;
@@ -85,6 +73,16 @@ size_t number_in(pid_t pid, const char* file, const std::string& name) {
 }
 
 }  // namespace
+
+std::string read_file(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text;
+  std::array<char, 4096> piece = {};
+  while (in.read(piece.data(), piece.size()) || in.gcount() > 0) {
+    text.append(piece.data(), static_cast<size_t>(in.gcount()));
+  }
+  return text;
+}
 
 std::vector<ProcessInfo> processes_marked(std::string_view mark) {
   return processes_where([mark](const fs::path& folder, const ProcessInfo& process) {

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,11 @@ size_t resident_bytes(pid_t pid);
 size_t peak_resident_bytes(pid_t pid);
 // What it has written so far, to files, pipes and sockets (proc(5): wchar).
 size_t bytes_written_by(pid_t pid);
+
+// What can be read of a file: nothing where there is none, or of a process that is gone or belongs
+// to somebody else, and less than all of one that ends meanwhile (read() rather than iterators,
+// which would throw then).
+std::string read_file(const std::filesystem::path& path);
 
 // One line a process, for messages.
 std::string describe(const std::vector<ProcessInfo>& processes);

@@ -13,15 +13,12 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "tests/integration/harness/processes.h"
+
 namespace stdgate::harness {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string read_file(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
 
 pid_t spawn(const fs::path& folder, std::vector<std::string> arguments) {
   std::vector<char*> argv;

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-namespace stdgate::harness {
+namespace stdgate::harness::websocket_client_test {
 namespace {
 
 // A client whose server is in the test's hand.
@@ -125,4 +125,4 @@ TEST(WebSocketClient, ThrowsAtTheDeadline) {
 }
 
 }  // namespace
-}  // namespace stdgate::harness
+}  // namespace stdgate::harness::websocket_client_test
