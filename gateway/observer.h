@@ -6,6 +6,7 @@
 // that an observer resolves its own handles once. Views are valid during the call.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -297,6 +298,11 @@ struct CallRecord {
   size_t bytes_out = 0;                 // of the answer
   std::string_view detail;              // of a fault; empty otherwise
 };
+
+// How calls of a virtual server have ended at one of its members.
+enum class MemberEnd : uint8_t { result, error, fault };
+inline constexpr std::array<std::string_view, 3> kMemberEndNames = {"result", "error", "fault"};
+using MemberEnds = std::array<uint64_t, kMemberEndNames.size()>;
 
 class Observer {
  public:

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kQuotedCancel = R"("$/cancel_request")";
 
-// Decoded; empty: there is none.
+// Decoded; empty: the message names none.
 std::string session_in(std::string_view params) {
   const auto raw = rpc::find_member(params, "sessionId");
   if (!raw || raw->size() < 2 || raw->front() != '"') return {};
@@ -267,7 +267,7 @@ void AcpConnection::on_message(std::optional<session::Tag> call,
   const std::string text = joined(parts);
   const auto [id, method, params] = rpc::find_members<3>(text, {"id", "method", "params"});
   const bool asks = id.has_value() && method.has_value();
-  // What the agent takes back, or has waited for too long, is not asked again.
+  // A question that the agent has withdrawn, or that has expired, is not asked again.
   if (method == kQuotedCancel)
     note_answer(rpc::member_or_empty(params.value_or("{}"), "requestId"));
   if (kind_ == Kind::websocket) {

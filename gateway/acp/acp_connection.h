@@ -8,7 +8,8 @@
 // and what creates or loads a session, goes to the stream of the connection. A request of the agent
 // is told again to a client that comes back, until it has been answered. Owner: AcpConnections.
 // Only the principal that has opened it may use it. Ends by close(); when it ends from inside, it
-// tells the owner, who closes it later. Limits: kMaxSessions and kMaxCalls; those of ReplayLog.
+// tells the owner, who closes it later. Limits: kMaxSessions, kMaxCalls, and the limits of
+// ReplayLog.
 #pragma once
 
 #include <map>
@@ -34,7 +35,7 @@ class AcpConnectionOwner {
   virtual void on_connection_over(AcpConnection& connection) = 0;
 };
 
-// What all connections of a backend have in common.
+// The services that all connections of a backend share.
 struct AcpServices {
   backend::Upstream& backend;
   session::Callers& callers;
@@ -66,7 +67,7 @@ class AcpConnection final : public session::SessionSink {
 
   [[nodiscard]] const std::string& id() const { return id_; }
   [[nodiscard]] Kind kind() const { return kind_; }
-  // Who has opened it; null: nobody is known.
+  // The principal that opened the connection; null: anonymous.
   [[nodiscard]] const policy::Principal* principal() const { return principal_.get(); }
   [[nodiscard]] const Account* account() const { return share_.account(); }
   [[nodiscard]] bool is_over() const { return over_; }
@@ -168,7 +169,7 @@ class AcpConnection final : public session::SessionSink {
   session::ReplayLog log_;
   session::SessionSink* socket_ = nullptr;
   bool is_told_ = false;  // the socket has been told what it missed
-  Stream stream_;         // of the connection, and all that a WebSocket hears
+  Stream stream_;         // of the connection, and of everything on a WebSocket
   Streams sessions_;
   uint32_t last_stream_ = 0;
   std::map<session::Tag, Call> calls_;

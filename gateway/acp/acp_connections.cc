@@ -146,6 +146,40 @@ void AcpConnections::make_room() {
   if (longest != nullptr) close(*longest);
 }
 
+std::vector<AcpConnection*> AcpConnections::alone(const Account* client) const {
+  std::vector<AcpConnection*> found;
+  for (const auto& [id, connection] : connections_) {
+    const bool is_meant = client == nullptr || connection->account() == client;
+    if (is_meant && connection->alone_since()) found.push_back(connection.get());
+  }
+  std::ranges::sort(found, {}, [](const AcpConnection* one) { return *one->alone_since(); });
+  return found;
+}
+
+size_t AcpConnections::drop_replay(const Account* client, const std::function<bool()>& is_enough) {
+  size_t count = 0;
+  if (is_enough()) return count;
+  for (AcpConnection* const connection : alone(client)) {
+    if (is_enough()) break;
+    if (connection->replay_bytes() == 0) continue;
+    connection->drop_replay();
+    ++count;
+  }
+  return count;
+}
+
+size_t AcpConnections::forget_idle(const Account* client, const std::function<bool()>& is_enough) {
+  size_t count = 0;
+  if (is_enough()) return count;
+  for (AcpConnection* const connection : alone(client)) {
+    if (is_enough()) break;
+    if (connection->has_calls()) continue;
+    close(*connection);
+    ++count;
+  }
+  return count;
+}
+
 void AcpConnections::drain() {
   std::vector<AcpConnection*> left;
   for (const auto& [id, connection] : connections_) {

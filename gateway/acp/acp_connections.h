@@ -7,6 +7,7 @@
 // for longest, if any is.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,7 +23,7 @@ class AcpConnections final : public session::SessionKeeper, private AcpConnectio
  public:
   // Over HTTP nothing carries a connection between two requests: so long it stays anyway.
   static constexpr Duration kBetweenRequests = std::chrono::minutes(1);
-  // From one look at all of them for those that nothing carries to the next, at least.
+  // The shortest time between two searches for connections that nothing carries.
   static constexpr Duration kRest = std::chrono::milliseconds(250);
 
   AcpConnections(const AcpServices& services, session::SessionIds& ids);
@@ -37,7 +38,7 @@ class AcpConnections final : public session::SessionKeeper, private AcpConnectio
   // Null: never opened, ended, of the other kind, or another principal's.
   [[nodiscard]] AcpConnection* find(std::string_view id, AcpConnection::Kind kind,
                                     const policy::Principal* principal) const;
-  // Whether that is the id of a connection here; of whom is not asked.
+  // Whether a connection has this id, whoever owns it.
   [[nodiscard]] bool has(std::string_view id) const;
   // Whether it is over, though it may not have been closed yet.
   [[nodiscard]] bool has_ended(std::string_view id) const;
@@ -54,6 +55,14 @@ class AcpConnections final : public session::SessionKeeper, private AcpConnectio
   void note_answer(std::string_view id, std::string_view request) override;
   void detach(std::string_view id, session::SessionSink& client) override;
 
+  // Free memory of connections that nothing carries until `is_enough()`: of one client, or of all
+  // (null), those first that have been alone longest. They return the number of connections. Not
+  // from inside of a call of the core.
+  // Drops the events that are kept for clients that come back.
+  size_t drop_replay(const Account* client, const std::function<bool()>& is_enough);
+  // Ends agents and their connections. A connection over HTTP with open calls stays.
+  size_t forget_idle(const Account* client, const std::function<bool()>& is_enough);
+
   // Shutdown: streams that only listen end, and so do connections without a client or a call.
   void drain();
   void close_all();
@@ -66,13 +75,14 @@ class AcpConnections final : public session::SessionKeeper, private AcpConnectio
   void look_after(const AcpConnection& connection);
   void settle_alone();
   void make_room();
+  [[nodiscard]] std::vector<AcpConnection*> alone(const Account* client) const;
   [[nodiscard]] AcpConnection* at(std::string_view id) const;
   [[nodiscard]] Duration patience(const AcpConnection& connection) const;
 
   const AcpServices services_;
   session::SessionIds& ids_;
   std::unordered_map<std::string, std::unique_ptr<AcpConnection>> connections_;
-  std::vector<std::string> over_;  // ids of those that are closed soon
+  std::vector<std::string> over_;  // ids of connections that are closed soon
   Timer over_timer_;
   Timer alone_timer_;
 };

@@ -42,7 +42,7 @@ constexpr auto kMethods = std::to_array<std::string_view>({
     "elicitation/complete",
 });
 
-// What a client sends for its session to live. It may always stop what it has begun.
+// Messages that keep a session alive. A client may always stop its own work.
 constexpr auto kLifecycle =
     std::to_array<std::string_view>({"initialize", "session/cancel", kCancel});
 

@@ -190,9 +190,12 @@ std::vector<std::string> lines_of(const CommandLine& command_line,
 CheckReport check_config(const CommandLine& command_line, const config::Environment& environment) {
   const auto config = load_config(command_line, environment);
   if (!config) return {kUsageError, config.error()};
-  const size_t count = config->backends.size();
-  return {0, config::print_config(*config) + "# ok: " + std::to_string(count) +
-                 (count == 1 ? " backend\n" : " backends\n")};
+  const auto counted = [](size_t count, const std::string& what) {
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+  };
+  std::string ok = "# ok: " + counted(config->backends.size(), "backend");
+  if (!config->servers.empty()) ok += ", " + counted(config->servers.size(), "server");
+  return {0, config::print_config(*config) + ok + "\n"};
 }
 
 }  // namespace stdgate::app

@@ -434,6 +434,9 @@ size_t Generation::drop_replay(const Account* client, const std::function<bool()
   size_t count = 0;
   for_each_sessions(
       [&](mcp::McpSessions& sessions) { count += sessions.drop_replay(client, is_enough); });
+  for (const auto& [upstream, connections] : acp_connections_) {
+    count += connections->drop_replay(client, is_enough);
+  }
   return count;
 }
 
@@ -441,6 +444,9 @@ size_t Generation::forget_sessions(const Account* client, const std::function<bo
   size_t count = 0;
   for_each_sessions(
       [&](mcp::McpSessions& sessions) { count += sessions.forget_idle(client, is_enough); });
+  for (const auto& [upstream, connections] : acp_connections_) {
+    count += connections->forget_idle(client, is_enough);
+  }
   return count;
 }
 

@@ -179,6 +179,11 @@ void write_members(rpc::JsonWriter& json, const std::vector<pool::MemberStatus>&
     json.end_array();
     json.number("prompts", member.prompts);
     json.number("resources", member.resources);
+    json.begin_object("calls");
+    for (size_t i = 0; i < kMemberEndNames.size(); ++i) {
+      json.number(kMemberEndNames[i], member.ended[i]);
+    }
+    json.end_object();
     json.end_object();
   }
   json.end_array();

@@ -270,7 +270,7 @@ metrics::ScrapeReadings Worker::read_usage() {
     const backend::Upstream* const upstream = generation_.backends().find(server.name);
     if (upstream == nullptr) continue;
     for (const pool::MemberStatus& member : upstream->status().members) {
-      readings.members.push_back({server.name, member.backend, member.is_up});
+      readings.members.push_back({server.name, member.backend, member.is_up, member.ended});
     }
   }
   for (const auto& layer : tls_.all()) {

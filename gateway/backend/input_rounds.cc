@@ -261,7 +261,7 @@ void InputRounds::look_at_time() {
   for (call::CallPtr& call : expired) {
     const rpc::FaultReport report = now() >= call::latest_end(*call, services_.config)
                                         ? call::gave_up(*call, call->place, now(), services_.config)
-                                        : call::gave_up_question(input_timeout_);
+                                        : call::gave_up_question(services_.config, input_timeout_);
     events_.on_fault(std::move(call), report);
   }
 }

@@ -63,7 +63,7 @@ void SessionQuestions::note_severity(session::Session& session) const {
 bool SessionQuestions::ask(session::Session& session, session::Ask ask,
                            std::optional<session::Tag> call, const rpc::Envelope& request) {
   if (ask.round == 0 && session.kind == session::SessionKind::client) {
-    ask.expires = now() + input_timeout_;
+    ask.expires = now() + patience();
     if (!timer_.armed()) timer_.arm(ask.expires);
   }
   if (session.asks == nullptr) {
@@ -153,11 +153,11 @@ void SessionQuestions::look_at_time() {
         late.emplace_back(id, *ask);
         continue;
       }
-      if (is_late) open.expires = time + input_timeout_;
+      if (is_late) open.expires = time + patience();
       next = std::min(next.value_or(open.expires), open.expires);
     }
   });
-  if (next) timer_.arm(std::max(*next, time + input_timeout_ / kLooks));
+  if (next) timer_.arm(std::max(*next, time + patience() / kLooks));
   for (const auto& [session, ask] : late) expire(session, ask);
 }
 
@@ -168,7 +168,7 @@ void SessionQuestions::expire(session::SessionId id, rpc::WireId ask_id) {
   }
   const session::Ask ask = session->asks->close(ask_id);
   tell_cancelled(*session, ask_id);
-  const rpc::FaultReport report = call::gave_up_question(input_timeout_);
+  const rpc::FaultReport report = call::gave_up_question(services_.config, input_timeout_);
   child_that_asked(ask).refuse(ask.id, rpc::fault_code(report.fault, services_.dialect.codes()),
                                report.message);
   note_end(id, ask);

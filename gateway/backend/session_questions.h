@@ -15,6 +15,7 @@
 
 #include "gateway/base/rate_limit.h"
 #include "gateway/base/timers.h"
+#include "gateway/call/call_clock.h"
 #include "gateway/pool/pool.h"
 #include "gateway/pool/session_memory.h"
 #include "gateway/session/session_table.h"
@@ -69,6 +70,9 @@ class SessionQuestions {
   // A question ends with its child, so the child exists.
   [[nodiscard]] pool::Child& child_that_asked(const session::Ask& ask) const;
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
+  [[nodiscard]] Duration patience() const {
+    return call::question_time(services_.config, input_timeout_);
+  }
 
   const pool::PoolServices& services_;
   pool::Pool& pool_;

@@ -27,8 +27,10 @@ rpc::FaultReport gave_up(const Call& call, CallPlace place, TimePoint heard,
   return give_up(what, call.timeout, prefix + "timeout");
 }
 
-rpc::FaultReport gave_up_question(Duration input_timeout) {
-  return give_up("the client has not answered within", input_timeout, "timeouts.input");
+rpc::FaultReport gave_up_question(const config::BackendConfig& config, Duration input_timeout) {
+  const Duration time = question_time(config, input_timeout);
+  return give_up("the client has not answered within", time,
+                 time > input_timeout ? "backends." + config.name + ".linger" : "timeouts.input");
 }
 
 }  // namespace stdgate::call

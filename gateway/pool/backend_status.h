@@ -79,6 +79,7 @@ struct MemberStatus {
   std::vector<std::string> tools;  // by the names that clients see
   size_t prompts = 0;
   size_t resources = 0;
+  MemberEnds ended{};  // calls, since the configuration was read
 };
 
 struct BackendStatus {

@@ -259,6 +259,8 @@ void Aggregate::on_member_reply(session::Tag tag, const session::Reply& reply) {
     if (answer.kind == rpc::MessageKind::result) lose(std::move(*ended));
     return;
   }
+  members_[ended->member]->count(answer.kind == rpc::MessageKind::result ? MemberEnd::result
+                                                                         : MemberEnd::error);
   if (is_not_found(answer)) {
     if (try_next(*ended)) return;
     // The one that could not be asked may know it.
@@ -282,6 +284,7 @@ void Aggregate::lose(MemberCall listener) {
 
 void Aggregate::fail(MemberCall call, const rpc::FaultReport& report) {
   if (call.call == nullptr) return lose(std::move(call));
+  members_[call.member]->count(MemberEnd::fault);
   const Kept kept = call.kept;
   if (kept != nullptr && !kept->fault) kept->fault = report;
   if (try_next(call)) return;

@@ -2,9 +2,10 @@
 // members, or hands it to the member whose it is.
 //
 // Job: have a request wait until the lists that it needs are there, or late; keep it while a member
-// has it; bring the member's answer back up the chain, exactly once; tell clients of changes. It is
-// a client of the members' upstreams, and knows nothing of their children. Owner: the virtual
-// server. Limits: a call waits as long as lists may take (MemberConfig::wait); those of its parts.
+// has it; bring the member's answer back up the chain, exactly once; tell clients of changes. The
+// aggregate is a client of the members' upstreams, and knows nothing of their children. Owner: the
+// virtual server. Limits: MemberConfig::wait for a call that waits for lists; the limits of its
+// parts.
 #pragma once
 
 #include <functional>

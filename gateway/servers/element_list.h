@@ -20,7 +20,7 @@
 
 namespace stdgate::servers {
 
-// What members are asked for. The greeting tells what a member can do.
+// The lists that members are asked for. The greeting tells what a member can do.
 enum class ListKind : uint8_t { tools, prompts, resources, templates, greeting };
 inline constexpr std::array kListed = {ListKind::tools, ListKind::prompts, ListKind::resources,
                                        ListKind::templates};
@@ -31,7 +31,7 @@ struct ListFacts {
   uint8_t change;  // bit of mcp::kMcpLists that tells of changes
 };
 const ListFacts& facts_of(ListKind kind);
-// Where elements and their names are; not of the greeting.
+// The places of elements and their names in a result. The greeting has none.
 const call::ListShape& shape_of(ListKind kind);
 
 struct Element {
@@ -40,7 +40,7 @@ struct Element {
   std::string text;   // raw JSON, as clients see it
 };
 
-// Something about an element that somebody should know.
+// A remark on an element, for the log.
 struct Finding {
   std::string element;
   std::string what;
@@ -56,13 +56,13 @@ class ElementList {
                 std::vector<Finding>& findings);
 
   [[nodiscard]] const std::vector<Element>& all() const { return elements_; }
-  // Null: there is no such one. By the name that clients see.
+  // The element that clients see under this name; null: none.
   [[nodiscard]] const Element* find(std::string_view shown) const;
   // URIs that elements name besides their own: of user interfaces (MCP Apps).
   [[nodiscard]] bool names_uri(std::string_view uri) const;
   // Tells whether two lists show the same.
   [[nodiscard]] uint64_t digest() const { return digest_; }
-  // About, of what is kept of it.
+  // An estimate of the memory that the list takes.
   [[nodiscard]] size_t bytes() const { return bytes_ + elements_.size() * kOfElement; }
   // Without an element.
   static const std::shared_ptr<const ElementList>& none();

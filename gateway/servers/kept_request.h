@@ -1,6 +1,7 @@
-// KeptRequest: a request that waits, with all that is known of where it comes from.
+// KeptRequest: a request that waits, with the context in which it came.
 //
-// Owner: whoever has it wait, with its call. Who pays for it is the call's to hold.
+// Owner: the part of the server that makes the request wait, together with its call. The call's
+// account pays for it.
 #pragma once
 
 #include <optional>

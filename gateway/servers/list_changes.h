@@ -1,6 +1,7 @@
 // ListChanges: tells clients that lists have changed, and has members that are down asked again.
 //
-// Owner: the aggregate. Asks and listens only while a client would hear of it.
+// Owner: the aggregate. Members are asked, and listened to, only while a client would hear of
+// changes.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,7 @@ class ListChanges {
   void note_clients();
   // A list may have been made without a member.
   void arm_retry();
-  // From now on nobody is asked again.
+  // From now on no member is asked again.
   void stop();
 
  private:

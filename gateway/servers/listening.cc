@@ -47,7 +47,7 @@ void Listening::begin(uint64_t key, call::CallPtr call, uint8_t lists,
   sink->on_event(kept.tag, mcp::listening_acknowledgement(kept.id, lists, uris));
 }
 
-// What it is tagged with is the id of the gateway's own call.
+// The member's tag is the id of the gateway's own call.
 void Listening::on_event(uint64_t key, std::string_view notification) {
   const auto found = listeners_.find(key);
   if (found == listeners_.end()) return;

@@ -1,8 +1,8 @@
 // Listening: clients of the modern era that listen (subscriptions/listen) at a virtual server.
 //
-// Job: keep their calls, tell them of changed lists, and of updated resources, for which it listens
-// at the members that have these. Owner: the virtual server. Limits: those of calls, and
-// CapacityFilter::kMaxListening a call.
+// Job: keep these calls; tell their clients of changed lists and updated resources; listen at the
+// members that have the resources. Owner: the virtual server. Limits: CapacityFilter::kMaxListening
+// for a call, and the limits of calls.
 #pragma once
 
 #include <functional>
@@ -20,21 +20,21 @@ class Listening {
  public:
   Listening(call::Chain& chain, session::Callers& callers) : chain_(chain), callers_(callers) {}
 
-  // Of a request with these params: the URIs whose updates it wants, decoded.
+  // The URIs, decoded, whose updates a request with these params wants.
   static std::vector<std::string> wished_uris(std::string_view params);
-  // The request with which the gateway listens for it at a member, under this tag. `stamp`: the
-  // client's own members of _meta, as an object; raw.
+  // The gateway's own request, under this tag, that listens at a member for the call. `stamp`: the
+  // members of the client's _meta, as a raw object.
   static std::string request_for(session::Tag tag, std::string_view meta,
                                  const std::vector<std::string>& uris);
 
   // Tells the client that it listens. `key` is not in use.
   void begin(uint64_t key, call::CallPtr call, uint8_t lists, const std::vector<std::string>& uris);
-  // A member has said this to the call of the gateway that listens for it.
+  // A member has sent this notification to the gateway's own call that listens.
   void on_event(uint64_t key, std::string_view notification);
   void tell_changed(uint8_t lists);
-  // All get their results.
+  // Ends all calls with a result.
   void end_all();
-  // Of those whose calls fit: they are ended without an answer; gives their keys.
+  // Ends the calls that fit without an answer, and returns their keys.
   std::vector<uint64_t> withdraw(const std::function<bool(const call::Call&)>& fits,
                                  Outcome outcome, std::string_view detail);
   [[nodiscard]] size_t size() const { return listeners_.size(); }

@@ -80,7 +80,7 @@ void Member::attach(backend::Upstream* upstream, const config::BackendConfig* ba
   const bool is_heard = is_heard_;
   set_heard(false);  // by the former one, which is still there
   upstream_ = upstream;
-  // What the former one says is not heard any more.
+  // Answers of the former backend are ignored from now on.
   watch_.reset();
   listening_ = 0;
   asks_.clear();
@@ -282,7 +282,7 @@ void Member::set_heard(bool is_heard) {
   if (std::exchange(is_heard_, is_heard) != is_heard) settle_listening();
 }
 
-// What it hears, its Watch does.
+// The member's Watch hears the changes.
 void Member::settle_listening() {
   if (upstream_ == nullptr || has_principals_ || caller_.is_none()) return;
   call::CallContext context;
@@ -352,7 +352,7 @@ void Member::take_page(MemberView& view, ListKind kind, std::string_view result)
   const std::string_view cursor = rpc::member_or_empty(result, "nextCursor");
   const bool has_more = cursor.starts_with('"') && ++list.pages < kMaxPages;
   charge(view);
-  // The same list once more is no news.
+  // An unchanged list is no news.
   if (list.state != MemberList::State::known || list.incoming.digest() != list.elements->digest()) {
     report(kind, findings);
   }
@@ -370,7 +370,7 @@ void Member::finish(MemberView& view, ListKind kind, std::string_view result) {
   const bool was_common = list.state == MemberList::State::unknown && common != nullptr &&
                           common->list(kind).state == MemberList::State::known;
   const bool was_seen = list.state == MemberList::State::known;
-  // What clients have been told of, they have asked for since.
+  // Clients have asked for the changes that they were told of.
   const bool is_news =
       list.is_missed || (was_seen && is_other && !list.is_told) ||
       (was_common && list.incoming.digest() != common->list(kind).elements->digest());

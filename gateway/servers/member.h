@@ -1,12 +1,11 @@
 // Member: a backend as a member of a virtual server: what it offers, as far as that is known.
 //
-// Job: ask the backend for its lists, in the gateway's own name, for each view of them; keep them
-// until the backend says that they have changed or for as long as it allows; say whether it is up.
-// What a client may see of it is judged here by the rules of the backend, for lists and for calls
-// alike. A view is what all clients share, unless the backend has children for each principal, or
-// serves only some eras: clients of the modern era have their own view of a backend that may refuse
-// them, and a session that has a child of its own there has its own. Owner: the virtual server.
-// Limits: kMaxViews, kMaxPages, those of ElementList.
+// Job: ask the backend for its lists, in the gateway's own name, for each view; keep a list until
+// it changes or its time is over; say whether the member is up; judge by the rules of the backend
+// what a client sees and calls. All clients share one view, with these exceptions. Each principal
+// has a view where the backend has a pool for each principal. Modern clients have a view of a
+// backend that may refuse them. A session has a view where it has a child of its own. Owner: the
+// virtual server. Limits: kMaxViews, kMaxPages, and the limits of ElementList.
 #pragma once
 
 #include <array>
@@ -89,13 +88,13 @@ class Member final : public session::ReplySink {
   static constexpr size_t kMaxPages = 100;
   // A list whose server does not say how long it may be kept, and tells of changes or does not.
   static constexpr Duration kUntold = std::chrono::seconds(60);
-  // What has failed is not asked again sooner.
+  // A list that has failed is not asked for again sooner.
   static constexpr Duration kRest = std::chrono::seconds(1);
 
   Member(const MemberServices& services, MemberOwner& owner, const config::MemberConfig& config);
   ~Member() override;
 
-  // `upstream` is the backend of today; null: there is none.
+  // `upstream`: the present backend; null: it is gone.
   void attach(backend::Upstream* upstream, const config::BackendConfig* backend,
               const std::vector<config::RoleConfig>& roles);
   [[nodiscard]] backend::Upstream* upstream() const { return upstream_; }
@@ -104,8 +103,8 @@ class Member final : public session::ReplySink {
 
   // The view that such a client has.
   MemberView& view_of(const call::CallContext& context);
-  // Has the list asked for, if it is not known. `since`: when whoever wants it has come; what has
-  // been answered since will do, whatever the member says of it.
+  // Asks for the list, if it is not known. `since`: the arrival of the request that needs it. A
+  // list that came later will do, even if the member lets nobody keep it.
   void want(MemberView& view, ListKind kind, TimePoint since);
   // Whether nothing is to be waited for: it is known, has failed, or is late.
   [[nodiscard]] bool is_settled(MemberView& view, ListKind kind) const;
@@ -132,23 +131,27 @@ class Member final : public session::ReplySink {
   };
   [[nodiscard]] Sight sight_of(const policy::Principal* principal) const;
 
-  // What has been asked is given up: nobody is to wait for it at the end.
+  // Gives up all open requests, so that the shutdown does not wait for them.
   void stop();
-  // Whether somebody would hear of changes: a modern child tells them only to who listens.
+  // Whether a client would hear of changes. A modern child reports changes only to a client that
+  // listens.
   void set_heard(bool is_heard);
-  // It can ask in its own name.
+  // The member has a caller slot, so the gateway can ask in its own name.
   [[nodiscard]] bool has_caller() const { return !caller_.is_none(); }
   [[nodiscard]] bool may_refuse_modern() const { return may_refuse_; }
   [[nodiscard]] bool is_up() const { return is_up_.value_or(false); }
   [[nodiscard]] const std::string& failure() const { return failure_; }
+  // A call of a client has ended at it.
+  void count(MemberEnd end) { ++ended_[static_cast<size_t>(end)]; }
+  [[nodiscard]] const MemberEnds& ended() const { return ended_; }
   // Lists that have failed are asked for again.
   void retry();
   [[nodiscard]] bool has_failed() const;
-  // Of what everybody sees; null: not asked yet.
+  // The view that clients share; null: not asked for yet.
   MemberView* common_view();
 
   void note_changed(uint8_t lists);
-  // What has been asked for a view that is to go is not waited for.
+  // Gives up the requests for a view that is about to go.
   void forget(const MemberView& view);
 
   // ReplySink: of what is asked in the gateway's own name.
@@ -169,9 +172,9 @@ class Member final : public session::ReplySink {
   void finish(MemberView& view, ListKind kind, std::string_view result);
   void fail(MemberView& view, ListKind kind, std::string cause);
   void report(ListKind kind, const std::vector<Finding>& findings) const;
-  // What is new of the lists of a view is paid for; what is as all see it is kept once.
+  // Charges the lists that only this view has. A list that is equal to the shared one is kept once.
   void charge(MemberView& view);
-  // What everybody sees; null: it is not known, or is this view's.
+  // The shared list; null: it is not known, or belongs to this view.
   const MemberList* list_of_all(const MemberView& view, ListKind kind);
   void set_up(bool is_up, const std::string& cause);
   void make_room();
@@ -192,9 +195,10 @@ class Member final : public session::ReplySink {
   std::map<std::string, std::unique_ptr<MemberView>, std::less<>> views_;
   std::unordered_map<session::Tag, Ask> asks_;
   session::Tag last_tag_ = 0;
-  session::Tag listening_ = 0;  // the call that listens for changes; 0: there is none
+  session::Tag listening_ = 0;  // the call that listens for changes; 0: none
   bool is_heard_ = false;
   std::optional<bool> is_up_;  // nothing: not asked yet
+  MemberEnds ended_{};
   std::string failure_;
 };
 

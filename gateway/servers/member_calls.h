@@ -1,7 +1,7 @@
 // MemberCalls: the calls of a virtual server that its members have.
 //
 // Job: hand a call on under a number of the gateway's own, and find it again by that, whatever the
-// member says of it. Owner: the virtual server. Limit: that of all calls, which the members bound.
+// member says of it. Owner: the virtual server. Limit: the members' bounds of calls.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace stdgate::servers {
 
-// A call that a member has. Without a call it is one by which the gateway listens for a listener.
+// A call that a member has. `call` is null if the gateway listens for one of its listeners.
 struct MemberCall {
   call::CallPtr call;
   size_t member = 0;
@@ -42,7 +42,7 @@ class MemberCalls {
   // Nothing: it is not there any more.
   std::optional<MemberCall> take(session::Tag tag);
   [[nodiscard]] MemberCall* find(session::Tag tag);
-  // Of a client's call; 0: it is at no member.
+  // The tag of a client's call; 0: no member has it.
   [[nodiscard]] session::Tag tag_of(const call::Call& call) const;
   // Those that fit.
   std::vector<session::Tag> tags(const std::function<bool(const MemberCall&)>& fits) const;

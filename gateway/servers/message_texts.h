@@ -10,13 +10,13 @@
 
 namespace stdgate::servers {
 
-// Params of the initialize with which the gateway asks what a member can do.
+// Params of the gateway's own initialize, which asks for a member's capabilities.
 std::string greeting_of_gateway(const std::string& version);
 // The fault that a member has answered with, and its error (raw JSON), as the gateway's own.
 rpc::FaultReport report_of(const session::Reply& reply, std::string_view error);
 // Tells a member that the call with this number is given up.
 std::string cancel_notice(session::Tag tag);
-// Of a session, in the gateway's own name.
+// Requests to a session at a member, in the gateway's own name.
 std::string level_request(std::string_view level);
 std::string subscribe_request(std::string_view uri);
 
@@ -25,13 +25,13 @@ std::string with_logger(const rpc::Envelope& notification, std::string_view memb
 // A question of a member under another id, with the member's name in _meta.
 std::string question_for_client(const rpc::Envelope& question, uint64_t id,
                                 std::string_view member);
-// A result by which a member of the modern era asks the client, with the member's name in _meta of
-// each question; empty: it asks nothing.
+// The result of a modern member that asks the client, with the member's name in _meta of each
+// question; empty: the result asks nothing.
 std::string with_asking_member(const rpc::Envelope& answer, std::string_view member);
 // A message with another id.
 std::string with_id(const rpc::Envelope& message, std::string_view id);
-// The call that a call of call_tool is; nothing: it is none. What is wrong with it, shows in the
-// call that it becomes.
+// The call inside of a call of call_tool; nothing: it is another call. The call inside may be
+// malformed, and is judged as such.
 std::optional<std::string> request_within(const rpc::Envelope& request);
 
 // Whether it asks for updates of a resource, or for none any more.

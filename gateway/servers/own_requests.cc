@@ -48,7 +48,7 @@ OwnRequests::Taking OwnRequests::take(call::CallPtr& call, const call::Request& 
 
 bool OwnRequests::list(call::CallPtr& call, const call::Request& request, ListKind kind) {
   const call::CallContext& context = request.context;
-  // What members can do, is asked while they are awake; nobody waits for that.
+  // Members that are awake are asked for their capabilities. No client waits for the answer.
   services_.answers.prepare(ListKind::greeting, context);
   if (!services_.answers.prepare(kind, context)) return false;
   if (const Member* const missing = services_.answers.missing_required(kind, context)) {

@@ -1,7 +1,7 @@
 // OwnRequests: what a virtual server answers itself: lists, greetings, searches, log levels.
 //
 // Job: have each list that an answer needs asked for, and answer as soon as it is there. Owner: the
-// aggregate, which keeps a call until then. Limits: those of ServerAnswers.
+// aggregate, which keeps a call until then. Limits: see ServerAnswers.
 #pragma once
 
 #include <cstdint>

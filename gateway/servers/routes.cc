@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kAmbiguous = "readers could see different names in params";
 
-// A text that all readers take for the same one; empty: there is none.
+// A text that all readers take for the same one; empty: none.
 tl::expected<std::string_view, const char*> clear_text(std::string_view object,
                                                        std::string_view key) {
   const auto member = rpc::find_clear_member(object, key);
@@ -77,7 +77,7 @@ Route Routes::route_of(const rpc::Envelope& request, std::string_view method,
   return {};
 }
 
-// What is not found may come with a list that is not there yet.
+// A list that is still missing may have the name.
 Route Routes::found_or_open(Route route, ListKind kind, const call::CallContext& context) {
   const std::string_view name = route.name;
   Found found = answers_.find(kind, name, context);
@@ -196,7 +196,8 @@ Route Routes::route_of_completion(const rpc::Envelope& request, const call::Call
   return route_of_resource(request, *name, context);
 }
 
-// Who has given it away: a member that seals ids knows its own; of others this process knows.
+// The member that gave the id. A member that seals ids recognises its own; for others, this process
+// has noted it.
 Route Routes::route_of_task(const rpc::Envelope& request, const call::CallContext& context) {
   const auto id = clear_text(request.params, "taskId");
   if (!id) return malformed(id.error());

@@ -29,11 +29,11 @@ struct Route {
   // open: lists that are not there yet may say more.
   Kind kind = Kind::unknown;
   const char* problem = nullptr;  // malformed
-  // What it names, decoded, for the error that says that there is no such one.
+  // The decoded name in the request, for the error that it is unknown.
   policy::ElementKind element = policy::ElementKind::none;
   std::string name{};
   std::vector<size_t> members{};  // the first that knows it
-  // What stands there for the member instead of the client's, as views into the request.
+  // The names for the member in the place of the client's, as views into the request.
   std::string_view name_place{};
   std::string own_name{};
   const config::MemberToolsConfig* tools = nullptr;  // arguments are to be filled in
@@ -55,7 +55,7 @@ class Routes {
   // Whether lists that are not there yet may say more of it; they are asked for.
   bool is_open(std::string_view uri, const call::CallContext& context);
 
-  // What a member has answered to a call may name what its client comes back for.
+  // Notes what a member's answer names, because the client may ask for it later.
   void note_result(size_t member, const call::Call& call, std::string_view result);
 
  private:

@@ -67,7 +67,8 @@ TimePoint ServerAnswers::waited_until(ListKind kind, const call::CallContext& co
   return until;
 }
 
-// What its own child offers is not known at once: until then it is what all see.
+// A session's own child takes a while to tell what it offers. Until then the session has the shared
+// view.
 const ElementList& ServerAnswers::elements_of(size_t member, ListKind kind,
                                               const call::CallContext& context) {
   MemberView& view = view_at(member, context);
@@ -118,8 +119,8 @@ bool ServerAnswers::is_refused(const call::CallContext& context) {
 
 // --- What it can do ------------------------------------------------------------------------------
 
-// What is not known of a member yet is taken for there: a list of nothing is no harm, and one that
-// was not promised is never asked for.
+// An unknown member is taken to have every capability. An empty list does no harm, but clients
+// never ask for a list that was not promised.
 std::string ServerAnswers::capabilities(const call::CallContext& context) {
   bool has_unknown = false;
   std::vector<std::string_view> known;
@@ -157,7 +158,7 @@ std::string ServerAnswers::capabilities(const call::CallContext& context) {
   for (const std::string_view key : {"completions", "logging"}) {
     if (offers(key)) add(key, "{}");
   }
-  // Of what has terms of its own, those of the first member that has it.
+  // A capability with settings of its own has the settings of the first member that has it.
   std::string extensions = "{}";
   std::string_view tasks;
   for (const std::string_view capabilities : known) {
@@ -170,7 +171,7 @@ std::string ServerAnswers::capabilities(const call::CallContext& context) {
                     });
   }
   if (!tasks.empty() && !is_modern(context)) {
-    // There is no list of those of all members.
+    // Tasks of all members cannot be listed together.
     add("tasks", without_members(tasks, [](std::string_view key) { return key == "list"; }));
   }
   if (extensions.size() > 2) add("extensions", extensions);
@@ -279,6 +280,7 @@ void ServerAnswers::describe(pool::BackendStatus& status) const {
         member->upstream() == nullptr ? pool::BackendStatus() : member->upstream()->status();
     one.is_up = member->upstream() != nullptr && !member->has_failed() &&
                 (of_backend.ready || member->is_up());
+    one.ended = member->ended();
     one.reason = member->failure().empty() ? of_backend.reason : member->failure();
     is_any_ready = is_any_ready || of_backend.ready;
     if (member->config().is_required && !of_backend.ready) {

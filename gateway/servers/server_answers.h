@@ -1,8 +1,8 @@
 // ServerAnswers: what a virtual server answers itself: what it can do, and its lists.
 //
-// Made from what is known of the members at the moment; asks nobody. Owner: the virtual server.
-// Limits: kMaxPage elements and kMaxPageBytes in an answer; further ones follow by a cursor of the
-// gateway's own.
+// Answers come from the lists that are known at the moment. No member is asked. Owner: the virtual
+// server. Limits: kMaxPage elements and kMaxPageBytes in an answer; further ones follow by a cursor
+// of the gateway's own.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace stdgate::servers {
 
 using Members = std::vector<std::unique_ptr<Member>>;
 
-// Whose an element is. Null: nobody's.
+// The member that has an element, and the element. Null: no member has it.
 struct Found {
   Member* member = nullptr;
   size_t place = 0;  // of the member
@@ -46,7 +46,7 @@ class ServerAnswers {
         own_view_(std::move(own_view)),
         held_(payer, Holding::caches) {}
 
-  // The view that a client has of a member.
+  // The client's view of a member.
   MemberView& view_at(size_t member, const call::CallContext& context);
 
   // Whether nothing is to be waited for; what is not known is asked for.
@@ -66,12 +66,13 @@ class ServerAnswers {
   // An error is what is wrong with the cursor.
   tl::expected<std::string, const char*> list(ListKind kind, std::string_view params,
                                               const call::CallContext& context);
-  // The member without which no list is to be given, and which is missing; null: there is none.
+  // A required member that is missing, so that no list can be given; null: none.
   Member* missing_required(ListKind kind, const call::CallContext& context);
   // Whether no member serves clients of the modern era.
   bool is_refused(const call::CallContext& context);
 
-  // The server's own, by which find_tool is cut; lists and calls are judged by its filter.
+  // The server's own rules, for the results of find_tool. Lists and calls are judged by the rule
+  // filter.
   void set_rules(const config::BackendConfig& server,
                  const std::vector<config::RoleConfig>& roles) {
     rules_.emplace(server, roles);
@@ -82,7 +83,7 @@ class ServerAnswers {
   void describe(pool::BackendStatus& status) const;
 
  private:
-  // Of a member that does not refuse the client.
+  // Whether the member does not refuse the client.
   const ElementList& elements_of(size_t member, ListKind kind, const call::CallContext& context);
   std::string capabilities(const call::CallContext& context);
   std::vector<std::string> shown_texts(ListKind kind, const call::CallContext& context);

@@ -24,7 +24,7 @@ void TextEdits::insert(const call::Insertion& insertion) {
   add({insertion.offset, insertion.replaced, std::move(what)});
 }
 
-// Those at the same place in the order in which they have come.
+// Edits of the same place keep the order in which they came.
 void TextEdits::add(Edit edit) {
   size_ += edit.with.size();
   edits_.push_back(std::move(edit));

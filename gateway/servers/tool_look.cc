@@ -39,8 +39,7 @@ std::string_view object_or_empty(std::string_view value) {
   return value.starts_with('{') ? value : std::string_view();
 }
 
-// The schema without what clients need not say: fixed arguments are gone, those with a default are
-// not required.
+// The schema without fixed arguments. An argument with a default is not required.
 std::string schema_as_shown(std::string_view schema, const Arguments& fixed,
                             const Arguments& defaults) {
   TextEdits edits(schema);

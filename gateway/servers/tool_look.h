@@ -1,4 +1,4 @@
-// What a virtual server makes of a member's elements: names, descriptions, arguments. Pure.
+// The look of a member's elements in a virtual server: names, descriptions, arguments. Pure.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 namespace stdgate::servers {
 
 // The name of a tool, as interfaces of language models take it: at most config::kMaxShownName
-// characters of [A-Za-z0-9_-]. A name that is no such one is made one by a hash of it at its end,
-// which is the same each time.
+// characters of [A-Za-z0-9_-]. Another name is cut, and gets a hash of itself at the end. The
+// result is the same each time.
 std::string shown_tool_name(std::string_view prefix, std::string_view name);
 
 // As `tools.rename` has it; without the prefix.

@@ -1,9 +1,10 @@
 // ToolSearch: which tools fit some words best (BM25 over their names, titles, descriptions and the
 // names of their arguments).
 //
-// One index for all clients, of every tool that somebody has been offered; whoever asks is shown
-// what he may use. Lists that are in it are not read again. Owner: ServerAnswers. Limits:
-// kMaxTools, beyond which it begins anew with those of who asks; kMaxQuery words.
+// One index for all clients has every tool that any client was offered. A client finds only tools
+// that it may use. Lists that are in it are not read again. Owner: ServerAnswers. Limits:
+// kMaxTools, beyond which the index starts again with the tools of the present client; kMaxQuery
+// words.
 #pragma once
 
 #include <cstddef>

@@ -6,7 +6,7 @@
 namespace stdgate::servers {
 
 // An expression stands for any characters; one without an operator for none of "/?#". Takes time in
-// proportion to both lengths, multiplied, at most. What is no template matches itself alone.
+// proportion to both lengths, multiplied, at most. A text that is no template matches only itself.
 bool matches_template(std::string_view uri_template, std::string_view uri);
 
 }  // namespace stdgate::servers

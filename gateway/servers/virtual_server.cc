@@ -117,7 +117,7 @@ backend::Admission VirtualServer::accept(const rpc::ParsedMessage& message,
   if (envelope.kind == rpc::MessageKind::request) {
     auto inner = options_.config.expose.is_search ? request_within(envelope) : std::nullopt;
     if (!inner) return accept_request(envelope, context);
-    // What is called by call_tool is judged, counted and recorded as what it is.
+    // The call inside of call_tool is judged, counted and recorded under its own name.
     const rpc::KnownMessage known(*inner);
     call::CallContext own = context;
     own.params = nullptr;

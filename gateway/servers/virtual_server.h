@@ -2,8 +2,8 @@
 //
 // Job: have each message of a client pass the filters that every backend has, which judge, count
 // and record by the names that it shows, and end in the Aggregate, which hands it to a member.
-// Endpoints and sessions know it as an upstream like any other. Owner: Upstreams. Limits: as many
-// sessions as a backend has by default, and those of the Aggregate.
+// Endpoints and sessions know it as an upstream like any other. Owner: Upstreams. Limits: the
+// default of pool.sessions, and the limits of the Aggregate.
 #pragma once
 
 #include <memory>
@@ -38,7 +38,7 @@ struct VirtualServerOptions {
 
 class VirtualServer final : public backend::Upstream {
  public:
-  // `names`: those that metrics tell apart; they outlive it.
+  // `names`: the names that metrics tell apart. They outlive the server.
   VirtualServer(BackendId id, VirtualServerOptions options, std::unique_ptr<pool::Dialect> dialect,
                 call::BackendNames& names, session::Callers& callers,
                 const pool::CoreServices& core);
@@ -79,7 +79,7 @@ class VirtualServer final : public backend::Upstream {
   void start() override {}
   void drain() override;
   void fail_calls(const rpc::FaultReport& report) override;
-  // It has none of its own.
+  // A virtual server has no children of its own.
   void end_children(Duration /*grace*/) override {}
   [[nodiscard]] bool has_children() const override { return false; }
   [[nodiscard]] size_t calls() const override { return aggregate_.calls(); }

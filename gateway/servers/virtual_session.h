@@ -1,11 +1,11 @@
 // VirtualSession: a session of a client of a virtual server, and its parts: a session at each
 // member that one of its calls has needed.
 //
-// Job: open a part with the first call for its member, in the words in which the client has greeted
-// the virtual server; keep calls for it until it has been greeted; tell the owner what it says. A
-// part that ends, ends alone: the next call opens another one. Owner: the virtual server. Limits: a
-// part for each member, kMaxQueued calls that wait for one, kMaxQuestions that the client has not
-// answered.
+// Job: open a part with the first call for its member, and greet the member as the client has
+// greeted the virtual server; keep calls until the greeting is answered; hand the member's messages
+// to the owner. A part ends alone: the next call opens another one. Owner: the virtual server.
+// Limits: a part for each member, kMaxQueued calls that wait for one, kMaxQuestions that the client
+// has not answered.
 #pragma once
 
 #include <cstdint>
@@ -38,10 +38,10 @@ class PartOwner {
   virtual void on_part_cancelled(session::Tag tag) = 0;
   // `call`: as in SessionSink.
   virtual void on_part_message(Part& part, std::optional<session::Tag> call, std::string text) = 0;
-  // What has been asked for its view of the lists.
+  // An answer to a request for the part's own lists.
   virtual void on_part_list(Part& part, session::Tag tag, const session::Reply& reply) = 0;
   virtual void on_part_greeted(Part& part) = 0;
-  // It is to be closed, but not from inside of this.
+  // The part has to be closed, but not inside of this call.
   virtual void on_part_over(Part& part) = 0;
 };
 
@@ -76,10 +76,10 @@ class Part final : private session::SessionSink {
   void cancel(session::Tag tag);
   // A request in the gateway's own name, once it has been greeted.
   void ask(session::Tag tag, std::string text);
-  // What its child offers; used where that is its own.
+  // The lists that its child offers. Used if the part has a child of its own.
   [[nodiscard]] MemberView& view() { return view_; }
   [[nodiscard]] bool has_own_view() const { return is_open() && upstream_.owns_children(); }
-  // It is not used any more, and is to be closed.
+  // The part is not used any more, and will be closed.
   void give_up() { is_over_ = true; }
 
   [[nodiscard]] VirtualSession& session() const { return session_; }
@@ -107,7 +107,7 @@ class Part final : private session::SessionSink {
   [[nodiscard]] bool awaits_requests() override;
   [[nodiscard]] session::ClientHold hold() const override;
   [[nodiscard]] SessionName name() const override;
-  // What is too much for this member, it refuses itself: others are not to wait for it.
+  // The member itself refuses what is too much for it, so that other members do not wait.
   void set_reading(bool /*reading*/) override {}
   void on_session_end(session::SessionEnd end, std::string_view message) override;
 
@@ -144,12 +144,12 @@ struct VirtualSession {
   bool is_adopted = false;    // it has begun in another process
   Duration age{0};            // there
   bool has_ended = false;     // its client has been told
-  uint8_t changed = 0;        // lists, of which it has not been told yet
+  uint8_t changed = 0;        // changes of lists that the client has not been told
   std::string level;          // params of its logging/setLevel; empty: none
   std::map<size_t, std::unique_ptr<Part>> parts;  // by member
   std::vector<std::unique_ptr<Part>> leaving;     // over, or at a backend that was replaced
   std::map<std::string, size_t> subscriptions;    // URIs with their members
-  // What the client has been asked: under our id the member, and its id.
+  // Open questions to the client: our id, with the member and its id.
   struct Question {
     size_t member;
     std::string id;

@@ -55,7 +55,7 @@ MemberView* VirtualSessions::own_view(session::SessionId id, size_t member) {
   return has_own ? &part->second->view() : nullptr;
 }
 
-// A part that cannot do without its child ends alone; its next call opens another one.
+// A part without its child ends alone. Its next call opens another part.
 session::Parking VirtualSessions::park(VirtualSession& session) {
   session::Parking parking = session::Parking::parked;
   for (const auto& [member, part] : session.parts) {
@@ -128,7 +128,7 @@ void VirtualSessions::on_part_reply(session::Tag tag, const session::Reply& repl
 
 void VirtualSessions::on_part_greeted(Part& part) {
   const VirtualSession& session = part.session();
-  // What its client has seen so far, others see too.
+  // The lists that the client has seen so far are the shared ones.
   Member& member_of_it = *members_[part.member()];
   if (MemberView* const common = part.has_own_view() ? member_of_it.common_view() : nullptr) {
     for (const ListKind kind : {ListKind::tools, ListKind::prompts, ListKind::resources}) {

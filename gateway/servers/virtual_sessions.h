@@ -1,8 +1,8 @@
 // VirtualSessions: the sessions of a virtual server, and what their parts say.
 //
 // Job: open and close sessions and their parts, bring questions of members to clients and their
-// answers back, tell clients what members tell. Owner: the aggregate. Limits: as many sessions as
-// given; those of VirtualSession.
+// answers back, tell clients what members tell. Owner: the aggregate. Limits: the number of
+// sessions that it is given, and the limits of VirtualSession.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace stdgate::servers {
 
-// What sessions know of the calls that parts have.
+// The calls of parts, as sessions see them.
 class PartCalls {
  public:
   virtual ~PartCalls() = default;
@@ -56,7 +56,7 @@ class VirtualSessions final : private PartOwner {
   session::Parking park(VirtualSession& session);
   void give_up_asks(VirtualSession& session);
   void hold(VirtualSession& session, bool held);
-  // Tells the clients of those for whom `fits`, and not twice, that theirs is over.
+  // Tells the clients of the sessions that fit, each once, that the session is over.
   void end_if(const std::function<bool(const VirtualSession&)>& fits, session::SessionEnd end,
               std::string_view message);
 
@@ -66,7 +66,7 @@ class VirtualSessions final : private PartOwner {
   bool pass_answer(VirtualSession& session, const rpc::Envelope& answer);
   void set_level(VirtualSession& session, std::string_view level);
   static void tell_parts(VirtualSession& session, std::string_view text);
-  // Clients are told that these lists have changed, and those of their own children.
+  // Tells clients that these lists, and the lists of their own children, have changed.
   void tell_changed(uint8_t lists);
   // The view that a session has of its own child; null: it has the one that others have.
   MemberView* own_view(session::SessionId session, size_t member);
@@ -89,7 +89,7 @@ class VirtualSessions final : private PartOwner {
 
   void ask_client(Part& part, const rpc::Envelope& question);
   void tell(VirtualSession& session, std::optional<session::Tag> call, std::string_view text);
-  // The id of a question, as the client knows it; nothing: there is none of this part.
+  // The id of a question, as the client knows it; nothing: the part has no such question.
   void close(Part& part);
   static std::optional<uint64_t> question_of(const Part& part, std::string_view id);
   void close_parts();

@@ -112,6 +112,20 @@ constexpr auto kReadFamilies = std::to_array<ReadFamily>({
          out.add(member.is_up ? 1 : 0, {{"backend", member.backend}, {"server", member.server}});
        }
      }},
+    {"stdgate_member_calls_total", kCounter, "backend, outcome, server",
+     "Calls of a virtual server that have ended at a member",
+     "`backend` is the member; `outcome` is `result`, `error` or `fault`. A reload that changes "
+     "the "
+     "server starts again from 0.",
+     [](const Scrape& scrape, Adder& out) {
+       for (const auto& member : scrape.readings.members) {
+         for (size_t i = 0; i < member.ended.size(); ++i) {
+           out.add(member.ended[i], {{"backend", member.backend},
+                                     {"outcome", std::string(kMemberEndNames[i])},
+                                     {"server", member.server}});
+         }
+       }
+     }},
     {"stdgate_tls_certificate_expiry_timestamp_seconds", kGauge, "certificate, listener",
      "When a listener's certificate expires, in seconds since the epoch",
      "Certificates in use; `certificate` is the file.",

@@ -15,6 +15,7 @@
 
 #include "gateway/base/account.h"
 #include "gateway/base/time.h"
+#include "gateway/observer.h"
 #include "metrics/prometheus/metrics_store.h"
 
 namespace stdgate::metrics {
@@ -46,6 +47,7 @@ struct ScrapeReadings {
     std::string server;
     std::string backend;
     bool is_up = false;
+    MemberEnds ended{};
   };
   std::vector<BackendUsage> children;
   std::vector<Member> members;

@@ -309,5 +309,33 @@ TEST(AcpConnection, ASlowClientHoldsItsAgentAlone) {
   connection.detach(stream);
 }
 
+// --- When memory is short ---------------------------------------------------------------------
+
+TEST(AcpConnection, OfThoseThatNothingCarriesTheOldestGiveMemoryBackFirst) {
+  AcpWorld world;
+  AcpConnection& first = world.greet();
+  world.child->say(update("s", 1));
+  world.bench.advance(std::chrono::seconds(1));
+  AcpConnection& second = world.greet();
+  world.child->say(update("s", 2));
+  const size_t all = first.replay_bytes() + second.replay_bytes();
+  const auto is_enough = [&] { return first.replay_bytes() + second.replay_bytes() < all; };
+  EXPECT_EQ(world.connections.drop_replay(nullptr, is_enough), 1U);
+  EXPECT_EQ(first.replay_bytes(), 0U);
+  EXPECT_GT(second.replay_bytes(), 0U);
+  EXPECT_EQ(world.connections.drop_replay(nullptr, is_enough), 0U) << "there is enough";
+}
+
+TEST(AcpConnection, AnAgentThatWorksStaysWhenMemoryIsShort) {
+  AcpWorld world;
+  const std::string idle = world.greet().id();
+  AcpConnection& working = world.greet();
+  EXPECT_EQ(world.prompt(working, 3), AcpConnection::Posted::taken);
+  EXPECT_EQ(world.connections.forget_idle(nullptr, [] { return false; }), 1U);
+  EXPECT_FALSE(world.has(idle));
+  EXPECT_TRUE(world.has(working.id()));
+  world.connections.close_all();
+}
+
 }  // namespace
 }  // namespace stdgate::test

@@ -312,6 +312,26 @@ TEST_F(Questions, ThatAreTakenBackLetTheClockGoOn) {
   EXPECT_THAT(after(kInput - kTimeout - Duration{1}), IsEmpty());
 }
 
+// Its client may be away for so long, and is asked again when it comes back.
+TEST(LingeringQuestions, StayAsLongAsTheirChild) {
+  backend::BackendOptions options = own_children();
+  options.config.linger = 3 * kInput;
+  options.config.timeout = options.config.max_time = hours(1);
+  BackendBench bench(options);
+  FakeSession session(bench.callers);
+  bench.open(session);
+  FakeChild& child = bench.start_child();
+  bench.call(session);
+  child.take_ids();
+  child.say(request_text("\"q\"", "ask"));
+  session.take();
+  bench.advance(3 * kInput - Duration{1});
+  EXPECT_THAT(child.take_lines(), IsEmpty());
+  bench.advance(3 * kLook + Duration{1});
+  EXPECT_EQ(child.take_line(),
+            gave_up("\"q\"", "the client has not answered within 2m (backends.fake.linger)"));
+}
+
 // Nobody waits for it: a person may take all day.
 TEST_F(Questions, WithoutACallStayOpen) {
   const std::string question = ask();

@@ -43,6 +43,8 @@ constexpr std::string_view kLines[] = {
     R"(stdgate_key_fetches_total{outcome="unreachable"} 0)",
     R"(stdgate_breaker_open{backend="calc"} 0)",
     R"(stdgate_member_up{backend="calc",server="team"} 1)",
+    R"(stdgate_member_calls_total{backend="calc",outcome="result",server="team"} 3)",
+    R"(stdgate_member_calls_total{backend="calc",outcome="fault",server="team"} 1)",
     R"(# HELP stdgate_requests_in_flight Requests that have arrived and are not answered yet)",
     R"(# TYPE stdgate_requests_in_flight gauge)",
     R"(stdgate_requests_in_flight{backend="calc"} 1)",
@@ -180,7 +182,7 @@ std::string text_of_everything() {
     readings.children = {{"calc", 1.5, 4096, 2}};
     readings.certificates = {{":443", "a.crt", 1800000000}};
     readings.issuers = {{"https://id", 2.5}};
-    readings.members = {{"team", "calc", true}};
+    readings.members = {{"team", "calc", true, {3, 2, 1}}};
     readings.loop_lag = std::chrono::microseconds(250);
     readings.memory_pressure = 0.5;
     readings.held = {{"", {{7}}}, {"calc", {{1, 2, 3, 4, 5, 6}}}};
