@@ -30,4 +30,15 @@ session::SessionId AbandonedCalls::some_session() const {
   return calls_.empty() ? session::SessionId() : calls_.front().session;
 }
 
+void GivenUpCalls::add(rpc::WireId id, CancelReason why) {
+  if (calls_.size() < kMaxKept) calls_.emplace_back();
+  calls_[next_] = {id, why};
+  next_ = (next_ + 1) % kMaxKept;
+}
+
+std::optional<CancelReason> GivenUpCalls::find(rpc::WireId id) const {
+  const auto call = std::ranges::find(calls_, id, &GivenUp::id);
+  return call == calls_.end() ? std::nullopt : std::optional(call->why);
+}
+
 }  // namespace stdgate::pool

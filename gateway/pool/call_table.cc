@@ -143,6 +143,25 @@ std::vector<call::CallPtr> CallTable::take_all() {
   return taken;
 }
 
+call::Call* CallTable::with_token(std::string_view token) {
+  const auto id = rpc::parse_wire_id(token);
+  call::Call* const call = id ? find(*id) : nullptr;
+  if (is_shared_ || (call != nullptr && call->alone)) {
+    return call != nullptr && !call->progress_token.empty() ? call : nullptr;
+  }
+  call::Call* found = nullptr;
+  for_each([&](call::Call& some) {
+    if (found == nullptr && some.progress_token == token) found = &some;
+  });
+  return found;
+}
+
+void CallTable::note_heard(session::SessionId of, TimePoint now) {
+  for_each([&](call::Call& call) {
+    if (call.session == of) call.heard = now;
+  });
+}
+
 void CallTable::check_invariants() {
   size_t own = 0;
   size_t listening = 0;

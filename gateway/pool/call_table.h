@@ -67,6 +67,12 @@ class CallTable {
   }
   // At a child that is not shared: whether it has calls with Call::alone.
   [[nodiscard]] bool has_calls_alone() const { return alone_ > 0; }
+  // The call whose progress the child names by this token; null: none. A child of a session was
+  // sent its client's own tokens, but for calls with Call::alone. Other children were sent wire
+  // ids.
+  call::Call* with_token(std::string_view token);
+  // Restarts the clocks of a session's calls.
+  void note_heard(session::SessionId of, TimePoint now);
   // The visitor may close the call that it is given, and no other.
   template <class Visitor>
   void for_each(Visitor&& visit) {

@@ -30,7 +30,7 @@ Child::Child(const PoolServices& services, ChildOwner& owner, ChildListener& lis
       output_end_timer_(
           services.core.timers,
           [this] { end(ExitReason::broken_output, "the child closed its output", Duration{0}); }),
-      farewell_timer_(services.core.timers, [this] { finish_farewell(); }) {}
+      farewell_(services, input_) {}
 
 Child::~Child() { set_state(ChildState::dead); }
 
@@ -67,26 +67,12 @@ void Child::start_draining(ExitReason reason, std::string message) {
 }
 
 void Child::dismiss(std::string message) {
-  const Duration grace = services_.config.pool.grace;
-  const bool may_talk = state_ == ChildState::ready || state_ == ChildState::busy;
-  const call::Call* const request = may_talk ? calls_.open_own() : nullptr;
-  const std::string text =
-      request != nullptr ? services_.dialect.shutdown_request(request->wire_id) : std::string();
-  if (text.empty()) {
-    if (request != nullptr) calls_.close(request->wire_id);
-    return end(ExitReason::asked, std::move(message), grace / 2);
+  const call::Call* const request = keeps_bound() ? calls_.open_own() : nullptr;
+  if (request != nullptr && farewell_.begin(request->wire_id, *link_)) {
+    return start_draining(ExitReason::asked, std::move(message));
   }
-  start_draining(ExitReason::asked, std::move(message));
-  farewell_ = request->wire_id;
-  input_.write_text(text);
-  farewell_timer_.arm(services_.core.clock.now() + grace / 3);
-}
-
-void Child::finish_farewell() {
-  farewell_.reset();
-  farewell_timer_.disarm();
-  input_.write_text(services_.dialect.exit_notification());
-  link_->end(services_.config.pool.grace / 3);
+  if (request != nullptr) calls_.close(request->wire_id);
+  end(ExitReason::asked, std::move(message), services_.config.pool.grace / 2);
 }
 
 void Child::set_reading(bool reading) {
@@ -166,20 +152,10 @@ call::CallPtr Child::abandon(rpc::WireId id, CancelReason reason) {
   return call;
 }
 
-void Child::note_withheld() {
-  if (std::exchange(has_withheld_, true)) return;
-  log_.withheld(abandoned_.size());
-}
-
 void Child::resume_clocks(session::SessionId of) {
   const TimePoint now = services_.core.clock.now();
-  if (isolation_ == config::Isolation::session) {
-    life_.note_heard(now);
-  } else {
-    calls_.for_each([&](call::Call& call) {
-      if (call.session == of) call.heard = now;
-    });
-  }
+  if (isolation_ == config::Isolation::session) return life_.note_heard(now);
+  calls_.note_heard(of, now);
 }
 
 // --- Output of the process -----------------------------------------------------------------
@@ -230,7 +206,7 @@ void Child::on_unreadable_answer(rpc::WireId id, const rpc::FaultReport& report)
   if (call == nullptr) return;
   if (!call->caller.is_none()) {
     owner_.on_child_broken_answer(*this, std::move(call), report);
-  } else if (was_ready() ? farewell_ != id : handshake_.awaits_pong()) {
+  } else if (was_ready() ? !farewell_.is(id) : handshake_.awaits_pong()) {
     finish_own_call(id, nullptr);
   } else if (handshake_.is_probing() && handshake_.fall_back()) {
     send_greeting();
@@ -240,7 +216,7 @@ void Child::on_unreadable_answer(rpc::WireId id, const rpc::FaultReport& report)
 }
 
 void Child::finish_own_call(rpc::WireId id, const rpc::Envelope* answer) {
-  if (farewell_ == id) return finish_farewell();
+  if (farewell_.is(id)) return farewell_.finish();
   if (was_ready()) return owner_.on_child_own_answer(*this, id, answer);
   if (state_ == ChildState::starting) become_ready();
 }
@@ -253,7 +229,7 @@ void Child::on_notification(const rpc::Envelope& notification, std::string_view 
     }
     return;
   }
-  if (call::Call* call = call_with_token(token); call != nullptr) {
+  if (call::Call* call = calls_.with_token(token); call != nullptr) {
     call->heard = life_.last();
     // Another child begins to listen after the loss of the first one. The client need not know.
     if (call->listens && services_.dialect.begins_listening(method) &&
@@ -261,7 +237,7 @@ void Child::on_notification(const rpc::Envelope& notification, std::string_view 
       return;
     }
     listener_.on_event(*call, notification, place_of(token, notification.text));
-  } else if (isolation_ == config::Isolation::session && !has_calls_alone()) {
+  } else if (isolation_ == config::Isolation::session && !calls_.has_calls_alone()) {
     // Progress of a call that has ended still belongs to the session.
     listener_.on_notification(*this, notification, method);
   } else {
@@ -282,20 +258,6 @@ bool Child::end_listening(const rpc::Envelope& notification, std::string_view me
   if (cancelled.empty() || era() != Era::modern) return false;
   services_.core.observer.on_dropped(services_.backend, DropReason::no_listener);
   return true;
-}
-
-// A child of a session was sent its client's own tokens, other children were sent wire ids.
-call::Call* Child::call_with_token(std::string_view token) {
-  const auto id = rpc::parse_wire_id(token);
-  call::Call* const call = id ? calls_.find(*id) : nullptr;
-  if (isolation_ == config::Isolation::shared || (call != nullptr && call->alone)) {
-    return call != nullptr && !call->progress_token.empty() ? call : nullptr;
-  }
-  call::Call* found = nullptr;
-  calls_.for_each([&](call::Call& some) {
-    if (found == nullptr && some.progress_token == token) found = &some;
-  });
-  return found;
 }
 
 // A modern server asks its client by its answers. Its clients expect no requests.
@@ -417,7 +379,7 @@ void Child::on_writable() {
 }
 
 void Child::on_memory(uint64_t bytes) {
-  memory_ = bytes;
+  wear_.memory = bytes;
   owner_.on_child_memory(*this);
 }
 
@@ -425,7 +387,7 @@ void Child::on_exit(const ExitStatus& status) {
   output_.stop();
   handshake_.stop_timer();
   output_end_timer_.disarm();
-  farewell_timer_.disarm();
+  farewell_.stop();
   ChildEnd end = end_ ? *end_ : end_by_itself(status, was_ready());
   if (handshake_.was_given_up()) {
     end.detail = end.message;  // how it was killed is of no interest
@@ -449,8 +411,6 @@ void Child::explain_end(ChildEnd& end) {
   end.in_flight = calls_.size();
   log_.ended(end, is_fine, is_silent || end.reason == ExitReason::start_failed);
 }
-
-// --- State ----------------------------------------------------------------------------------
 
 void Child::set_state(ChildState state) {
   if (state == state_) return;
@@ -476,8 +436,8 @@ ChildStatus Child::status() const {
   status.unsent_bytes = link_ == nullptr ? 0 : link_->unsent_bytes();
   status.calls = calls_.sent();
   status.leased = !lease_.is_none();
-  status.memory = memory_;
-  status.replaced_for = worn_;
+  status.memory = wear_.memory;
+  status.replaced_for = wear_.reason;
   status.facts = facts();
   status.age = services_.core.clock.now() - started_at_;
   return status;

@@ -22,43 +22,16 @@
 #include "gateway/pool/abandoned_calls.h"
 #include "gateway/pool/backend_status.h"
 #include "gateway/pool/call_table.h"
-#include "gateway/pool/child_end.h"
 #include "gateway/pool/child_input.h"
 #include "gateway/pool/child_listener.h"
 #include "gateway/pool/child_log.h"
 #include "gateway/pool/child_output.h"
-#include "gateway/pool/given_up_calls.h"
+#include "gateway/pool/farewell.h"
 #include "gateway/pool/handshake.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/pool/signs_of_life.h"
 
 namespace stdgate::pool {
-
-class Child;
-
-// Called by a child from the outermost level of the loop. Implementations must not destroy the
-// child inside these calls.
-class ChildOwner {
- public:
-  virtual ~ChildOwner() = default;
-  virtual void on_child_ready(Child& child) = 0;
-  // The call has left the child's table.
-  virtual void on_child_answer(Child& child, call::CallPtr call, const rpc::Envelope& answer) = 0;
-  // The child's answer to `call` makes no sense.
-  virtual void on_child_broken_answer(Child& child, call::CallPtr call,
-                                      const rpc::FaultReport& report) = 0;
-  // The child has answered a request of the gateway's own; null: the answer makes no sense. The
-  // request has left the child's table.
-  virtual void on_child_own_answer(Child& child, rpc::WireId id, const rpc::Envelope* answer) = 0;
-  // The child has ended what the call listens to. The call has left the child's table.
-  virtual void on_child_ended_listening(Child& child, call::CallPtr call) = 0;
-  // The child may have room again.
-  virtual void on_child_writable(Child& child) = 0;
-  // The memory of the child has been measured.
-  virtual void on_child_memory(Child& child) = 0;
-  // The last call for a child. The child's calls are still in its table: see take_calls().
-  virtual void on_child_gone(Child& child, const ChildEnd& end) = 0;
-};
 
 class Child final : private ChildEvents, private ChildMessages {
  public:
@@ -79,17 +52,8 @@ class Child final : private ChildEvents, private ChildMessages {
   void dismiss(std::string message);
   // The child takes no more calls; the owner ends it after the last one.
   void retire() { retiring_ = true; }
-  // Why the child is to be replaced, since when, and by which child: see Replacement.
-  [[nodiscard]] std::optional<ReplaceReason> worn() const { return worn_; }
-  [[nodiscard]] TimePoint worn_since() const { return worn_since_; }
-  [[nodiscard]] uint64_t successor() const { return successor_; }  // 0: none
-  void set_worn(std::optional<ReplaceReason> reason, TimePoint since) {
-    worn_ = reason;
-    worn_since_ = since;
-  }
-  void set_successor(uint64_t number) { successor_ = number; }
-  // Resident bytes of the process and its descendants, as last measured; 0: not measured yet.
-  [[nodiscard]] uint64_t memory() const { return memory_; }
+  [[nodiscard]] Wear& wear() { return wear_; }
+  [[nodiscard]] const Wear& wear() const { return wear_; }
   [[nodiscard]] uint64_t calls_sent() const { return calls_.sent(); }
   [[nodiscard]] int pid() const { return name_.pid; }
 
@@ -127,11 +91,11 @@ class Child final : private ChildEvents, private ChildMessages {
   // Calls of clients, without the gateway's own calls (the greeting and ask()). A farewell counts,
   // so that a drain waits for it.
   [[nodiscard]] size_t in_flight() const {
-    return calls_.size() - calls_.own() + (farewell_ ? 1 : 0);
+    return calls_.size() - calls_.own() + (farewell_.is_under_way() ? 1 : 0);
   }
   // Calls of in_flight() that do more than listen.
   [[nodiscard]] size_t working() const {
-    return calls_.working() - calls_.own() + (farewell_ ? 1 : 0);
+    return calls_.working() - calls_.own() + (farewell_.is_under_way() ? 1 : 0);
   }
   [[nodiscard]] size_t own_in_flight() const { return calls_.own(); }
   // The child is ready, but its stdin is full.
@@ -186,9 +150,9 @@ class Child final : private ChildEvents, private ChildMessages {
   // At a shared child: abandoned calls that the process may still work on and report about.
   [[nodiscard]] const AbandonedCalls& abandoned() const { return abandoned_; }
   // A message was withheld because of the abandoned calls.
-  void note_withheld();
-  // Messages have been withheld and will be: the child should be replaced once it is idle.
-  [[nodiscard]] bool is_in_doubt() const { return has_withheld_ && !abandoned_.empty(); }
+  void note_withheld() {
+    if (abandoned_.note_withheld()) log_.withheld(abandoned_.size());
+  }
   // Asks the process, once, to cancel a call whose answer is still due.
   void request_cancel(rpc::WireId id, CancelReason reason);
   // Takes all calls back without telling the process.
@@ -228,9 +192,6 @@ class Child final : private ChildEvents, private ChildMessages {
   void on_version_omitted(bool omitted) override { input_.omit_version(omitted); }
   void on_broken_framing(const char* reason) override;
 
-  call::Call* call_with_token(std::string_view token);
-  // At a shared child: calls with Call::alone, which were sent wire ids as tokens.
-  [[nodiscard]] bool has_calls_alone() const { return calls_.has_calls_alone(); }
   // A session's own child is always a legacy one, because only that era has the handshake of a
   // client.
   void note_era(call::Call& call) const {
@@ -258,7 +219,6 @@ class Child final : private ChildEvents, private ChildMessages {
   void become_ready();
   [[nodiscard]] bool takes_calls() const;
   void set_state(ChildState state);
-  void finish_farewell();
   void explain_end(ChildEnd& end);
 
   const PoolServices& services_;
@@ -268,10 +228,7 @@ class Child final : private ChildEvents, private ChildMessages {
   const config::Isolation isolation_;
   session::SessionId lease_;
   bool retiring_ = false;
-  std::optional<ReplaceReason> worn_;
-  TimePoint worn_since_{};
-  uint64_t successor_ = 0;
-  uint64_t memory_ = 0;
+  Wear wear_;
   bool is_read_ = true;
   bool has_answered_ = false;
   ChildState state_ = ChildState::dead;
@@ -283,15 +240,13 @@ class Child final : private ChildEvents, private ChildMessages {
   CallTable calls_;
   call::CallQueue bound_;  // messages that wait for this child and no other one
   AbandonedCalls abandoned_;
-  bool has_withheld_ = false;
   GivenUpCalls given_up_;
   ChildLog log_;
   ChildInput input_;
   ChildOutput output_;
   Handshake handshake_;
   Timer output_end_timer_;
-  std::optional<rpc::WireId> farewell_;  // the request to end, until it is answered or given up
-  Timer farewell_timer_;
+  Farewell farewell_;
   std::unique_ptr<ChildLink> link_;
 };
 

@@ -1,14 +1,31 @@
-// ChildEnd: how a child ended, in words for metrics, clients and the log (ChildLog).
+// Wear: why a child is to be replaced. ChildEnd: how it ended, in words for metrics, clients and
+// the log (ChildLog).
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "gateway/base/time.h"
 #include "gateway/observer.h"
 #include "gateway/pool/child_link.h"
 
 namespace stdgate::pool {
+
+// Owner: the child. Replacement decides by it.
+struct Wear {
+  std::optional<ReplaceReason> reason;  // nothing: the child stays
+  TimePoint since{};
+  uint64_t successor = 0;  // the number of the child that takes its place; 0: none
+  uint64_t memory = 0;     // resident bytes of the process and its descendants; 0: not measured yet
+
+  void begin(std::optional<ReplaceReason> why, TimePoint now) {
+    reason = why;
+    since = now;
+  }
+};
 
 struct ChildEnd {
   ExitReason reason = ExitReason::asked;

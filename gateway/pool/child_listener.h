@@ -3,13 +3,16 @@
 //
 // Called by children and the pool. A child is valid during the call and consistent before it, since
 // the implementation may call back. Implemented by SessionDelivery; owner: the backend.
+//
+// ChildOwner: hears of a child's state and of its answers.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 
 #include "gateway/base/time.h"
-#include "gateway/call/call.h"
+#include "gateway/call/call_store.h"
+#include "gateway/pool/child_end.h"
 #include "gateway/rpc/envelope.h"
 
 namespace stdgate::pool {
@@ -37,6 +40,30 @@ class ChildListener {
   [[nodiscard]] virtual TimePoint needed_until(uint64_t child) const = 0;
   // As needed_until(), without the work that another child can take over.
   [[nodiscard]] virtual TimePoint works_until(uint64_t child) const = 0;
+};
+
+// Called by a child from the outermost level of the loop. Implementations must not destroy the
+// child inside these calls.
+class ChildOwner {
+ public:
+  virtual ~ChildOwner() = default;
+  virtual void on_child_ready(Child& child) = 0;
+  // The call has left the child's table.
+  virtual void on_child_answer(Child& child, call::CallPtr call, const rpc::Envelope& answer) = 0;
+  // The child's answer to `call` makes no sense.
+  virtual void on_child_broken_answer(Child& child, call::CallPtr call,
+                                      const rpc::FaultReport& report) = 0;
+  // The child has answered a request of the gateway's own; null: the answer makes no sense. The
+  // request has left the child's table.
+  virtual void on_child_own_answer(Child& child, rpc::WireId id, const rpc::Envelope* answer) = 0;
+  // The child has ended what the call listens to. The call has left the child's table.
+  virtual void on_child_ended_listening(Child& child, call::CallPtr call) = 0;
+  // The child may have room again.
+  virtual void on_child_writable(Child& child) = 0;
+  // The memory of the child has been measured.
+  virtual void on_child_memory(Child& child) = 0;
+  // The last call for a child. The child's calls are still in its table: see take_calls().
+  virtual void on_child_gone(Child& child, const ChildEnd& end) = 0;
 };
 
 }  // namespace stdgate::pool

@@ -173,7 +173,7 @@ void Children::start(const Need& need) {
                                               need.isolation, verdict_.greeting(), greeting_));
   Child& child = *children_.back();
   Child* const worn = need.isolation == config::Isolation::shared ? lacks_successor() : nullptr;
-  if (worn != nullptr) worn->set_successor(child.number());
+  if (worn != nullptr) worn->wear().successor = child.number();
   child.start();
   if (need.isolation == config::Isolation::session) leases_.attach(child);
 }
@@ -181,8 +181,9 @@ void Children::start(const Need& need) {
 // A shared child that is to be replaced and still serves, but has no successor; null if none.
 Child* Children::lacks_successor() const {
   const auto found = std::ranges::find_if(children_, [this](const auto& child) {
-    return child->worn() && !child->is_retiring() &&
-           child->isolation() == config::Isolation::shared && find(child->successor()) == nullptr;
+    return child->wear().reason && !child->is_retiring() &&
+           child->isolation() == config::Isolation::shared &&
+           find(child->wear().successor) == nullptr;
   });
   return found == children_.end() ? nullptr : found->get();
 }
@@ -275,7 +276,7 @@ void Children::make_places() {
 }
 
 void Children::end_retired(Child& child) {
-  if (child.worn()) return;  // see Replacement
+  if (child.wear().reason) return;  // see Replacement
   // Calls that listen continue at another child.
   if (child.working() > 0 || child.bound().has_calls() || child.state() == ChildState::draining) {
     return;
@@ -342,7 +343,7 @@ void Children::tell_breaker() {
 
 void Children::watch_idle(const Child& child) {
   if ((idle_timer_.armed() && !is_idle_timer_late_) || child.in_flight() > 0) return;
-  const bool may_go = children_.size() > config().min || child.is_in_doubt();
+  const bool may_go = children_.size() > config().min || child.abandoned().withhold();
   if (child.lease().is_none() && may_go) {
     idle_timer_.arm(now() + config().idle_timeout);
     is_idle_timer_late_ = false;
@@ -358,7 +359,7 @@ void Children::end_idle() {
   for (const auto& child : children_) {
     uint32_t& spare = child->isolation() == config::Isolation::shared ? spare_shared : spare_warm;
     // A child in doubt withholds messages, so it is replaced even if none is spare.
-    const bool is_worn = child->is_in_doubt();
+    const bool is_worn = child->abandoned().withhold();
     if (child->state() != ChildState::ready || child->in_flight() > 0 || (spare == 0 && !is_worn) ||
         !child->lease().is_none()) {
       continue;

@@ -15,7 +15,8 @@ bool runs(const Child& child) {
 }
 
 std::string message_of(const Child& child) {
-  return "the child was replaced, see pool.max_" + std::string(replace_reason_name(*child.worn()));
+  return "the child was replaced, see pool.max_" +
+         std::string(replace_reason_name(*child.wear().reason));
 }
 
 }  // namespace
@@ -34,7 +35,8 @@ bool Replacement::is_wanted() const {
 }
 
 std::optional<ReplaceReason> Replacement::reason_to_go(const Child& child) const {
-  if (config().max_memory > 0 && child.memory() > config().max_memory) return ReplaceReason::memory;
+  if (config().max_memory > 0 && child.wear().memory > config().max_memory)
+    return ReplaceReason::memory;
   if (config().max_calls > 0 && child.calls_sent() >= config().max_calls) {
     return ReplaceReason::calls;
   }
@@ -45,8 +47,8 @@ std::optional<ReplaceReason> Replacement::reason_to_go(const Child& child) const
 
 void Replacement::look_at(Child& child) {
   if (!is_wanted() || children_.is_draining()) return;
-  if (!child.worn() && runs(child)) child.set_worn(reason_to_go(child), now());
-  if (child.worn()) {
+  if (!child.wear().reason && runs(child)) child.wear().begin(reason_to_go(child), now());
+  if (child.wear().reason) {
     look_soon();
   } else if (!timer_.armed() && config().max_age > Duration::zero()) {
     timer_.arm(now() + kInterval);
@@ -61,8 +63,8 @@ void Replacement::act() {
   for (const uint64_t number : numbers) {
     Child* const child = children_.find(number);
     if (child == nullptr || !runs(*child)) continue;
-    if (!child->worn()) child->set_worn(reason_to_go(*child), now());
-    if (!child->worn()) continue;
+    if (!child->wear().reason) child->wear().begin(reason_to_go(*child), now());
+    if (!child->wear().reason) continue;
     is_any_left = true;
     if (child->isolation() == config::Isolation::shared) {
       replace_shared(*child);
@@ -91,34 +93,34 @@ void Replacement::replace_shared(Child& child) {
 // one serves, and not for long.
 bool Replacement::holds_work(const Child& child) const {
   if (listener_.works_until(child.number()) <= now()) return false;
-  if (child.worn() != ReplaceReason::memory) return true;
-  const Child* const successor = children_.find(child.successor());
+  if (child.wear().reason != ReplaceReason::memory) return true;
+  const Child* const successor = children_.find(child.wear().successor);
   return successor != nullptr && runs(*successor) && !is_overdue(child);
 }
 
 // Whether the child may stop taking calls: a successor takes them, or there is no room for one and
 // calls have to wait.
 bool Replacement::may_stop_serving(const Child& child) const {
-  if (const Child* const successor = children_.find(child.successor()); successor != nullptr) {
+  if (const Child* const successor = children_.find(child.wear().successor); successor != nullptr) {
     return runs(*successor);
   }
   if (children_.has_room_for_successor()) {
     // The successor cannot be started at the moment. This child is better than none, unless it uses
     // too much memory.
-    return child.worn() == ReplaceReason::memory &&
-           now() - child.worn_since() > config().start_timeout;
+    return child.wear().reason == ReplaceReason::memory &&
+           now() - child.wear().since > config().start_timeout;
   }
   // New calls must not wait for a client that has to bring something back.
   if (holds_work(child)) return false;
   return std::ranges::none_of(children_.all(), [](const auto& other) {
-    return other->worn() && (other->is_retiring() || other->state() == ChildState::draining);
+    return other->wear().reason && (other->is_retiring() || other->state() == ChildState::draining);
   });
 }
 
 void Replacement::replace_leased(Child& child, Lease& lease) {
   if (!sessions_.can_replace(lease)) {
     // Its session cannot get another child, and is lost with this one.
-    if (child.worn() != ReplaceReason::memory || !is_overdue(child)) return;
+    if (child.wear().reason != ReplaceReason::memory || !is_overdue(child)) return;
     tell(child);
     return end(child);
   }
@@ -132,12 +134,12 @@ void Replacement::replace_leased(Child& child, Lease& lease) {
 }
 
 bool Replacement::is_overdue(const Child& child) const {
-  return now() - child.worn_since() >= services_.config.timeout;
+  return now() - child.wear().since >= services_.config.timeout;
 }
 
 void Replacement::retire(Child& child) {
   tell(child);
-  child.set_worn(child.worn(), now());  // calls under way have their whole time from now on
+  child.wear().since = now();  // calls under way have their whole time from now on
   child.retire();
 }
 
@@ -155,16 +157,16 @@ void Replacement::describe(BackendStatus& status) const {
 // Counts a child once: when it takes no more calls, or ends.
 void Replacement::tell(const Child& child) {
   if (child.is_retiring()) return;
-  ++replaced_[static_cast<size_t>(*child.worn())];
-  services_.core.observer.on_child_replaced(services_.backend, *child.worn());
+  ++replaced_[static_cast<size_t>(*child.wear().reason)];
+  services_.core.observer.on_child_replaced(services_.backend, *child.wear().reason);
   services_.core.log.write(LogLevel::info, "child replaced",
                            {{"backend", services_.config.name},
                             {"child", child.number()},
                             {"pid", int64_t{child.pid()}},
-                            {"reason", replace_reason_name(*child.worn())},
+                            {"reason", replace_reason_name(*child.wear().reason)},
                             {"age_ms", now() - child.started_at()},
                             {"calls", child.calls_sent()},
-                            {"memory_bytes", if_any(child.memory())}});
+                            {"memory_bytes", if_any(child.wear().memory)}});
 }
 
 }  // namespace stdgate::pool

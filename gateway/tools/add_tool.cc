@@ -141,6 +141,6 @@ ToolOutput add_server(const ToolArguments& arguments, const ToolSurroundings& su
 
 }  // namespace
 
-const Tool kAddTool{"add", kAddUsage, kAddAbout, kAddOptions, true, add_server};
+extern const Tool kAddTool{"add", kAddUsage, kAddAbout, kAddOptions, true, add_server};
 
 }  // namespace stdgate::tools

@@ -361,6 +361,6 @@ ToolOutput adopt_client(const ToolArguments& arguments, const ToolSurroundings& 
 
 }  // namespace
 
-const Tool kAdoptTool{"adopt", kAdoptUsage, kAdoptAbout, kAdoptOptions, false, adopt_client};
+extern const Tool kAdoptTool{"adopt", kAdoptUsage, kAdoptAbout, kAdoptOptions, false, adopt_client};
 
 }  // namespace stdgate::tools

@@ -42,14 +42,6 @@ std::string life_of(const simdjson::dom::element& backend) {
 
 }  // namespace
 
-std::string life_text(const std::string& backend) {
-  simdjson::dom::parser parser;
-  simdjson::dom::element parsed;
-  const bool is_json =
-      parser.parse(simdjson::padded_string(backend)).get(parsed) == simdjson::SUCCESS;
-  return is_json ? life_of(parsed) : std::string();
-}
-
 std::map<std::string, std::string> backend_lives(const ToolArguments& arguments,
                                                  const ToolSurroundings& surroundings) {
   if (arguments.has("--url")) return {};

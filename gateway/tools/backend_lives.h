@@ -14,7 +14,4 @@ namespace stdgate::tools {
 std::map<std::string, std::string> backend_lives(const ToolArguments& arguments,
                                                  const ToolSurroundings& surroundings);
 
-// Of one entry of /debug/state, as JSON; for tests.
-std::string life_text(const std::string& backend);
-
 }  // namespace stdgate::tools

@@ -263,7 +263,7 @@ ToolOutput complete(const ToolArguments& arguments, const ToolSurroundings& /*su
 
 }  // namespace
 
-const Tool kCompletionTool{"completion", kCompletionUsage, kCompletionAbout, kCompletionOptions,
-                           false,        complete};
+extern const Tool kCompletionTool{
+    "completion", kCompletionUsage, kCompletionAbout, kCompletionOptions, false, complete};
 
 }  // namespace stdgate::tools

@@ -192,6 +192,7 @@ constexpr std::string_view kConnectAbout =
 
 }  // namespace
 
-const Tool kConnectTool{"connect", kConnectUsage, kConnectAbout, kConnectOptions, false, connect};
+extern const Tool kConnectTool{"connect",       kConnectUsage, kConnectAbout,
+                               kConnectOptions, false,         connect};
 
 }  // namespace stdgate::tools

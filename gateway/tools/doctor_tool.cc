@@ -133,6 +133,6 @@ ToolOutput diagnose(const ToolArguments& arguments, const ToolSurroundings& surr
 
 }  // namespace
 
-const Tool kDoctorTool{"doctor", kDoctorUsage, kDoctorAbout, kDoctorOptions, true, diagnose};
+extern const Tool kDoctorTool{"doctor", kDoctorUsage, kDoctorAbout, kDoctorOptions, true, diagnose};
 
 }  // namespace stdgate::tools

@@ -63,6 +63,6 @@ ToolOutput install(const ToolArguments& arguments, const ToolSurroundings& /*sur
 
 }  // namespace
 
-const Tool kInstallTool{"install-to", kInstallUsage, kInstallAbout, {}, false, install};
+extern const Tool kInstallTool{"install-to", kInstallUsage, kInstallAbout, {}, false, install};
 
 }  // namespace stdgate::tools

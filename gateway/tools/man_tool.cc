@@ -135,6 +135,6 @@ constexpr std::string_view kManAbout =
 
 }  // namespace
 
-const Tool kManTool{"man", kManUsage, kManAbout, {}, false, print_manual};
+extern const Tool kManTool{"man", kManUsage, kManAbout, {}, false, print_manual};
 
 }  // namespace stdgate::tools

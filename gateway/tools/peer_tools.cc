@@ -316,7 +316,7 @@ ToolOutput print_snippets(const ToolArguments& arguments, const ToolSurroundings
 
 }  // namespace
 
-const Tool kLsTool{
+extern const Tool kLsTool{
     "ls",
     "  stdgate ls [options]               of the gateway that gateway.yaml describes\n"
     "  stdgate ls [options] --url URL     of another one\n"
@@ -333,7 +333,7 @@ const Tool kLsTool{
     false,
     list_backends};
 
-const Tool kToolsTool{
+extern const Tool kToolsTool{
     "tools",
     "  stdgate tools [options] [BACKEND]             of one backend, or of all\n"
     "  stdgate tools [options] -- COMMAND [ARG...]   of an MCP server\n",
@@ -345,7 +345,7 @@ const Tool kToolsTool{
     true,
     list_tools};
 
-const Tool kCallTool{
+extern const Tool kCallTool{
     "call",
     "  stdgate call [options] BACKEND METHOD [PARAMS]\n"
     "  stdgate call [options] METHOD [PARAMS] -- COMMAND [ARG...]\n",
@@ -361,7 +361,7 @@ const Tool kCallTool{
     true,
     call};
 
-const Tool kSnippetTool{
+extern const Tool kSnippetTool{
     "snippet",
     "  stdgate snippet [options] CLIENT [BACKEND]\n"
     "\n"

@@ -286,7 +286,7 @@ ToolOutput pin(const ToolArguments& arguments, const ToolSurroundings& surroundi
 
 }  // namespace
 
-const Tool kPinTool{
+extern const Tool kPinTool{
     "pin",
     "  stdgate pin [options] [SERVER...]\n"
     "  stdgate pin --diff [options] [SERVER...]\n",

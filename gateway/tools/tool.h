@@ -84,21 +84,6 @@ struct Tool {
   ToolOutput (*run)(const ToolArguments& arguments, const ToolSurroundings& surroundings);
 };
 
-// The tools. Those that ask a peer are in peer_tools.cc, each other one in the source of its name.
-extern const Tool kDoctorTool;
-extern const Tool kLsTool;
-extern const Tool kToolsTool;
-extern const Tool kCallTool;
-extern const Tool kConnectTool;
-extern const Tool kSnippetTool;
-extern const Tool kAddTool;
-extern const Tool kAdoptTool;
-extern const Tool kCompletionTool;
-extern const Tool kManTool;
-extern const Tool kInstallTool;
-extern const Tool kUserInstallTool;
-extern const Tool kPinTool;
-
 // In the order of --help.
 std::span<const Tool> all_tools();
 // Null: no such tool.

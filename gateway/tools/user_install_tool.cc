@@ -157,7 +157,7 @@ ToolOutput install_for_user(const ToolArguments& arguments, const ToolSurroundin
 
 }  // namespace
 
-const Tool kUserInstallTool{"install", kUserInstallUsage, kUserInstallAbout, kUserInstallOptions,
-                            false,     install_for_user};
+extern const Tool kUserInstallTool{
+    "install", kUserInstallUsage, kUserInstallAbout, kUserInstallOptions, false, install_for_user};
 
 }  // namespace stdgate::tools

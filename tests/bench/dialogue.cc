@@ -6,7 +6,6 @@
 #include "tests/bench/idle_stream_dialogue.h"
 #include "tests/bench/line_dialogue.h"
 #include "tests/bench/mcp_dialogue.h"
-#include "tests/bench/modern_dialogue.h"
 #include "tests/bench/websocket_dialogue.h"
 
 namespace stdgate::bench {

@@ -1,6 +1,9 @@
 // McpDialogue: MCP sessions over Streamable HTTP (revision 2025-06-18), which then call the tool
 // "echo" in turn. Answers are JSON, or an event stream that ends with the answer. A single session
 // is ended by DELETE; many are left to the server.
+//
+// ModernDialogue: calls of the tool "echo" in MCP's modern era (2026-07-28), a POST each: there is
+// nothing to open and nothing to end.
 #pragma once
 
 #include <string>
@@ -29,6 +32,15 @@ class McpDialogue : public HttpDialogue {
   Step step_ = Step::initialize;
   std::vector<std::string> sessions_;  // header lines of each
   size_t next_ = 0;                    // of them, that calls
+};
+
+class ModernDialogue : public HttpDialogue {
+ public:
+  using HttpDialogue::HttpDialogue;
+  void begin() override;
+
+ protected:
+  Checked on_answer(const HttpAnswer& answer, Instant now) override;
 };
 
 }  // namespace stdgate::bench

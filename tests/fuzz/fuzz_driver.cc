@@ -22,7 +22,6 @@
 #include "tests/fuzz/input_cost.h"
 #include "tests/fuzz/mutator.h"
 #include "tests/fuzz/random_seed.h"
-#include "tests/fuzz/stretch.h"
 
 namespace {
 

@@ -1,5 +1,8 @@
 // Mutator: seeded random changes of a text, of the kinds that break parsers of JSON and of its
 // framing: bytes flipped, cut, doubled and moved, and words of both grammars put in.
+//
+// Stretch: an input of any size, made of one by repeating a piece of it: what a parser does with
+// little again and again. If the pieces are numbered they differ, as keys have to.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +29,20 @@ class Mutator {
   std::string_view word();
 
   std::mt19937_64 random_;
+};
+
+class Stretch {
+ public:
+  // Of a text that is not empty.
+  Stretch(std::string_view text, Mutator& mutator);
+  // At least so many bytes.
+  [[nodiscard]] std::string text(size_t size) const;
+
+ private:
+  std::string before_;
+  std::string piece_;
+  std::string after_;
+  size_t number_at_ = std::string::npos;  // in the piece; npos: it has none
 };
 
 }  // namespace stdgate::test

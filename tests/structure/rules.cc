@@ -415,6 +415,23 @@ std::vector<std::string> integers_by_luck(const std::map<std::string, std::strin
   return found;
 }
 
+std::vector<std::string> long_classes(const std::map<std::string, std::string>& sources) {
+  // To be split.
+  static const Patterns kKnown = {"gateway/backend/backend.h", "gateway/pool/pool.h"};
+  std::vector<std::string> found;
+  for (const auto& [path, text] : sources) {
+    if (!is_source(path) || !path.ends_with(".h") || matches_any(path, kKnown)) continue;
+    const auto source = sources.find(path.substr(0, path.size() - 1) + "cc");
+    if (source == sources.end()) continue;
+    const size_t lines = lines_of(text).size() + lines_of(source->second).size();
+    if (lines > kMaxClassLines) {
+      found.push_back(path + ": has " + std::to_string(lines) +
+                      " lines with its source, more than " + std::to_string(kMaxClassLines));
+    }
+  }
+  return found;
+}
+
 std::vector<std::string> machine_names_in_file(std::string_view path, std::string_view text,
                                                std::string_view checkout) {
   Report report(path);

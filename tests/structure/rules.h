@@ -4,6 +4,7 @@
 // a new folder or library needs a line there.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
@@ -25,6 +26,11 @@ std::vector<std::string> machine_names_in_file(std::string_view path, std::strin
 // neither themselves nor by what they include of the project. Headers of the standard library
 // include it in some releases of a compiler. `sources`: all texts by their paths.
 std::vector<std::string> integers_by_luck(const std::map<std::string, std::string>& sources);
+
+// Headers that have more than kMaxClassLines with their sources: a class of that size wants to be
+// two. `sources`: all texts by their paths; what lies in tests/ may be longer.
+inline constexpr size_t kMaxClassLines = 700;
+std::vector<std::string> long_classes(const std::map<std::string, std::string>& sources);
 
 // Whether the top folder may hold an entry of this name.
 bool allowed_at_top(std::string_view name);

@@ -253,6 +253,20 @@ TEST(Rules, IntegersOfFixedWidthAreIncluded) {
   EXPECT_THAT(integers_by_luck({{"a.h", "#include \"a.h\"\n" + uses}}), testing::SizeIs(1));
 }
 
+TEST(Rules, AClassMayHaveSoManyLines) {
+  const auto lines = [](size_t count) {
+    std::string text;
+    for (size_t i = 0; i < count; ++i) text += "int a;\n";
+    return text;
+  };
+  const std::string header = lines(200);
+  EXPECT_THAT(long_classes({{"gateway/a.h", header}, {"gateway/a.cc", lines(500)}}), IsEmpty());
+  EXPECT_THAT(long_classes({{"gateway/a.h", header}, {"gateway/a.cc", lines(501)}}),
+              ElementsAre("gateway/a.h: has 701 lines with its source, more than 700"));
+  EXPECT_THAT(long_classes({{"gateway/a.h", header}, {"gateway/b.cc", lines(501)}}), IsEmpty());
+  EXPECT_THAT(long_classes({{"tests/a.h", header}, {"tests/a.cc", lines(501)}}), IsEmpty());
+}
+
 TEST(Rules, TopLevel) {
   EXPECT_TRUE(allowed_at_top("gateway"));
   EXPECT_TRUE(allowed_at_top(".clang-format"));

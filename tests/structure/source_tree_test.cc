@@ -63,6 +63,10 @@ TEST(SourceTree, CompilesWithoutLuck) {
   EXPECT_THAT(integers_by_luck(sources_under(STDGATE_SOURCE_DIR)), testing::IsEmpty());
 }
 
+TEST(SourceTree, ClassesHaveABound) {
+  EXPECT_THAT(long_classes(sources_under(STDGATE_SOURCE_DIR)), testing::IsEmpty());
+}
+
 // What git has, or would have: all but what is ignored. Empty where this is no checkout (a
 // release's archive), which then holds only what git had.
 std::vector<fs::path> committed_files(const fs::path& root) {

@@ -78,14 +78,6 @@ const SignatureAlgorithm* find_algorithm(std::string_view name) {
   return found == kAlgorithms.end() ? nullptr : found;
 }
 
-std::string algorithm_names() {
-  std::string names;
-  for (const SignatureAlgorithm& algorithm : kAlgorithms) {
-    names.append(names.empty() ? "" : ", ").append(algorithm.name);
-  }
-  return names;
-}
-
 bool fits(const SignatureAlgorithm& algorithm, const evp_pkey_st& key) {
   switch (algorithm.kind) {
     case KeyKind::rsa:

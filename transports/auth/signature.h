@@ -19,8 +19,6 @@ struct SignatureAlgorithm;
 
 // "RS256"; null: the name is unknown.
 const SignatureAlgorithm* find_algorithm(std::string_view name);
-// "RS256, …".
-std::string algorithm_names();
 
 // Whether keys like this one are for it: kind, curve and size.
 bool fits(const SignatureAlgorithm& algorithm, const evp_pkey_st& key);

@@ -196,24 +196,29 @@ TEST(VirtualServerSessions, CallsThatWaitForAPartAreCharged) {
 
 // --- Listening -----------------------------------------------------------------------------------
 
-std::string listen_params(const std::string& uri) {
-  return R"({"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"notifications":{)"
-         R"("resourceSubscriptions":[")" +
-         uri + R"("]}})";
+// `client` listens for updates of the resource x:1.
+void listen(ServerBench& bench, FakeClient& client) {
+  bench.send(
+      client,
+      R"({"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":)"
+      R"({"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"notifications":{)"
+      R"("resourceSubscriptions":["x:1"]}}})",
+      Era::modern);
+  bench.advance(milliseconds(1));
+}
+
+ScriptedMember::Script member_with_resource() {
+  return with_tool("t",
+                   {{"subscriptions/listen", ""},
+                    {"resources/list", R"("result":{"resources":[{"name":"x","uri":"x:1"}]})"}});
 }
 
 TEST(VirtualServerListening, AsksTheMemberThatHasTheResource) {
   ServerBench bench({"a", "b"});
   bench.member(0).script = with_tool("t", {{"subscriptions/listen", ""}});
-  bench.member(1).script =
-      with_tool("t", {{"subscriptions/listen", ""},
-                      {"resources/list", R"("result":{"resources":[{"name":"x","uri":"x:1"}]})"}});
+  bench.member(1).script = member_with_resource();
   FakeClient client(bench.callers);
-  bench.send(client,
-             R"({"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":)" +
-                 listen_params("x:1") + "}",
-             Era::modern);
-  bench.advance(milliseconds(1));
+  listen(bench, client);
   EXPECT_THAT(bench.member(0).methods(), Not(Contains("subscriptions/listen")));
   EXPECT_THAT(bench.member(1).methods(), Contains("subscriptions/listen"));
   bench.server->cancel_calls_of(client.caller());
@@ -221,15 +226,9 @@ TEST(VirtualServerListening, AsksTheMemberThatHasTheResource) {
 
 TEST(VirtualServerListening, GoesOnWhenAMemberHasLostItsEnd) {
   ServerBench bench({"a"});
-  bench.member(0).script =
-      with_tool("t", {{"subscriptions/listen", ""},
-                      {"resources/list", R"("result":{"resources":[{"name":"x","uri":"x:1"}]})"}});
+  bench.member(0).script = member_with_resource();
   FakeClient client(bench.callers);
-  bench.send(client,
-             R"({"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":)" +
-                 listen_params("x:1") + "}",
-             Era::modern);
-  bench.advance(milliseconds(1));
+  listen(bench, client);
   const auto listens = [&] {
     return std::ranges::count(bench.member(0).methods(), "subscriptions/listen");
   };
