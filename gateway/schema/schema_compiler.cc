@@ -80,12 +80,38 @@ Property& property_of(ObjectChecks& object, std::string_view name) {
 bool SchemaCompiler::compile(ValueId root) {
   if (!is_schema(root)) return fail("a schema is an object, true or false");
   if (!read_draft(root)) return false;
-  resources_.push_back({"", root});
+  begin(root);
+  return add(root).has_value();
+}
+
+void SchemaCompiler::begin(ValueId document) {
+  resources_.push_back({"", document});
   by_uri_.emplace("", 0);
-  note_names(root, 0);
+}
+
+std::optional<NodeId> SchemaCompiler::add(ValueId schema) {
+  why_.clear();
+  const size_t before = out_.nodes.size();
+  if (!is_schema(schema)) {
+    fail("a schema is an object, true or false");
+    return std::nullopt;
+  }
+  note_names(schema, 0);
+  const NodeId node = node_of(schema);
+  if (complete(before)) return node;
+  // What refers to it later fails by itself.
+  std::erase_if(nodes_, [before](const auto& one) { return one.second >= before; });
+  out_.nodes.resize(before);
+  chains_.resize(before);
+  work_.clear();
+  return std::nullopt;
+}
+
+// Fills the nodes that are new, and those that they lead to.
+bool SchemaCompiler::complete(size_t first) {
   out_.resources.resize(resources_.size());
-  node_of(root);
-  for (const Dynamic& one : dynamic_) {
+  for (; dynamic_done_ < dynamic_.size(); ++dynamic_done_) {
+    const Dynamic& one = dynamic_[dynamic_done_];
     out_.resources[one.resource].emplace(one.name, node_of(one.schema));
   }
   while (!work_.empty()) {
@@ -94,8 +120,8 @@ bool SchemaCompiler::compile(ValueId root) {
     if (!fill(id, schema)) return false;
   }
   out_.resources.resize(resources_.size());
-  chains_.assign(out_.nodes.size(), 0);
-  for (NodeId id = 0; id < out_.nodes.size(); ++id) {
+  chains_.resize(out_.nodes.size());
+  for (auto id = static_cast<NodeId>(first); id < out_.nodes.size(); ++id) {
     if (chain_of(id, 0) == 0) return fail("schemas refer to each other in a circle, or too long");
   }
   return true;
