@@ -56,9 +56,9 @@ void SchemaFilter::on_request(CallPtr& call, const Request& request) {
   const Method* const method = config_.arguments ? document_.find(request.method) : nullptr;
   if (method == nullptr) return;
   if (request.message.has_lookalikes) {
-    return chain_.on_fault(std::move(call),
-                           rpc::faults::because(rpc::Fault::invalid_request,
-                                                "readers could see different params"));
+    return chain_.on_fault(
+        std::move(call),
+        rpc::faults::because(rpc::Fault::invalid_request, "readers could see different params"));
   }
   if (!fits(*method, request.message)) refuse(call, *method);
 }
@@ -67,8 +67,7 @@ void SchemaFilter::refuse(CallPtr& call, const Method& method) {
   services_.observer.on_check_failed(services_.backend, CheckFailure::arguments);
   std::vector<schema::Misfit> misfits = check_.misfits();
   if (repeated_) misfits.assign(1, {"", "the key " + *repeated_ + " once, and it is there twice"});
-  const int64_t code =
-      method.refusal.value_or(rpc::rpc_error_code(rpc::RpcError::invalid_params));
+  const int64_t code = method.refusal.value_or(rpc::rpc_error_code(rpc::RpcError::invalid_params));
   std::string member = R"("error":)";
   rpc::append_error(member, static_cast<int>(code), "Invalid params", data_of(misfits));
   const CallPtr refused = std::move(call);

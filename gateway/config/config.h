@@ -197,8 +197,8 @@ struct BackendConfig {
   std::vector<RuleConfig> rules;  // the first rule that fits decides; none: everything is allowed
   ClientLimits calls_per_principal;  // for anonymous clients: per address
   CallLimits calls;
-  CheckConfig check;      // of mcp, or by `schema`
-  std::string schema;     // the file of an OpenRPC document, as given; of jsonrpc and lsp
+  CheckConfig check;   // of mcp, or by `schema`
+  std::string schema;  // the file of an OpenRPC document, as given; of jsonrpc and lsp
   SchemaDocument document;
   Pins pins = Pins::off;  // of mcp
   std::string lock;       // the file of the pins, as given

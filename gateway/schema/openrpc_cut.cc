@@ -23,7 +23,8 @@ class Cut {
     methods_ = *methods;
     note_components();
     for (ValueId at = methods_ + 1; at < tree_.next(methods_); at = tree_.next(at)) {
-      if (keeps_(name_of(at))) keep(at);
+      const std::string_view name = name_of(at);
+      if (!name.empty() && keeps_(name)) keep(at);
     }
     for (ValueId key = 1; key < tree_.next(0); key = tree_.next(key + 1)) {
       const ValueId value = key + 1;
@@ -114,9 +115,7 @@ class Cut {
     }
     out += is_object ? '}' : ']';
   }
-  [[nodiscard]] bool stays(ValueId item) const {
-    return kept_.contains(item) || has_cuts(item);
-  }
+  [[nodiscard]] bool stays(ValueId item) const { return kept_.contains(item) || has_cuts(item); }
   // The lists of which parts go: all methods, all components, those of a kind.
   [[nodiscard]] bool has_cuts(ValueId item) const {
     if (item == methods_ || item == components_) return true;

@@ -89,7 +89,7 @@ class SchemaCompiler {
   std::unordered_map<ValueId, uint16_t> resource_of_;  // of schemas whose names are known
   std::unordered_map<ValueId, NodeId> nodes_;
   std::vector<std::pair<NodeId, ValueId>> work_;
-  size_t dynamic_done_ = 0;  // those of `dynamic_` that have nodes
+  size_t dynamic_done_ = 0;     // those of `dynamic_` that have nodes
   std::vector<size_t> chains_;  // of nodes; 0: not known
   size_t patterns_ = 0;
   std::string scratch_;

@@ -211,10 +211,12 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
      .type = Part{&BackendConfig::check},
      .help = "hold arguments and results against schemas: of tools, as their server lists them, or "
              "of methods, as the file of schema has them",
-     .details = "`protocol: mcp`, or with `schema`. See [Checks](checks.md#arguments-and-results)."},
+     .details =
+         "`protocol: mcp`, or with `schema`. See [Checks](checks.md#arguments-and-results)."},
     {.key = "schema",
      .type = Text{&BackendConfig::schema, EmptyText::left_out, TextKind::path},
-     .help = "file with an OpenRPC document: what the methods take and give; rpc.discover answers it",
+     .help =
+         "file with an OpenRPC document: what the methods take and give; rpc.discover answers it",
      .details = "`protocol: jsonrpc` and `lsp` only. Read at the start and at a reload. See "
                 "[Checks](checks.md#openrpc).",
      .default_words = "none"},

@@ -266,10 +266,11 @@ void complete_schema(const Section& section, BackendConfig& out) {
   const bool has_methods = out.protocol == Protocol::jsonrpc || out.protocol == Protocol::lsp;
   const bool is_known = !section.failed("protocol") && !section.failed("schema");
   if (is_known && !out.schema.empty() && !has_methods) {
-    return section.fail_at_key("schema", out.protocol == Protocol::mcp
-                                             ? "only for protocols jsonrpc and lsp; a server of mcp "
-                                               "lists the schemas of its tools, which check uses"
-                                             : "only for protocols jsonrpc and lsp");
+    return section.fail_at_key("schema",
+                               out.protocol == Protocol::mcp
+                                   ? "only for protocols jsonrpc and lsp; a server of mcp "
+                                     "lists the schemas of its tools, which check uses"
+                                   : "only for protocols jsonrpc and lsp");
   }
   if (is_known && out.check.any() && out.schema.empty() && out.protocol != Protocol::mcp) {
     section.fail_at_key("check", has_methods ? "needs schema, the file of an OpenRPC document"
@@ -281,14 +282,13 @@ void complete_schema(const Section& section, BackendConfig& out) {
   if (!text) return;
   auto document = schema::OpenRpcDocument::read(*text);
   if (document) {
-    out.document.document =
-        std::make_shared<const schema::OpenRpcDocument>(*std::move(document));
+    out.document.document = std::make_shared<const schema::OpenRpcDocument>(*std::move(document));
     return;
   }
   for (const schema::Misfit& fault : document.error()) {
     const std::string place = fault.place.empty() ? "the document" : fault.place;
-    section.fail("schema", out.schema + " is no OpenRPC document: " + place + ": expected " +
-                               fault.expected);
+    section.fail("schema",
+                 out.schema + " is no OpenRPC document: " + place + ": expected " + fault.expected);
   }
 }
 
