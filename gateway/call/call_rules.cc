@@ -103,9 +103,8 @@ std::string_view CallRules::seen_methods(const ListCut& cut, std::string_view pa
   auto shown = schema::cut_openrpc(payload, [&](std::string_view name) {
     policy::Subject subject;
     subject.method = name;
-    return !name.empty() &&
-           (protocol_.is_lifecycle(name) ||
-            (cut.judged_by->takes_method(name) && cut.judged_by->shows(cut.rules, subject)));
+    return protocol_.is_lifecycle(name) ||
+           (cut.judged_by->takes_method(name) && cut.judged_by->shows(cut.rules, subject));
   });
   if (!shown) return payload;
   cut_ = *std::move(shown);

@@ -67,9 +67,9 @@ void SchemaFilter::refuse(CallPtr& call, const Method& method) {
   services_.observer.on_check_failed(services_.backend, CheckFailure::arguments);
   std::vector<schema::Misfit> misfits = check_.misfits();
   if (repeated_) misfits.assign(1, {"", "the key " + *repeated_ + " once, and it is there twice"});
-  const int64_t code = method.refusal.value_or(rpc::rpc_error_code(rpc::RpcError::invalid_params));
+  const int code = method.refusal.value_or(rpc::rpc_error_code(rpc::RpcError::invalid_params));
   std::string member = R"("error":)";
-  rpc::append_error(member, static_cast<int>(code), "Invalid params", data_of(misfits));
+  rpc::append_error(member, code, "Invalid params", data_of(misfits));
   const CallPtr refused = std::move(call);
   chain_.answer(*refused, Outcome::error(), member, code, text_of(misfits, "params"));
 }

@@ -18,7 +18,7 @@ namespace {
 
 // How documents declare the error for params that do not fit, if they do: by this code of an
 // application, or by JSON-RPC's own words with another one.
-constexpr int64_t kApplicationCode = -32001;
+constexpr int kApplicationCode = -32001;
 constexpr std::string_view kInvalidParams = "Invalid params";
 
 // Without the space between values, so that it can go through any framing.
@@ -201,7 +201,7 @@ void OpenRpcDocument::read_errors(Reading& reading, ValueId errors, const std::s
     const auto code = error ? reading.tree.find(*error, "code") : std::optional<ValueId>();
     if (!code) continue;
     const std::string_view raw = reading.tree.raw(*code);
-    int64_t value = 0;
+    int value = 0;
     const auto read = std::from_chars(raw.data(), raw.data() + raw.size(), value);
     if (read.ec != std::errc() || read.ptr != raw.data() + raw.size()) continue;
     if (value == kApplicationCode || reading.text(*error, "message") == kInvalidParams) {

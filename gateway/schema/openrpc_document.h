@@ -32,9 +32,9 @@ class OpenRpcDocument {
 
   struct Method {
     NodeId params = kNoNode;
-    NodeId result = kNoNode;           // kNoNode: the document says nothing of it
-    bool is_by_position = false;       // and by name: not at all
-    std::optional<int64_t> refusal{};  // the code that it declares for params that do not fit
+    NodeId result = kNoNode;       // kNoNode: the document says nothing of it
+    bool is_by_position = false;   // and by name: not at all
+    std::optional<int> refusal{};  // the code that it declares for params that do not fit
   };
   // A schema that cannot be compiled: what is checked by it passes.
   struct Unchecked {
