@@ -16,9 +16,8 @@ namespace stdgate::schema {
 
 namespace {
 
-// How documents declare the error for params that do not fit, if they do: by this code of an
-// application, or by JSON-RPC's own words with another one.
-constexpr int kApplicationCode = -32001;
+// How documents declare the error for params that do not fit, if they do: by JSON-RPC's own words,
+// with a code of the application.
 constexpr std::string_view kInvalidParams = "Invalid params";
 
 // Without the space between values, so that it can go through any framing.
@@ -204,9 +203,7 @@ void OpenRpcDocument::read_errors(Reading& reading, ValueId errors, const std::s
     int value = 0;
     const auto read = std::from_chars(raw.data(), raw.data() + raw.size(), value);
     if (read.ec != std::errc() || read.ptr != raw.data() + raw.size()) continue;
-    if (value == kApplicationCode || reading.text(*error, "message") == kInvalidParams) {
-      out.refusal = value;
-    }
+    if (reading.text(*error, "message") == kInvalidParams) out.refusal = value;
   }
 }
 

@@ -55,13 +55,12 @@ class SchemaCompiler {
   bool read_values(SchemaNode& node, std::string_view keyword, ValueId value);
   bool read_number_keyword(SchemaNode& node, std::string_view keyword, ValueId value);
   bool read_string_keyword(SchemaNode& node, std::string_view keyword, ValueId value);
-  bool read_array_keyword(SchemaNode& node, ValueId schema, std::string_view keyword,
-                          ValueId value);
+  bool read_array_keyword(SchemaNode& node, std::string_view keyword, ValueId value);
   bool read_object_keyword(SchemaNode& node, std::string_view keyword, ValueId value);
   bool read_properties(SchemaNode& node, ValueId value);
   bool read_required(SchemaNode& node, ValueId value);
   bool read_dependencies(SchemaNode& node, ValueId value);
-  bool read_part(SchemaNode& node, ValueId schema, std::string_view keyword, ValueId value);
+  bool read_part(SchemaNode& node, std::string_view keyword, ValueId value);
   bool read_reference(SchemaNode& node, std::string_view keyword, ValueId value);
   bool read_schemas(std::vector<NodeId>& into, ValueId value);
   bool read_schema(NodeId& into, ValueId value);
@@ -91,6 +90,9 @@ class SchemaCompiler {
   std::vector<std::pair<NodeId, ValueId>> work_;
   size_t dynamic_done_ = 0;     // those of `dynamic_` that have nodes
   std::vector<size_t> chains_;  // of nodes; 0: not known
+  // Of the schema that is being read.
+  bool has_condition_ = false;  // `if`
+  bool has_item_list_ = false;  // `items` is a list
   size_t patterns_ = 0;
   std::string scratch_;
 };

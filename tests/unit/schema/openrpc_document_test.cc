@@ -201,7 +201,7 @@ TEST(OpenRpcDocument, TheCodeForParamsThatDoNotFitIsTheDeclaredOne) {
       {"", 0},
       {R"(,"errors":[{"code":-32000,"message":"Other"}])", 0},
       {R"(,"errors":[{"code":-32001,"message":"Invalid params"}])", -32001},
-      {R"(,"errors":[{"code":-32001,"message":"Bad"}])", -32001},
+      {R"(,"errors":[{"code":-32001,"message":"Bad"}])", 0},
       {R"(,"errors":[{"code":4,"message":"Invalid params"}])", 4},
       {R"(,"errors":[{"code":4e99,"message":"Invalid params"}])", 0},
       {R"(,"errors":[{"code":99999999999,"message":"Invalid params"}])", 0},
