@@ -226,6 +226,7 @@ TEST(Options, EveryRowIsReadAndPrinted) {
   const std::vector<config::OptionInfo> options = leaves();
   ASSERT_GT(options.size(), 40U);
   for (const config::OptionInfo& option : options) {
+    if (option.key == "schema") continue;  // names a file, which is read
     bool changed = false;
     for (const std::string& sample : samples(option)) {
       for (const char* protocol : {"jsonrpc", "mcp", "acp"}) {
