@@ -85,10 +85,10 @@ void print_warnings(const app::CommandLine& command_line, app::Findings findings
 void warn_of_surroundings(const app::CommandLine& command_line, const config::Config& config,
                           const std::map<std::string, std::string>& variables) {
   app::Findings findings = app::unstartable_children(config, variables);
-  for (app::Findings more :
-       {app::exposed_files(config), app::exposed_url(config),
-        app::expired_keys(config, now_in_seconds()), app::unusable_state_dir(config),
-        policy::review_listeners(config), policy::review_roles(config)}) {
+  for (app::Findings more : {app::exposed_files(config), app::exposed_url(config),
+                             app::expired_keys(config, now_in_seconds()),
+                             app::unusable_state_dir(config), app::unpinned_backends(config),
+                             policy::review_listeners(config), policy::review_roles(config)}) {
     std::ranges::move(more, std::back_inserter(findings));
   }
   for (const config::BackendConfig& backend : config.backends) {
@@ -101,7 +101,8 @@ void warn_of_surroundings(const app::CommandLine& command_line, const config::Co
 // used, which has been said.
 bool check_files(const app::CommandLine& command_line, const config::Config& config) {
   app::TlsFindings found = app::check_tls(config, now_in_seconds());
-  for (app::Findings more : {app::unusable_keys(config), app::unusable_audit(config)}) {
+  for (app::Findings more :
+       {app::unusable_keys(config), app::unusable_audit(config), app::unusable_locks(config)}) {
     std::ranges::move(more, std::back_inserter(found.errors));
   }
   for (const std::string& line : app::lines_of(command_line, found.errors)) {
@@ -177,6 +178,7 @@ tl::expected<config::Config, std::string> load_to_serve(const app::CommandLine& 
   auto config = app::load_config(command_line, environment, &files);
   if (!config) return config;
   app::Findings findings = app::unusable_keys(*config);
+  std::ranges::move(app::unusable_locks(*config), std::back_inserter(findings));
   if (certificates == CertificateFiles::looked_at) {
     std::ranges::move(app::check_tls(*config, now_in_seconds()).errors,
                       std::back_inserter(findings));

@@ -10,6 +10,7 @@
 #include "gateway/config/key_file.h"
 #include "gateway/config/package_run.h"
 #include "gateway/config/text_file.h"
+#include "gateway/mcp/tool_lock.h"
 #include "gateway/pool/launch_spec.h"
 #include "metrics/audit/audit_file.h"
 #include "transports/auth/request_signatures.h"
@@ -178,6 +179,31 @@ Findings unusable_keys(const config::Config& config) {
     std::string message = key.secret_file.empty() ? key.public_key_file : key.secret_file;
     message.append(": ").append(problem);
     findings.push_back({0, 0, item_path("auth.signatures", i), std::move(message)});
+  }
+  return findings;
+}
+
+Findings unusable_locks(const config::Config& config) {
+  Findings findings;
+  for (const config::BackendConfig& backend : config.backends) {
+    const auto locks = mcp::ToolLock::read_all(backend.lock_text);
+    if (locks) continue;
+    std::string message = backend.lock;
+    message.append(" is no lock file: ").append(locks.error());
+    findings.push_back({0, 0, "backends." + backend.name + ".lock", std::move(message)});
+  }
+  return findings;
+}
+
+Findings unpinned_backends(const config::Config& config) {
+  Findings findings;
+  for (const config::BackendConfig& backend : config.backends) {
+    if (backend.pins != config::Pins::enforce) continue;
+    const auto lock = mcp::ToolLock::read(backend.lock_text, backend.name);
+    if (!lock || !lock->empty()) continue;
+    std::string message = "nothing is pinned in ";
+    message.append(backend.lock).append(", so clients see nothing; stdgate pin pins it");
+    findings.push_back({0, 0, "backends." + backend.name + ".pins", std::move(message)});
   }
   return findings;
 }

@@ -31,6 +31,10 @@ Findings unusable_audit(const config::Config& config);
 Findings unusable_state_dir(const config::Config& config);
 // Files of keys that are read only where they are used.
 Findings unusable_keys(const config::Config& config);
+// Lock files that pin nothing, as they are none.
+Findings unusable_locks(const config::Config& config);
+// Backends that enforce pins and have none: their clients see nothing.
+Findings unpinned_backends(const config::Config& config);
 // A public URL that takes credentials in plain text.
 Findings exposed_url(const config::Config& config);
 

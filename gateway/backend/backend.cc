@@ -90,6 +90,10 @@ void Backend::assemble() {
   // Before all filters that may answer in place of a child: the client sees no more than it may,
   // whoever answers.
   chain_.add("rules", rules_);
+  // Below the rules, which cut what it answers to rpc.discover, and above all that a child gets.
+  if (options_.config.document.document) {
+    chain_.add("schema", schema_.emplace(chain_, chain_services_));
+  }
   // Above the filters that keep lists: a client that asks again after a notice gets a new list.
   if (has_eras_) chain_.add("lists", lists_);
   // What is judged by what a server lists. Above all that answers in its place, whose answers are

@@ -33,6 +33,7 @@
 #include "gateway/call/name_filter.h"
 #include "gateway/call/quota_filter.h"
 #include "gateway/call/rule_filter.h"
+#include "gateway/call/schema_filter.h"
 #include "gateway/call/trace_filter.h"
 #include "gateway/observer.h"
 #include "gateway/policy/client_quotas.h"
@@ -340,6 +341,7 @@ class Backend final : public Upstream,
   ListWatchFilter lists_;
   const bool has_eras_;  // the protocol has two eras (see Era)
   call::RuleFilter rules_;
+  std::optional<call::SchemaFilter> schema_;  // nothing: no document describes the methods
   Bottom bottom_{*this};
   ModernCalls modern_;
   SessionRouter sessions_;

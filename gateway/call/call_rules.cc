@@ -5,6 +5,7 @@
 #include "gateway/rpc/json_cut.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
+#include "gateway/schema/openrpc_cut.h"
 
 namespace stdgate::call {
 
@@ -52,6 +53,10 @@ CallRuling CallRules::judge(const rpc::Envelope& message, std::string_view metho
   if (protocol_.is_lifecycle(method)) {
     return {.verdict = admits(principal) ? Verdict::allowed : Verdict::denied};
   }
+  // The answer has what the client may use, and no child is asked.
+  if (describes_ && method == kDiscover) {
+    return {.verdict = admits(principal) ? Verdict::allowed : Verdict::denied};
+  }
   if (!rules_->takes_method(method)) return {.verdict = Verdict::denied};
   const auto element = protocol_.used_element(message, method);
   if (!element) return {.verdict = Verdict::denied, .rejection = element.error()};
@@ -93,8 +98,22 @@ policy::Ruling CallRules::judge_use(const UsedElement& element, const policy::Pr
   return ruling;
 }
 
+std::string_view CallRules::seen_methods(const ListCut& cut, std::string_view payload) {
+  clear(cut_);
+  auto shown = schema::cut_openrpc(payload, [&](std::string_view name) {
+    policy::Subject subject;
+    subject.method = name;
+    return protocol_.is_lifecycle(name) ||
+           (cut.judged_by->takes_method(name) && cut.judged_by->shows(cut.rules, subject));
+  });
+  if (!shown) return payload;
+  cut_ = *std::move(shown);
+  return cut_;
+}
+
 std::string_view CallRules::seen(const ListCut& cut, std::string_view payload) {
   const ListShape& list = *cut.list;
+  if (list.kind == ElementKind::none) return seen_methods(cut, payload);
   ShownElements filter([&](std::string_view element) {
     const auto name = rpc::find_clear_member(element, list.name);
     const bool is_string = name && name->front() == '"';

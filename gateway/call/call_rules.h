@@ -37,7 +37,9 @@ class CallRules {
  public:
   CallRules(const config::BackendConfig& backend, const std::vector<config::RoleConfig>& roles,
             const Protocol& protocol)
-      : rules_(std::make_shared<const policy::Rules>(backend, roles)), protocol_(protocol) {}
+      : rules_(std::make_shared<const policy::Rules>(backend, roles)),
+        protocol_(protocol),
+        describes_(backend.document.document != nullptr) {}
   CallRules(const CallRules&) = delete;
   CallRules& operator=(const CallRules&) = delete;
 
@@ -71,12 +73,15 @@ class CallRules {
  private:
   policy::Ruling judge_use(const UsedElement& element, const policy::Principal* principal,
                            policy::Subject& subject);
+  // As seen(), of a document that describes the methods (OpenRPC).
+  std::string_view seen_methods(const ListCut& cut, std::string_view payload);
   // The subject of a judgement, in the words of the policy.
   policy::Subject subject_of(std::string_view method, policy::ElementKind kind,
                              std::string_view spelled, std::string& scratch) const;
 
   std::shared_ptr<const policy::Rules> rules_;  // never null
   const Protocol& protocol_;
+  const bool describes_;  // the gateway itself answers what its methods are
   std::string name_;      // scratch
   std::string cut_name_;  // scratch
   std::string cut_;       // scratch: a payload

@@ -20,7 +20,8 @@ struct UsedElement {
   std::string_view names{};
 };
 
-// The place of the elements in the result of a method that lists them.
+// The place of the elements in the result of a method that lists them. Without a kind, the result
+// is an OpenRPC document, whose methods are judged.
 struct ListShape {
   policy::ElementKind kind = policy::ElementKind::none;
   std::string_view member;  // the array in the result

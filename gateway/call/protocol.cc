@@ -6,4 +6,9 @@ Outcome Protocol::outcome(const rpc::Envelope& answer, std::string_view /*method
   return answer.kind == rpc::MessageKind::error ? Outcome::error() : Outcome::ok();
 }
 
+const ListShape* Protocol::list_shape(std::string_view method) const {
+  static constexpr ListShape kMethods{};
+  return method == kDiscover ? &kMethods : nullptr;
+}
+
 }  // namespace stdgate::call

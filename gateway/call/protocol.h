@@ -12,6 +12,9 @@
 
 namespace stdgate::call {
 
+// The method that describes a service (OpenRPC, "Service Discovery Method").
+inline constexpr std::string_view kDiscover = "rpc.discover";
+
 class Protocol {
  public:
   virtual ~Protocol() = default;
@@ -29,10 +32,9 @@ class Protocol {
       const rpc::Envelope& /*message*/, std::string_view /*method*/) const {
     return UsedElement();
   }
-  // Null: `method` lists nothing that rules judge. The shape lives as long as the protocol.
-  [[nodiscard]] virtual const ListShape* list_shape(std::string_view /*method*/) const {
-    return nullptr;
-  }
+  // Null: `method` lists nothing that rules judge. The shape lives as long as the protocol. By
+  // default the method that describes a service lists methods.
+  [[nodiscard]] virtual const ListShape* list_shape(std::string_view method) const;
   // The error for this element (name decoded), or for the method if there is no element.
   [[nodiscard]] virtual Absence absence(std::string_view /*method*/, policy::ElementKind /*kind*/,
                                         std::string_view /*name*/, Era /*of_client*/) const {

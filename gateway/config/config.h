@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -23,6 +24,7 @@
 #include "gateway/config/rule_config.h"
 #include "gateway/config/server_config.h"
 #include "gateway/rpc/framer.h"
+#include "gateway/schema/openrpc_document.h"
 
 namespace stdgate::config {
 
@@ -50,13 +52,23 @@ enum class Bridge : uint8_t { automatic, on, off };
 // What becomes of what a server offers and is not pinned: nothing, it is told, it does not exist.
 enum class Pins : uint8_t { off, warn, enforce };
 
-// What is held against the schemas of tools.
+// What is held against schemas: of tools, or of the methods of an OpenRPC document.
 struct CheckConfig {
   bool arguments = false;
   bool results = false;
 
   [[nodiscard]] bool any() const { return arguments || results; }
   friend bool operator==(const CheckConfig&, const CheckConfig&) = default;
+};
+
+// What the file of `schema` has; null: there is none. Equal by its text.
+struct SchemaDocument {
+  std::shared_ptr<const schema::OpenRpcDocument> document;
+
+  friend bool operator==(const SchemaDocument& one, const SchemaDocument& other) {
+    return (one.document ? one.document->text() : "") ==
+           (other.document ? other.document->text() : "");
+  }
 };
 
 struct PoolConfig {
@@ -185,7 +197,9 @@ struct BackendConfig {
   std::vector<RuleConfig> rules;  // the first rule that fits decides; none: everything is allowed
   ClientLimits calls_per_principal;  // for anonymous clients: per address
   CallLimits calls;
-  CheckConfig check;      // of mcp
+  CheckConfig check;   // of mcp, or by `schema`
+  std::string schema;  // the file of an OpenRPC document, as given; of jsonrpc and lsp
+  SchemaDocument document;
   Pins pins = Pins::off;  // of mcp
   std::string lock;       // the file of the pins, as given
   std::string lock_text;  // what it holds; empty also where there is none

@@ -4,6 +4,7 @@
 
 #include "gateway/schema/canonical_json.h"
 #include "gateway/schema/json_tree.h"
+#include "gateway/schema/schema_uri.h"
 
 namespace stdgate::mcp {
 
@@ -24,11 +25,18 @@ bool for_members(const JsonTree& tree, ValueId object, Visit&& visit) {
   return true;
 }
 
-bool read_server(const JsonTree& tree, ValueId server, ToolLock& lock) {
+// `place`: a JSON pointer to what is read.
+bool read_server(const JsonTree& tree, ValueId server, ToolLock& lock, std::string& place) {
+  const size_t of_server = place.size();
   return for_members(tree, server, [&](const std::string& member, ValueId elements) {
+    place.resize(of_server);
+    schema::append_pointer(place, member);
+    const size_t of_list = place.size();
     const auto* const list = std::ranges::find(kPinnedLists, member, &PinnedList::member);
     if (list == kPinnedLists.end()) return false;
     return for_members(tree, elements, [&](const std::string& name, ValueId pin) {
+      place.resize(of_list);
+      schema::append_pointer(place, name);
       const auto definition = tree.find(pin, "definition");
       if (!definition) return false;
       auto text = schema::canonical_json(tree.raw(*definition));
@@ -53,11 +61,14 @@ tl::expected<std::map<std::string, ToolLock>, std::string> ToolLock::read_all(
   const auto version = tree.find(0, "version");
   if (!version || tree.raw(*version) != "1") return bad("it is of no version that is known");
   const auto servers = tree.find(0, "servers");
+  std::string place = "/servers";
   const bool is_read =
       servers && for_members(tree, *servers, [&](const std::string& name, ValueId server) {
-        return read_server(tree, server, locks[name]);
+        place = "/servers";
+        schema::append_pointer(place, name);
+        return read_server(tree, server, locks[name], place);
       });
-  if (!is_read) return bad("it is not as stdgate pin writes it");
+  if (!is_read) return bad("it is not as stdgate pin writes it at " + place);
   return locks;
 }
 

@@ -34,15 +34,16 @@ const Property* find_property(const ObjectChecks& checks, std::string_view name)
 
 // --- Runs -----------------------------------------------------------------------------------
 
-Fit SchemaCheck::check(const JsonSchema& schema, std::string_view text) {
+Fit SchemaCheck::check(const CompiledSchema& schema, NodeId node, std::string_view text) {
+  schema_ = &schema;
   misfits_.clear();
   if (!tree_.read(text)) {
     misfits_.push_back({"", "fewer values: it is too large to be checked"});
     return Fit::unclear;
   }
-  const Fit fit = run(schema, false);
+  const Fit fit = run(node, false);
   if (fit == Fit::fits) return fit;
-  run(schema, true);
+  run(node, true);
   if (fit == Fit::unclear) {
     misfits_.assign(1, {"", "something simpler: it takes too long to check"});
   } else if (misfits_.empty()) {
@@ -58,8 +59,7 @@ std::optional<std::string> SchemaCheck::repeated_key() const {
   return shown(tree_.string(*key, scratch));
 }
 
-Fit SchemaCheck::run(const JsonSchema& schema, bool reports) {
-  schema_ = &schema.compiled();
+Fit SchemaCheck::run(NodeId node, bool reports) {
   is_reporting_ = reports;
   is_stopped_ = false;
   depth_ = 0;
@@ -67,7 +67,7 @@ Fit SchemaCheck::run(const JsonSchema& schema, bool reports) {
   scope_.clear();
   place_.clear();
   steps_ = kBaseSteps + kStepsPerValue * tree_.size() + kStepsPerByte * tree_.text().size();
-  const bool does_fit = fits(0, 0, nullptr);
+  const bool does_fit = fits(node, 0, nullptr);
   if (is_stopped_) return Fit::unclear;
   return does_fit ? Fit::fits : Fit::differs;
 }

@@ -41,7 +41,11 @@ class SchemaCheck {
   static constexpr size_t kMaxPlace = 512;
 
   // `text` is valid JSON.
-  Fit check(const JsonSchema& schema, std::string_view text);
+  Fit check(const JsonSchema& schema, std::string_view text) {
+    return check(schema.compiled(), 0, text);
+  }
+  // By one of several schemas of a document.
+  Fit check(const CompiledSchema& schema, NodeId node, std::string_view text);
   // Of the text that was checked last: a key that an object has twice, so that readers could see
   // different values; nothing: there is none.
   [[nodiscard]] std::optional<std::string> repeated_key() const;
@@ -59,7 +63,7 @@ class SchemaCheck {
     }
   };
 
-  Fit run(const JsonSchema& schema, bool reports);
+  Fit run(NodeId node, bool reports);
   bool spend(size_t steps);
   bool fits(NodeId id, ValueId value, Evaluated* evaluated);
   bool fits_node(const SchemaNode& node, ValueId value, Evaluated* evaluated);

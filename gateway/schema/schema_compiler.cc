@@ -12,36 +12,6 @@ namespace stdgate::schema {
 
 namespace {
 
-// Where a schema has others: as its value, in a list, by names.
-enum class Holds : uint8_t { schema, list, map };
-struct Holder {
-  std::string_view keyword;
-  Holds holds;
-};
-constexpr std::array<Holder, 23> kHolders = {{{"properties", Holds::map},
-                                              {"patternProperties", Holds::map},
-                                              {"$defs", Holds::map},
-                                              {"definitions", Holds::map},
-                                              {"dependentSchemas", Holds::map},
-                                              {"dependencies", Holds::map},
-                                              {"allOf", Holds::list},
-                                              {"anyOf", Holds::list},
-                                              {"oneOf", Holds::list},
-                                              {"prefixItems", Holds::list},
-                                              {"items", Holds::list},
-                                              {"items", Holds::schema},
-                                              {"additionalItems", Holds::schema},
-                                              {"additionalProperties", Holds::schema},
-                                              {"unevaluatedItems", Holds::schema},
-                                              {"unevaluatedProperties", Holds::schema},
-                                              {"contains", Holds::schema},
-                                              {"propertyNames", Holds::schema},
-                                              {"not", Holds::schema},
-                                              {"if", Holds::schema},
-                                              {"then", Holds::schema},
-                                              {"else", Holds::schema},
-                                              {"contentSchema", Holds::schema}}};
-
 // So many properties are looked for one after the other.
 constexpr size_t kFewProperties = 12;
 
@@ -80,12 +50,38 @@ Property& property_of(ObjectChecks& object, std::string_view name) {
 bool SchemaCompiler::compile(ValueId root) {
   if (!is_schema(root)) return fail("a schema is an object, true or false");
   if (!read_draft(root)) return false;
-  resources_.push_back({"", root});
+  begin(root);
+  return add(root).has_value();
+}
+
+void SchemaCompiler::begin(ValueId document) {
+  resources_.push_back({"", document});
   by_uri_.emplace("", 0);
-  note_names(root, 0);
+}
+
+std::optional<NodeId> SchemaCompiler::add(ValueId schema) {
+  why_.clear();
+  const size_t before = out_.nodes.size();
+  if (!is_schema(schema)) {
+    fail("a schema is an object, true or false");
+    return std::nullopt;
+  }
+  note_names(schema, 0);
+  const NodeId node = node_of(schema);
+  if (complete(before)) return node;
+  // What refers to it later fails by itself.
+  std::erase_if(nodes_, [before](const auto& one) { return one.second >= before; });
+  out_.nodes.resize(before);
+  chains_.resize(before);
+  work_.clear();
+  return std::nullopt;
+}
+
+// Fills the nodes that are new, and those that they lead to.
+bool SchemaCompiler::complete(size_t first) {
   out_.resources.resize(resources_.size());
-  node_of(root);
-  for (const Dynamic& one : dynamic_) {
+  for (; dynamic_done_ < dynamic_.size(); ++dynamic_done_) {
+    const Dynamic& one = dynamic_[dynamic_done_];
     out_.resources[one.resource].emplace(one.name, node_of(one.schema));
   }
   while (!work_.empty()) {
@@ -94,8 +90,8 @@ bool SchemaCompiler::compile(ValueId root) {
     if (!fill(id, schema)) return false;
   }
   out_.resources.resize(resources_.size());
-  chains_.assign(out_.nodes.size(), 0);
-  for (NodeId id = 0; id < out_.nodes.size(); ++id) {
+  chains_.resize(out_.nodes.size());
+  for (auto id = static_cast<NodeId>(first); id < out_.nodes.size(); ++id) {
     if (chain_of(id, 0) == 0) return fail("schemas refer to each other in a circle, or too long");
   }
   return true;
@@ -123,79 +119,6 @@ bool SchemaCompiler::read_draft(ValueId root) {
   return fail("$schema names a draft that is not known");
 }
 
-// --- Names ----------------------------------------------------------------------------------
-
-void SchemaCompiler::note_names(ValueId schema, uint16_t resource) {
-  if (tree_.kind(schema) != JsonKind::object || resource_of_.contains(schema)) return;
-  // Draft 7 and before know nothing beside a reference.
-  if (!is_old() || !tree_.find(schema, "$ref")) note_own_names(schema, resource);
-  resource_of_.emplace(schema, resource);
-  std::string scratch;
-  for (ValueId key = schema + 1; key < tree_.next(schema); key = tree_.next(key + 1)) {
-    const std::string_view keyword = tree_.string(key, scratch);
-    const ValueId value = key + 1;
-    const JsonKind kind = tree_.kind(value);
-    for (const auto& [name, holds] : kHolders) {
-      if (name != keyword) continue;
-      if (holds == Holds::schema && kind == JsonKind::object) note_names(value, resource);
-      if (holds == Holds::list && kind == JsonKind::array) {
-        for (ValueId at = value + 1; at < tree_.next(value); at = tree_.next(at)) {
-          note_names(at, resource);
-        }
-      }
-      if (holds == Holds::map && kind == JsonKind::object) {
-        for (ValueId at = value + 1; at < tree_.next(value); at = tree_.next(at + 1)) {
-          note_names(at + 1, resource);
-        }
-      }
-    }
-  }
-}
-
-void SchemaCompiler::note_own_names(ValueId schema, uint16_t& resource) {
-  const auto text_of = [this, schema](std::string_view keyword) -> std::string {
-    const auto value = tree_.find(schema, keyword);
-    if (!value || tree_.kind(*value) != JsonKind::string) return {};
-    std::string scratch;
-    return std::string(tree_.string(*value, scratch));
-  };
-  if (const std::string id = text_of("$id"); !id.empty()) {
-    const Reference reference = resolve_reference(resources_[resource].uri, id);
-    if (!id.starts_with('#') && resources_.size() < UINT16_MAX) {
-      const auto at = static_cast<uint16_t>(resources_.size());
-      resources_.push_back({reference.uri, schema});
-      by_uri_.emplace(reference.uri, at);
-      resource = at;
-    }
-    if (is_old() && !reference.fragment.empty()) {
-      anchors_.emplace(resources_[resource].uri + "#" + reference.fragment, schema);
-    }
-  }
-  if (is_old()) return;
-  if (const std::string name = text_of("$anchor"); !name.empty()) {
-    anchors_.emplace(resources_[resource].uri + "#" + name, schema);
-  }
-  if (const std::string name = text_of("$dynamicAnchor"); !name.empty()) {
-    anchors_.emplace(resources_[resource].uri + "#" + name, schema);
-    dynamic_.push_back({name, resource, schema});
-  }
-}
-
-std::optional<ValueId> SchemaCompiler::resolve(const Reference& reference) {
-  const auto found = by_uri_.find(reference.uri);
-  if (found == by_uri_.end()) return std::nullopt;
-  const Resource& resource = resources_[found->second];
-  if (reference.fragment.empty()) return resource.root;
-  if (reference.fragment[0] != '/') {
-    const auto anchor = anchors_.find(reference.uri + "#" + reference.fragment);
-    return anchor == anchors_.end() ? std::nullopt : std::optional(anchor->second);
-  }
-  const auto target = follow_pointer(tree_, resource.root, reference.fragment);
-  // A place where no keyword has a schema.
-  if (target) note_names(*target, found->second);
-  return target;
-}
-
 // --- Nodes ----------------------------------------------------------------------------------
 
 NodeId SchemaCompiler::node_of(ValueId schema) {
@@ -218,13 +141,16 @@ bool SchemaCompiler::fill(NodeId id, ValueId schema) {
   const auto resource = resource_of_.find(schema);
   node.resource = resource == resource_of_.end() ? uint16_t{0} : resource->second;
   const auto reference = tree_.find(schema, "$ref");
+  has_condition_ = draft_ != Draft::v6 && tree_.find(schema, "if");
+  const auto items = tree_.find(schema, "items");
+  has_item_list_ = items && tree_.kind(*items) == JsonKind::array;
   std::string scratch;
   for (ValueId key = schema + 1; key < tree_.next(schema); key = tree_.next(key + 1)) {
     const std::string_view keyword = tree_.string(key, scratch);
     if (reference && is_old() && keyword != "$ref") continue;
     const ValueId value = key + 1;
-    if (!read_keyword(node, keyword, value) || !read_array_keyword(node, schema, keyword, value) ||
-        !read_part(node, schema, keyword, value)) {
+    if (!read_keyword(node, keyword, value) || !read_array_keyword(node, keyword, value) ||
+        !read_part(node, keyword, value)) {
       return false;
     }
   }
@@ -357,8 +283,7 @@ bool SchemaCompiler::read_schemas(std::vector<NodeId>& into, ValueId value) {
   return true;
 }
 
-bool SchemaCompiler::read_array_keyword(SchemaNode& node, ValueId schema, std::string_view keyword,
-                                        ValueId value) {
+bool SchemaCompiler::read_array_keyword(SchemaNode& node, std::string_view keyword, ValueId value) {
   const bool has_lists = draft_ != Draft::v2020;
   if (keyword == "minItems") return read_size(made(node.array).items_count.min, value);
   if (keyword == "maxItems") return read_size(made(node.array).items_count.max, value);
@@ -371,9 +296,7 @@ bool SchemaCompiler::read_array_keyword(SchemaNode& node, ValueId schema, std::s
   }
   if (keyword == "items") return read_schema(made(node.array).items, value);
   if (keyword == "additionalItems" && has_lists) {
-    const auto items = tree_.find(schema, "items");
-    const bool counts = items && tree_.kind(*items) == JsonKind::array;
-    return !counts || read_schema(made(node.array).items, value);
+    return !has_item_list_ || read_schema(made(node.array).items, value);
   }
   if (keyword == "prefixItems" && !has_lists) return read_schemas(made(node.array).prefix, value);
   if (keyword == "contains") {
@@ -457,8 +380,7 @@ bool SchemaCompiler::read_dependencies(SchemaNode& node, ValueId value) {
   return true;
 }
 
-bool SchemaCompiler::read_part(SchemaNode& node, ValueId schema, std::string_view keyword,
-                               ValueId value) {
+bool SchemaCompiler::read_part(SchemaNode& node, std::string_view keyword, ValueId value) {
   if (keyword == "allOf") return read_schemas(made(node.parts).all, value);
   if (keyword == "anyOf") return read_schemas(made(node.parts).any, value);
   if (keyword == "oneOf") return read_schemas(made(node.parts).one, value);
@@ -468,7 +390,7 @@ bool SchemaCompiler::read_part(SchemaNode& node, ValueId schema, std::string_vie
     return read_reference(node, keyword, value);
   }
   if (draft_ == Draft::v2019 && keyword == "$recursiveRef") return fail("it uses $recursiveRef");
-  if (draft_ == Draft::v6 || !tree_.find(schema, "if")) return true;
+  if (!has_condition_) return true;
   if (keyword == "if") return read_schema(made(node.parts).condition, value);
   if (keyword == "then") return read_schema(made(node.parts).then, value);
   if (keyword == "else") return read_schema(made(node.parts).otherwise, value);

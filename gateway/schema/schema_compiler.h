@@ -1,7 +1,7 @@
 // SchemaCompiler: reads a JSON Schema's text and makes the nodes that are checked.
 //
 // Job: find the names within the document first, then make a node of each schema that is reached,
-// with a list of work in the place of recursion. Owner: JsonSchema::compile(), for one text.
+// with a list of work in the place of recursion. Owner: whoever compiles, for one text.
 #pragma once
 
 #include <map>
@@ -21,8 +21,13 @@ class SchemaCompiler {
  public:
   SchemaCompiler(CompiledSchema& out, Draft draft) : out_(out), tree_(out.tree), draft_(draft) {}
 
-  // False: why().
+  // The whole document is one schema. False: why().
   bool compile(ValueId root);
+  // The document is none itself, but has schemas, which may refer to all that is in it.
+  void begin(ValueId document);
+  // The node of one of them; nothing: it cannot be compiled, which leaves the others as they are.
+  std::optional<NodeId> add(ValueId schema);
+  // Why the last one could not be compiled.
   [[nodiscard]] const std::string& why() const { return why_; }
 
  private:
@@ -37,6 +42,7 @@ class SchemaCompiler {
     return false;
   }
   bool read_draft(ValueId root);
+  bool complete(size_t first);
   // --- Names
   void note_names(ValueId schema, uint16_t resource);
   void note_own_names(ValueId schema, uint16_t& resource);
@@ -49,13 +55,12 @@ class SchemaCompiler {
   bool read_values(SchemaNode& node, std::string_view keyword, ValueId value);
   bool read_number_keyword(SchemaNode& node, std::string_view keyword, ValueId value);
   bool read_string_keyword(SchemaNode& node, std::string_view keyword, ValueId value);
-  bool read_array_keyword(SchemaNode& node, ValueId schema, std::string_view keyword,
-                          ValueId value);
+  bool read_array_keyword(SchemaNode& node, std::string_view keyword, ValueId value);
   bool read_object_keyword(SchemaNode& node, std::string_view keyword, ValueId value);
   bool read_properties(SchemaNode& node, ValueId value);
   bool read_required(SchemaNode& node, ValueId value);
   bool read_dependencies(SchemaNode& node, ValueId value);
-  bool read_part(SchemaNode& node, ValueId schema, std::string_view keyword, ValueId value);
+  bool read_part(SchemaNode& node, std::string_view keyword, ValueId value);
   bool read_reference(SchemaNode& node, std::string_view keyword, ValueId value);
   bool read_schemas(std::vector<NodeId>& into, ValueId value);
   bool read_schema(NodeId& into, ValueId value);
@@ -83,7 +88,11 @@ class SchemaCompiler {
   std::unordered_map<ValueId, uint16_t> resource_of_;  // of schemas whose names are known
   std::unordered_map<ValueId, NodeId> nodes_;
   std::vector<std::pair<NodeId, ValueId>> work_;
+  size_t dynamic_done_ = 0;     // those of `dynamic_` that have nodes
   std::vector<size_t> chains_;  // of nodes; 0: not known
+  // Of the schema that is being read.
+  bool has_condition_ = false;  // `if`
+  bool has_item_list_ = false;  // `items` is a list
   size_t patterns_ = 0;
   std::string scratch_;
 };

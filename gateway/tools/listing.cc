@@ -28,6 +28,30 @@ std::string page_params(std::string_view cursor, std::string_view stamp) {
   return params + "}";
 }
 
+namespace {
+
+// A reference stands for its last word.
+std::string shown_params(simdjson::dom::array params) {
+  std::string shown = "(";
+  for (const simdjson::dom::element param : params) {
+    std::string_view name;
+    bool is_required = false;
+    if (param["$ref"].get(name) == simdjson::SUCCESS) {
+      name.remove_prefix(name.rfind('/') + 1);
+      is_required = true;
+    } else if (param["name"].get(name) != simdjson::SUCCESS) {
+      name = "?";
+    }
+    bool says = false;
+    if (param["required"].get(says) == simdjson::SUCCESS) is_required = says;
+    if (shown.size() > 1) shown += ", ";
+    shown.append(name).append(is_required ? "" : "?");
+  }
+  return shown + ")";
+}
+
+}  // namespace
+
 tl::expected<ListPage, std::string> read_page(std::string_view result, const ListKind& kind) {
   simdjson::dom::parser parser;
   simdjson::dom::object object;
@@ -46,8 +70,14 @@ tl::expected<ListPage, std::string> read_page(std::string_view result, const Lis
                             std::string(kind.name) + "\"");
     }
     std::string_view description;
-    if (element["description"].get(description) != simdjson::SUCCESS) description = {};
-    page.entries.push_back(ListEntry{std::string(name), std::string(description)});
+    if (element["description"].get(description) != simdjson::SUCCESS &&
+        element["summary"].get(description) != simdjson::SUCCESS) {
+      description = {};
+    }
+    ListEntry entry{std::string(name), std::string(description)};
+    simdjson::dom::array params;
+    if (element["params"].get(params) == simdjson::SUCCESS) entry.params = shown_params(params);
+    page.entries.push_back(std::move(entry));
   }
   std::string_view cursor;
   if (object["nextCursor"].get(cursor) == simdjson::SUCCESS) page.next_cursor = cursor;

@@ -28,10 +28,13 @@ struct ListKind {
 inline constexpr std::array<ListKind, 3> kListKinds{{{"tools", "tools/list", "name"},
                                                      {"resources", "resources/list", "uri"},
                                                      {"prompts", "prompts/list", "name"}}};
+// Of an OpenRPC document.
+inline constexpr ListKind kMethods{"methods", call::kDiscover, "name"};
 
 struct ListEntry {
   std::string name;
   std::string description;  // may be empty, and may have several lines
+  std::string params{};     // of a method: "(path, mode?)"
 };
 
 struct ListPage {

@@ -61,14 +61,17 @@ class EntryReport {
   void add(const std::string& backend, const std::vector<ShownEntry>& entries,
            std::string_view nothing = {}) {
     size_t width = 0;
-    for (const ShownEntry& shown : entries) width = std::max(width, shown.entry.name.size());
+    const auto title = [](const ShownEntry& shown) {
+      return shown.entry.name + shown.entry.params;
+    };
+    for (const ShownEntry& shown : entries) width = std::max(width, title(shown).size());
     out_.out += backend + "\n";
     if (entries.empty() && !nothing.empty()) out_.out.append("  ").append(nothing) += '\n';
     for (const ShownEntry& shown : entries) {
       write(backend, shown);
       std::string line = "  ";
       if (!shown.kind.empty()) line += padded(std::string(shown.kind), 8);
-      line += visible(padded(shown.entry.name, width), VisibleText::line);
+      line += visible(padded(title(shown), width), VisibleText::line);
       line += first_line(shown.entry.description);
       out_.out.append(line, 0, line.find_last_not_of(' ') + 1) += '\n';
     }
@@ -86,6 +89,7 @@ class EntryReport {
     json_.text("backend", backend);
     if (!shown.kind.empty()) json_.text("kind", shown.kind);
     json_.text("name", shown.entry.name);
+    if (!shown.entry.params.empty()) json_.text("params", shown.entry.params);
     json_.text("description", shown.entry.description);
     json_.end_object();
   }
@@ -164,6 +168,19 @@ tl::expected<std::vector<ShownEntry>, Trouble> seen_of(Peer& peer, const config:
   return seen;
 }
 
+// As the OpenRPC document of a backend has them.
+tl::expected<std::vector<ShownEntry>, Trouble> methods_of(Peer& peer, const config::Config& config,
+                                                          const config::BackendConfig& backend,
+                                                          const policy::Principal* principal) {
+  PrincipalView view(config, backend, principal);
+  std::vector<ShownEntry> seen;
+  if (!view.shows_list(kMethods.method)) return seen;
+  auto entries = read_list(peer, backend.name, kMethods, &view);
+  if (!entries) return tl::unexpected(entries.error());
+  append(seen, "method", *std::move(entries));
+  return seen;
+}
+
 ToolOutput list_as(const ToolArguments& arguments, const ToolSurroundings& surroundings) {
   if (arguments.has_command) return tool_error(kBadUsage, "--as goes with a gateway");
   const auto config = gateway_config_of(arguments, surroundings);
@@ -177,11 +194,14 @@ ToolOutput list_as(const ToolArguments& arguments, const ToolSurroundings& surro
   if (!peer) return failure(peer.error());
   EntryReport report;
   for (const config::BackendConfig& backend : config::all_that_is_served(*config)) {
-    if (backend.protocol != config::Protocol::mcp) {
+    const bool is_described = backend.document.document != nullptr;
+    if (backend.protocol != config::Protocol::mcp && !is_described) {
       report.add(backend.name, {}, "no lists; stdgate check --as says which methods");
       continue;
     }
-    const auto seen = seen_of(**peer, *config, backend, *principal ? &**principal : nullptr);
+    const auto* const who = *principal ? &**principal : nullptr;
+    const auto seen = is_described ? methods_of(**peer, *config, backend, who)
+                                   : seen_of(**peer, *config, backend, who);
     seen ? report.add(backend.name, *seen, "nothing") : report.fail(seen.error());
   }
   return report.take(arguments.has("--json"));
@@ -214,6 +234,15 @@ tl::expected<std::vector<std::string>, Trouble> chosen(Peer& peer, const ToolArg
   return names;
 }
 
+// Tools of MCP servers. Of others, when one is named, the methods that it describes.
+ListKind kind_of(Peer& peer, const std::vector<std::string>& names) {
+  const auto backends = names.size() == 1 ? peer.backends() : std::vector<PeerBackend>();
+  if (!backends) return kListKinds[0];
+  const auto named = std::ranges::find(*backends, names.front(), &PeerBackend::name);
+  const bool is_other = named != backends->end() && named->protocol != "mcp";
+  return is_other ? kMethods : kListKinds[0];
+}
+
 ToolOutput list_tools(const ToolArguments& arguments, const ToolSurroundings& surroundings) {
   const size_t most = arguments.has_command ? 0 : 1;
   if (arguments.words.size() > most) {
@@ -224,7 +253,7 @@ ToolOutput list_tools(const ToolArguments& arguments, const ToolSurroundings& su
   const auto names = chosen(**peer, arguments);
   if (!names) return failure(names.error());
   EntryReport report;
-  auto lists = read_lists(**peer, *names, kListKinds[0]);
+  auto lists = read_lists(**peer, *names, kind_of(**peer, *names));
   for (size_t i = 0; i < names->size(); ++i) {
     if (!lists[i]) {
       report.fail(lists[i].error());
@@ -338,7 +367,8 @@ extern const Tool kToolsTool{
     "  stdgate tools [options] [BACKEND]             of one backend, or of all\n"
     "  stdgate tools [options] -- COMMAND [ARG...]   of an MCP server\n",
     "Lists the tools of MCP servers: those of a running gateway, or of a command that\n"
-    "is started for it.\n"
+    "is started for it. Of another backend: the methods that its OpenRPC document, by\n"
+    "rpc.discover, has, with their params.\n"
     "\n"
     "Exit code: 0, 1 a server refused, 2 usage, 3 no gateway there, or no answer.\n",
     kListOptions,

@@ -29,10 +29,10 @@ Patterns operator+(Patterns some, const Patterns& more) {
 
 const std::vector<Layer>& layers() {
   static const Patterns kRpc = {"gateway/base/*", "gateway/rpc/*"};
-  static const Patterns kConfig = kRpc + Patterns{"gateway/config/*"};
+  static const Patterns kConfig = kRpc + Patterns{"gateway/config/*", "gateway/schema/*"};
   static const Patterns kPolicy = kConfig + Patterns{"gateway/policy/*"};
-  static const Patterns kSession = kPolicy + Patterns{"gateway/session/*", "gateway/schema/*",
-                                                      "gateway/observer.h", "gateway/audit.h"};
+  static const Patterns kSession =
+      kPolicy + Patterns{"gateway/session/*", "gateway/observer.h", "gateway/audit.h"};
   static const Patterns kCall = kSession + Patterns{"gateway/call/*"};
   static const Patterns kPool = kCall + Patterns{"gateway/pool/*"};
   static const Patterns kBackend = kPool + Patterns{"gateway/backend/*"};

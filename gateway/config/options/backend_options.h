@@ -209,8 +209,17 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
      .help = "limits of all clients of this backend together"},
     {.key = "check",
      .type = Part{&BackendConfig::check},
-     .help = "hold arguments and results of tools against the schemas that the server lists",
-     .details = "`protocol: mcp` only. See [Checks](checks.md#arguments-and-results)."},
+     .help = "hold arguments and results against schemas: of tools, as their server lists them, or "
+             "of methods, as the file of schema has them",
+     .details =
+         "`protocol: mcp`, or with `schema`. See [Checks](checks.md#arguments-and-results)."},
+    {.key = "schema",
+     .type = Text{&BackendConfig::schema, EmptyText::left_out, TextKind::path},
+     .help =
+         "file with an OpenRPC document: what the methods take and give; rpc.discover answers it",
+     .details = "`protocol: jsonrpc` and `lsp` only. Read at the start and at a reload. See "
+                "[Checks](checks.md#openrpc).",
+     .default_words = "none"},
     {.key = "pins",
      .type = Word{&BackendConfig::pins},
      .help = "what becomes of tools, prompts and templates that are not pinned, or not any more: "

@@ -261,17 +261,43 @@ void check_rules(const Section& section, const BackendConfig& out) {
 
 constexpr size_t kMaxLockFile = size_t{8} << 20;
 
+// Tools have their schemas from their server, methods of other protocols from a file.
+void complete_schema(const Section& section, BackendConfig& out) {
+  const bool has_methods = out.protocol == Protocol::jsonrpc || out.protocol == Protocol::lsp;
+  const bool is_known = !section.failed("protocol") && !section.failed("schema");
+  if (is_known && !out.schema.empty() && !has_methods) {
+    return section.fail_at_key("schema",
+                               out.protocol == Protocol::mcp
+                                   ? "only for protocols jsonrpc and lsp; a server of mcp "
+                                     "lists the schemas of its tools, which check uses"
+                                   : "only for protocols jsonrpc and lsp");
+  }
+  if (is_known && out.check.any() && out.schema.empty() && out.protocol != Protocol::mcp) {
+    section.fail_at_key("check", has_methods ? "needs schema, the file of an OpenRPC document"
+                                             : "only for protocols mcp, jsonrpc and lsp");
+  }
+  const Value* const named = section.peek("schema");
+  if (out.schema.empty() || named == nullptr || !named->file_reader()) return;
+  const auto text = named->read_file(out.schema, schema::OpenRpcDocument::kMaxText);
+  if (!text) return;
+  auto document = schema::OpenRpcDocument::read(*text);
+  if (document) {
+    out.document.document = std::make_shared<const schema::OpenRpcDocument>(*std::move(document));
+    return;
+  }
+  for (const schema::Misfit& fault : document.error()) {
+    const std::string place = fault.place.empty() ? "the document" : fault.place;
+    section.fail("schema",
+                 out.schema + " is no OpenRPC document: " + place + ": expected " + fault.expected);
+  }
+}
+
 // The lock file need not be there yet: then nothing is pinned.
 void complete_pins(const Section& section, BackendConfig& out) {
-  const bool is_other = !section.failed("protocol") && out.protocol != Protocol::mcp;
-  const auto refuse = [&](const char* key, bool is_used) {
-    if (is_other && is_used) {
-      section.fail_at_key(key, "only for protocol mcp; others have no tools");
-    }
-  };
-  refuse("check", out.check.any());
-  refuse("pins", out.pins != Pins::off);
   if (out.pins == Pins::off) return;
+  if (!section.failed("protocol") && out.protocol != Protocol::mcp) {
+    section.fail_at_key("pins", "only for protocol mcp; others have no tools");
+  }
   if (out.lock.empty()) out.lock = "stdgate.lock";
   out.lock_text = section.read_file_if_any("lock", out.lock, kMaxLockFile).value_or("");
 }
@@ -292,6 +318,7 @@ void complete_backend(const Section& section, const LimitsConfig& limits, Backen
   check_principals(section, out);
   check_rules(section, out);
   complete_times(section, out);
+  complete_schema(section, out);
   complete_pins(section, out);
   if (const Section* sandbox = section.part("sandbox"); sandbox != nullptr) {
     complete_sandbox(*sandbox, out.sandbox);

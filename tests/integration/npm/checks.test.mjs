@@ -220,4 +220,22 @@ describe('stdgate pin', { timeout: 60_000 }, () => {
     assert.equal((await place.pin(config)).code, 0);
     assert.equal((await place.pin(config, '--diff')).code, 0);
   });
+
+  it('is held against the configuration by stdgate check', async () => {
+    const file = join(place.folder, 'gateway.yaml');
+    const check = () => new Promise((resolve) => {
+      writeFileSync(file, place.config({ isolation: 'shared', more: '    pins: enforce' }));
+      execFile(program, ['check', '--config', file], (error, out, err) => resolve({ code: error?.code ?? 0, err }));
+    });
+    const good = readFileSync(place.lock, 'utf8');
+    assert.deepEqual(await check(), { code: 0, err: '' });
+    writeFileSync(place.lock, good.replace('"definition"', '"definitoin"'));
+    const bad = await check();
+    assert.equal(bad.code, 2);
+    assert.match(bad.err, /gateway\.yaml:\d+:\d+: backends\.files\.lock: .*is no lock file: .* at \/servers\/files\/tools\//);
+    writeFileSync(place.lock, '{"version":1,"servers":{}}');
+    const none = await check();
+    assert.equal(none.code, 0);
+    assert.match(none.err, /warning: .*backends\.files\.pins: nothing is pinned in .*, so clients see nothing/);
+  });
 });

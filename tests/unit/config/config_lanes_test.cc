@@ -23,7 +23,7 @@ struct Case {
   std::string errors;
 };
 
-void check(const Case& c) {
+void check_lanes(const Case& c) {
   const std::string yaml =
       "backends: { a: {\n    " + c.options + "command: [x],\n    pool: { " + c.pool + " } } }\n";
   EXPECT_EQ(lanes_errors(yaml), c.errors) << yaml;
@@ -36,11 +36,11 @@ TEST(ConfigLanes, SharedChildrenAreNotWarmed) {
   const std::string refusal =
       " is for sessions with a child of their own; with isolation shared use min\n";
   for (const std::string& options : {kShared, std::string("isolation: shared, ")}) {
-    check({options, "min: 16", ""});
-    check({options, "min: 1, max: 1", ""});
-    check({options, "warm: 0", ""});
-    check({options, "warm: 1", "f:3:19: backends.a.pool.warm: warm (1)" + refusal});
-    check({options, "sessions: 7", ""});
+    check_lanes({options, "min: 16", ""});
+    check_lanes({options, "min: 1, max: 1", ""});
+    check_lanes({options, "warm: 0", ""});
+    check_lanes({options, "warm: 1", "f:3:19: backends.a.pool.warm: warm (1)" + refusal});
+    check_lanes({options, "sessions: 7", ""});
   }
 }
 
@@ -80,7 +80,7 @@ TEST(ConfigLanes, SessionsLeaveAChildToCalls) {
   };
   for (const std::string& options :
        {std::string(), std::string("protocol: jsonrpc, isolation: session, ")}) {
-    for (const Case& c : cases) check({options, c.pool, c.errors});
+    for (const Case& c : cases) check_lanes({options, c.pool, c.errors});
   }
 }
 
@@ -98,7 +98,7 @@ TEST(ConfigLanes, ALanguageServerHasSessionsOnly) {
        "f:3:18: backends.a.pool.min: min (2)" + refusal +
            "f:3:35: backends.a.pool.warm: warm (3) is greater than max (2)\n"},
   };
-  for (const Case& c : cases) check(c);
+  for (const Case& c : cases) check_lanes(c);
 }
 
 // What is wrong already is not held against other keys, and hides none that are wrong by
@@ -130,7 +130,7 @@ TEST(ConfigLanes, OneErrorIsNotTwo) {
        no_max + "f:3:27: backends.a.pool.warm: warm (1) is for sessions with a child of their own; "
                 "with isolation shared use min\n"},
   };
-  for (const Case& c : cases) check(c);
+  for (const Case& c : cases) check_lanes(c);
 }
 
 }  // namespace

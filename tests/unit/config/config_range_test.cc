@@ -44,7 +44,7 @@ std::string error_of(const std::string& path, const std::string& value) {
   return config.error().size() == 1 ? config.error()[0].path : "several errors";
 }
 
-void check(const Range& range) {
+void check_range(const Range& range) {
   const std::string path = range.path;
   EXPECT_EQ(error_of(path, range.least), "") << path;
   EXPECT_EQ(error_of(path, range.greatest), "") << path;
@@ -77,7 +77,7 @@ TEST(ConfigRange, OfBackends) {
       {"backends.a.pool.backoff_max", "0s", "1ms", "1h", "3600001ms"},
       {"backends.a.pool.breaker_failures", "0", "1", "1000", "1001"},
   };
-  for (const Range& range : ranges) check(range);
+  for (const Range& range : ranges) check_range(range);
 }
 
 TEST(ConfigRange, OfTheGateway) {
@@ -110,7 +110,7 @@ TEST(ConfigRange, OfTheGateway) {
       {"log.payload_limit", "0", "1", "16MiB", "16777217"},
       {"metrics.methods", "0", "1", "100000", "100001"},
   };
-  for (const Range& range : ranges) check(range);
+  for (const Range& range : ranges) check_range(range);
 }
 
 }  // namespace

@@ -1,11 +1,9 @@
 // The JSON-Schema-Test-Suite: its required part of drafts 2020-12 and 7.
 //
-// It is where tests/schema-suite has put it, or in the folder that STDGATE_SCHEMA_SUITE names, as
-// in its repository: tests/draft7/*.json. Without it the test is skipped.
+// It is where tests/schema-suite has put it. Without it the test is skipped.
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -20,10 +18,8 @@ using schema::Draft;
 using schema::JsonTree;
 using schema::ValueId;
 
-std::filesystem::path suite_folder() {
-  if (const char* const named = std::getenv("STDGATE_SCHEMA_SUITE")) return named;
-  return {};
-}
+const std::filesystem::path kSuite = STDGATE_SOURCE_DIR "/build/schema-suite/tests";
+constexpr const char* kAbsent = "the suite is not there: tests/schema-suite gets it";
 
 struct Counts {
   size_t passed = 0;
@@ -62,7 +58,7 @@ void run_group(const JsonTree& file, ValueId group, Draft draft, Counts& counts)
 
 Counts run_draft(std::string_view folder, Draft draft) {
   Counts counts;
-  for (const auto& entry : std::filesystem::directory_iterator(suite_folder() / folder)) {
+  for (const auto& entry : std::filesystem::directory_iterator(kSuite / folder)) {
     if (entry.path().extension() != ".json") continue;
     std::stringstream text;
     text << std::ifstream(entry.path()).rdbuf();
@@ -78,15 +74,15 @@ Counts run_draft(std::string_view folder, Draft draft) {
 }
 
 TEST(SchemaSuite, Draft2020) {
-  if (suite_folder().empty()) GTEST_SKIP() << "STDGATE_SCHEMA_SUITE names no folder";
-  const Counts counts = run_draft("tests/draft2020-12", Draft::v2020);
+  if (!std::filesystem::exists(kSuite)) GTEST_SKIP() << kAbsent;
+  const Counts counts = run_draft("draft2020-12", Draft::v2020);
   EXPECT_GT(counts.passed, 1000);
   EXPECT_LT(counts.foreign, 40);
 }
 
 TEST(SchemaSuite, Draft7) {
-  if (suite_folder().empty()) GTEST_SKIP() << "STDGATE_SCHEMA_SUITE names no folder";
-  const Counts counts = run_draft("tests/draft7", Draft::v7);
+  if (!std::filesystem::exists(kSuite)) GTEST_SKIP() << kAbsent;
+  const Counts counts = run_draft("draft7", Draft::v7);
   EXPECT_GT(counts.passed, 800);
   EXPECT_LT(counts.foreign, 30);
 }

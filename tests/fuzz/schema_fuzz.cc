@@ -1,0 +1,38 @@
+// Fuzz target: any text is a JSON Schema or refused with a reason, and any value is checked by it
+// in bounded time, with the same verdict again. A line each; what comes first is the schema.
+#include <algorithm>
+#include <string>
+
+#include "gateway/schema/canonical_json.h"
+#include "gateway/schema/schema_check.h"
+#include "tests/fuzz/fuzz_target.h"
+
+namespace stdgate::test {
+namespace {
+
+void check(std::string_view input) {
+  const size_t line = std::min(input.find('\n'), input.size());
+  const std::string schema(input.substr(0, line));
+  const std::string value(input.substr(std::min(line + 1, input.size())));
+  if (!schema::is_json(schema)) return;
+  const auto compiled = schema::JsonSchema::compile(schema);
+  if (!compiled) return require(!compiled.error().empty(), "what is refused has a reason", input);
+  // A schema is a value too.
+  for (const std::string& text : {value, schema}) {
+    if (!schema::is_json(text)) continue;
+    schema::SchemaCheck first;
+    const schema::Fit fit = first.check(*compiled, text);
+    require((fit == schema::Fit::fits) == first.misfits().empty(), "a misfit is told", input);
+    schema::SchemaCheck second;
+    require(second.check(*compiled, text) == fit, "the verdict is the same again", input);
+    require(second.misfits().size() == first.misfits().size(), "so are the misfits", input);
+  }
+}
+
+}  // namespace
+}  // namespace stdgate::test
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  stdgate::test::check({reinterpret_cast<const char*>(data), size});
+  return 0;
+}
