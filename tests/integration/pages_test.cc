@@ -57,6 +57,9 @@ TEST(Pages, ConfigurationsAreGood) {
       folder.write("tls.crt", credential.certificate);
       folder.write("tls.key", credential.key);
       folder.write("sessions.key", std::string(64, '7') + "\n");
+      for (const std::string& json : blocks(read_page(page), "json")) {
+        if (json.find("\"openrpc\"") != json.npos) folder.write("sums.json", json);
+      }
       const ProgramRun run = run_stdgate(folder, {"check"});
       EXPECT_EQ(run.exit_code, 0) << page << "\n" << config << run.err;
       ++count;

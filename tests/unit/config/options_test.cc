@@ -63,7 +63,8 @@ std::vector<std::string> samples(const config::OptionInfo& option) {
     case Kind::word:
       return option.words;
     case Kind::text:
-      return {"\"/sample\"", "sample", "sample.key", "\"https://sample.example\"", "a"};
+      return {
+          "\"/sample\"", "sample", "sample.key", "sample.json", "\"https://sample.example\"", "a"};
     case Kind::text_map:
       return {"{ sample: x }"};
     case Kind::arguments:
@@ -195,8 +196,11 @@ std::string file_without(const config::OptionInfo& option, const std::string& pr
               : beside_auth(option));
 }
 
-// All files set the same variable, but one, which has a key.
+// All files set the same variable, but two, which have a key and an OpenRPC document.
 tl::expected<std::string, std::string> read_sample(const std::string& file, size_t) {
+  if (file == "sample.json") {
+    return R"({"openrpc":"1.3.2","info":{"title":"t","version":"1"},"methods":[]})";
+  }
   return file == "sample.key" ? std::string(64, '1') : "SAMPLE=1\n";
 }
 
