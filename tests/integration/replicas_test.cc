@@ -22,6 +22,7 @@
 
 #include "tests/integration/harness/load_balancer.h"
 #include "tests/integration/harness/modern_requests.h"
+#include "tests/integration/harness/sanitized.h"
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/stateful_server.h"
 #include "tests/integration/harness/web_server.h"
@@ -34,6 +35,8 @@ using testing::HasSubstr;
 
 constexpr size_t kReplicas = 3;
 constexpr size_t kSessions = 200;
+// In which each session has been used; 200 processes with a sanitizer begin slowly.
+constexpr Millis kLoadTime(kSanitized ? 60'000 : 10'000);
 constexpr Millis kPause(4);  // of each of the load's threads, between calls
 
 std::string read_example(const std::string& name) {
@@ -445,7 +448,8 @@ TEST_P(Replicas, ARollingRestartLosesNoCall) {
   Load load(std::move(clients), 4);
   for (size_t i = 0; i < kReplicas; ++i) {
     const size_t before = load.calls();
-    EXPECT_TRUE(eventually("the load goes on", [&] { return load.calls() > before + kSessions; }));
+    EXPECT_TRUE(eventually(
+        "the load goes on", [&] { return load.calls() > before + kSessions; }, kLoadTime));
     replicas_[i]->signal(SIGTERM);
     const auto status = replicas_[i]->wait_for_exit(Millis(20'000));
     ASSERT_TRUE(status);
