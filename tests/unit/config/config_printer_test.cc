@@ -129,9 +129,9 @@ TEST(ConfigPrinter, ShowsDefaults) {
            "\nlisten: [\"127.0.0.1:8080\"]\nadmin: \"127.0.0.1:9464\"\nanonymous: false\n",
            "\nallowed_origins: []\n",
            "\nbackends:\n  a:\n    command: [\"x\"]\n    protocol: mcp\n",
-           "\n    bridge: auto  # clients of MCP 2026-07-28 have to open a session; for those that "
+           "\n    bridge: auto  # clients of MCP 2026-07-28 have to open a session; for those",
            "cannot: isolation: principal, isolation: shared, or bridge: true\n",
-           "\n    env_inherit: [\"PATH\", \"HOME\", \"USER\", \"LOGNAME\", \"SHELL\", \"TERM\", "
+           "\n    env_inherit: [\"PATH\", \"HOME\", \"USER\", \"LOGNAME\", \"SHELL\", \"TERM\", ",
            "\"LANG\", \"LC_ALL\", \"TZ\", \"TMPDIR\"]\n    sandbox: off\n    timeout: 1m\n",
            "\n    pool:\n      min: 0\n      max: 16\n",
            "\n      queue_bytes: 64MiB\n      max_age: 0s\n",
