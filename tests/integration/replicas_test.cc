@@ -34,7 +34,8 @@ using testing::HasSubstr;
 
 constexpr size_t kReplicas = 3;
 constexpr size_t kSessions = 200;
-// The longest time in which each session is used once: on a busy machine 200 processes start slowly.
+// The longest time in which each session is used once: on a busy machine 200 processes start
+// slowly.
 constexpr Millis kLoadTime(60'000);
 constexpr Millis kPause(4);  // of each of the load's threads, between calls
 

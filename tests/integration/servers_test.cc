@@ -195,9 +195,9 @@ TEST(Servers, MembersAreSeenFromOutside) {
   EXPECT_THAT(metrics, HasSubstr("stdgate_member_up{backend=\"good\",server=\"team\"} 1"));
   EXPECT_THAT(metrics, HasSubstr("stdgate_member_up{backend=\"bad\",server=\"team\"} 0"));
   EXPECT_THAT(metrics, HasSubstr("tool=\"good_echo\""));
-  EXPECT_THAT(metrics,
-              HasSubstr(
-                  R"(stdgate_member_calls_total{backend="good",outcome="result",server="team"} 1)"));
+  EXPECT_THAT(
+      metrics,
+      HasSubstr(R"(stdgate_member_calls_total{backend="good",outcome="result",server="team"} 1)"));
   const JsonValue state = state_of(gateway);
   const std::string members = "/backends/2/members/";
   EXPECT_EQ(state.text(members + "0/tools/0"), "good_echo");
