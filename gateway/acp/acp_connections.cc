@@ -146,38 +146,38 @@ void AcpConnections::make_room() {
   if (longest != nullptr) close(*longest);
 }
 
-std::vector<AcpConnection*> AcpConnections::alone(const Account* client) const {
-  std::vector<AcpConnection*> found;
+size_t AcpConnections::free_alone(const Account* client, const std::function<bool()>& is_enough,
+                                  const std::function<bool(AcpConnection&)>& free) {
+  if (is_enough()) return 0;
+  std::vector<AcpConnection*> alone;
   for (const auto& [id, connection] : connections_) {
     const bool is_meant = client == nullptr || connection->account() == client;
-    if (is_meant && connection->alone_since()) found.push_back(connection.get());
+    if (is_meant && connection->alone_since()) alone.push_back(connection.get());
   }
-  std::ranges::sort(found, {}, [](const AcpConnection* one) { return *one->alone_since(); });
-  return found;
+  std::ranges::sort(alone, {}, [](const AcpConnection* one) { return *one->alone_since(); });
+  size_t count = 0;
+  for (AcpConnection* const connection : alone) {
+    if (is_enough()) break;
+    if (free(*connection)) ++count;
+  }
+  return count;
 }
 
 size_t AcpConnections::drop_replay(const Account* client, const std::function<bool()>& is_enough) {
-  size_t count = 0;
-  if (is_enough()) return count;
-  for (AcpConnection* const connection : alone(client)) {
-    if (is_enough()) break;
-    if (connection->replay_bytes() == 0) continue;
-    connection->drop_replay();
-    ++count;
-  }
-  return count;
+  return free_alone(client, is_enough, [](AcpConnection& connection) {
+    if (connection.replay_bytes() == 0) return false;
+    connection.drop_replay();
+    return true;
+  });
 }
 
 size_t AcpConnections::forget_idle(const Account* client, const std::function<bool()>& is_enough) {
-  size_t count = 0;
-  if (is_enough()) return count;
-  for (AcpConnection* const connection : alone(client)) {
-    if (is_enough()) break;
-    if (connection->has_calls()) continue;
-    close(*connection);
-    ++count;
-  }
-  return count;
+  const TimePoint before = services_.clock.now() - kLongAlone;
+  return free_alone(client, is_enough, [this, before](AcpConnection& connection) {
+    if (connection.has_calls() || *connection.alone_since() > before) return false;
+    close(connection);
+    return true;
+  });
 }
 
 void AcpConnections::drain() {

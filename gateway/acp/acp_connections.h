@@ -26,6 +26,8 @@ class AcpConnections final : public session::SessionKeeper, private AcpConnectio
   // The shortest time between two searches for connections that nothing carries.
   static constexpr Duration kRest = std::chrono::milliseconds(250);
 
+  static constexpr Duration kLongAlone = std::chrono::minutes(1);
+
   AcpConnections(const AcpServices& services, session::SessionIds& ids);
   ~AcpConnections() override;
   AcpConnections(const AcpConnections&) = delete;
@@ -60,7 +62,8 @@ class AcpConnections final : public session::SessionKeeper, private AcpConnectio
   // from inside of a call of the core.
   // Drops the events that are kept for clients that come back.
   size_t drop_replay(const Account* client, const std::function<bool()>& is_enough);
-  // Ends agents and their connections. A connection over HTTP with open calls stays.
+  // Ends agents and their connections. A connection over HTTP with open calls stays, and so does
+  // one whose client has been away for less than kLongAlone: it may just have lost its network.
   size_t forget_idle(const Account* client, const std::function<bool()>& is_enough);
 
   // Shutdown: streams that only listen end, and so do connections without a client or a call.
@@ -75,7 +78,9 @@ class AcpConnections final : public session::SessionKeeper, private AcpConnectio
   void look_after(const AcpConnection& connection);
   void settle_alone();
   void make_room();
-  [[nodiscard]] std::vector<AcpConnection*> alone(const Account* client) const;
+  // `free` says whether it has freed something.
+  size_t free_alone(const Account* client, const std::function<bool()>& is_enough,
+                    const std::function<bool(AcpConnection&)>& free);
   [[nodiscard]] AcpConnection* at(std::string_view id) const;
   [[nodiscard]] Duration patience(const AcpConnection& connection) const;
 
