@@ -40,8 +40,9 @@ function checksIn(folder) {
 // `beyond`: run, but not required: written later, or too much for the suite's own example. `left`: run, and
 // not expected to pass: extensions, and what is not built. `warned`: required, and met but for what the suite warns of.
 // `behind`: keys of the backend, which is then the only member of a virtual server. `connected`: the suite's gateway has
-// `stdgate connect` as its server, which reaches another gateway that has the server.
-function conforms(title, { revision, scenarios, command, flags = ['--warm', '2'], behind, connected = false, beyond, left, warned = [] }) {
+// `stdgate connect` as its server, which reaches another gateway that has the server. `hurried`: the suite gives a call
+// half a second, and here a call may begin with the start of a process: a busy machine gets a second try.
+function conforms(title, { revision, scenarios, command, flags = ['--warm', '2'], behind, connected = false, beyond, left, warned = [], hurried = false }) {
   describe(title, { timeout: 120_000 }, () => {
     const required = requiredBy(revision);
     let gate;
@@ -61,9 +62,11 @@ function conforms(title, { revision, scenarios, command, flags = ['--warm', '2']
         remote = gate;
         gate = await Stdgate.startWith(flags, program, 'connect', `${remote.url}/mcp`);
       }
-      const folder = join(gate.folder, 'results');
-      ({ code, output } = await run(`${gate.url}/mcp`, revision, folder));
-      checks = checksIn(folder);
+      for (const folder of ['results', ...(hurried ? ['again'] : [])].map((name) => join(gate.folder, name))) {
+        ({ code, output } = await run(`${gate.url}/mcp`, revision, folder));
+        checks = checksIn(folder);
+        if (code === 0) break;
+      }
     });
     after(async () => {
       for (const one of [gate, remote]) {
@@ -83,7 +86,8 @@ function conforms(title, { revision, scenarios, command, flags = ['--warm', '2']
         assert.ok(made.some(({ status }) => status === 'SUCCESS'), JSON.stringify(made));
         const unmet = made.filter(({ status }) => !['SUCCESS', 'INFO'].includes(status));
         if (!warned.includes(scenario)) return assert.deepEqual(unmet, []);
-        assert.deepEqual([...new Set(unmet.map(({ status }) => status))], ['WARNING']);
+        assert.deepEqual(unmet.filter(({ status }) => status !== 'WARNING'), []);
+        assert.notEqual(unmet.length, 0, 'no longer warned of');
       });
     }
 
@@ -131,8 +135,9 @@ conforms('the conformance suite, 2026-07-28, with connect between', {
 
 // Its tools that ask do so by requests, one of them whatever the client has declared. Where each call has a process of its
 // own, no change that one makes reaches a client that listens at another one, of which a scenario warns (a SHOULD).
+const asking = { ...modern, command: [fixture, 'asking'], warned: ['server-stateless'], hurried: true };
 conforms('the conformance suite, 2026-07-28, of a legacy server', {
-  ...modern, command: [fixture, 'asking'], flags: ['--warm', '2', '--bridge', 'true'], warned: ['server-stateless'],
+  ...asking, flags: ['--warm', '4', '--bridge', 'true'],
 });
 conforms('the conformance suite, 2026-07-28, of a virtual server before one of both eras', {
   ...modern, command: [fixture, 'both'], behind: warm,
@@ -141,5 +146,5 @@ conforms('the conformance suite, 2026-07-28, of a virtual server before a modern
   ...modern, command: [fixture, 'modern'], behind: warm,
 });
 conforms('the conformance suite, 2026-07-28, of a virtual server before a legacy one', {
-  ...modern, command: [fixture, 'asking'], behind: `${warm}, bridge: true`, warned: ['server-stateless'],
+  ...asking, behind: 'pool: { warm: 4 }, bridge: true',
 });

@@ -48,6 +48,9 @@ export function addModernTools(server, atOnce) {
   tool('test_input_required_result_tampered_state', (context) => gather(context, { confirm }, 'one',
     () => text('state-ok')));
   tool('test_input_required_result_multiple_inputs', atOnce ? async ({ mcpReq }) => {
+    // In one piece: the gateway takes what comes within 50 ms for one round, which a busy machine could part.
+    process.stdout.cork();
+    setImmediate(() => process.stdout.uncork());
     await Promise.all([
       mcpReq.elicitInput({ message: 'What is your name?', requestedSchema: one('name', 'string') }),
       mcpReq.requestSampling({ messages: [{ role: 'user', content: { type: 'text', text: 'Hi' } }], maxTokens: 50 }),
