@@ -48,7 +48,7 @@ constexpr auto kLifecycle =
 
 }  // namespace
 
-std::span<const std::string_view> AcpDialect::known_methods() const { return kMethods; }
+AcpDialect::AcpDialect() : pool::Dialect({.shares_children = false, .methods = kMethods}) {}
 
 bool AcpDialect::is_lifecycle(std::string_view method) const {
   return std::ranges::find(kLifecycle, method) != kLifecycle.end();

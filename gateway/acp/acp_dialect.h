@@ -13,15 +13,16 @@ namespace stdgate::acp {
 
 class AcpDialect final : public pool::Dialect {
  public:
+  AcpDialect();
+
   [[nodiscard]] rpc::CodeSet codes() const override { return rpc::CodeSet::plain; }
-  [[nodiscard]] bool shares_children() const override { return false; }
-  [[nodiscard]] std::span<const std::string_view> known_methods() const override;
   [[nodiscard]] bool is_lifecycle(std::string_view method) const override;
   [[nodiscard]] pool::ChildFacts facts(const rpc::Envelope& answer) const override;
   [[nodiscard]] tl::expected<call::ClientIntent, const char*> read_client(
       const rpc::Envelope& message, std::string_view method,
       config::Isolation isolation) const override;
-  // A request that is cancelled is still to be answered, so cancel_ends_call() stays false.
+  // A request that is cancelled is still to be answered, so
+  // DialectTraits::cancel_ends_call stays false.
   [[nodiscard]] std::string cancel(rpc::WireId id, pool::CancelReason reason) const override;
   [[nodiscard]] std::string_view cancelled_by_child(const rpc::Envelope& notification,
                                                     std::string_view method) const override;

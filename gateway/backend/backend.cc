@@ -40,7 +40,7 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
                                                            options_.config.calls, core.calls),
               calls_, chain_services_),
       lists_(list_watches(), *dialect_),
-      has_eras_(!dialect_->probe_method().empty()),
+      has_eras_(!dialect_->traits().probe.empty()),
       rules_(chain_, options_.roles, calls_, chain_services_),
       modern_(services_, pool_, chain_, callers_),
       sessions_(services_, pool_, callers_, rounds_, options_.input_timeout),
@@ -54,13 +54,14 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
                    {options_.input_timeout, options_.has_principals}, traces_),
       rounds_(services_, pool_, sessions_, modern_, *this, *this, options_.input_timeout, traces_),
       greetings_(options_.config, services_, pool_, sessions_, chain_, *this, *this),
-      watches_(services_, modern_, sessions_, callers_) {
+      watches_(services_, modern_, sessions_, callers_),
+      bridge_({pool_, chain_, modern_, round_trips_, rounds_, watches_}) {
   options_.launch.payer = services_.payer;
   core_.observer.on_session_places(Upstream::id(), pool_.session_places());
   call::NameTable& methods = names_of_calls_.methods();
   for (const std::string& name : options_.known_methods) methods.admit(name);
   for (const std::string& name : options_.known_tools) names_of_calls_.tools().admit(name);
-  for (const std::string_view name : dialect_->known_methods()) methods.admit(name);
+  for (const std::string_view name : dialect_->traits().methods) methods.admit(name);
   if (core_.audit != nullptr) audit_.emplace(chain_, *core_.audit, calls_, chain_services_);
   if (options_.make_recall) {
     sleeping_.emplace(SleepingServer::Parts{services_, chain_, *this, pool_, sessions_, memos_,
@@ -109,8 +110,9 @@ void Backend::assemble() {
   chain_.add("sessions", memos_);
   // Below the filters that learn from answers: a refused greeting is made again elsewhere.
   if (has_eras_) chain_.add("greetings", greetings_);
-  // Next to the children, which get the trace.
   chain_.add("trace", traces_);
+  // Next to the children: questions and their answers are no end of a call.
+  if (has_eras_) chain_.add("bridge", bridge_);
   chain_.add("pool", bottom_);
 }
 
@@ -172,19 +174,7 @@ void Backend::take(call::CallPtr& call, const call::Request& request) {
   }
   call->greets = intent.greets;
   call->introduces = intent.introduces;
-  if (has_eras_ && take_of_era(call, request, is_shared)) return;
   send(std::move(call), request, is_shared);
-}
-
-bool Backend::take_of_era(call::CallPtr& call, const call::Request& request, bool is_shared) {
-  const auto& [message, method, intent, context] = request;
-  if (context.era == Era::modern && !call->needs_modern) round_trips_.note_request(message);
-  if (is_shared) rounds_.note(message, method, *call);
-  const auto own = modern_.own_answer(method, *call);
-  if (own.empty()) return false;
-  const call::CallPtr answered = std::move(call);
-  chain_.answer_result(*answered, own);
-  return true;
 }
 
 void Backend::send(call::CallPtr call, const call::Request& request, bool is_shared) {
@@ -308,23 +298,6 @@ void Backend::close_session(session::SessionId id, std::string_view why) {
 
 // --- Ends -----------------------------------------------------------------------------------
 
-void Backend::on_answer(call::CallPtr call, const rpc::Envelope& answer) {
-  if (has_eras_) {
-    if (call->alone && round_trips_.take_answer(call, answer)) return;
-    if (rounds_.take_answer(call, answer)) return;
-    // The result of a call that listens names the call by its id again.
-    if (call->listens && dialect_->outcome(answer, call->method_name) == Outcome::ok()) {
-      return end_listening(*call);
-    }
-  }
-  chain_.on_answer(std::move(call), answer);
-}
-
-void Backend::on_fault(call::CallPtr call, const rpc::FaultReport& report) {
-  if (call->alone && round_trips_.take_fault(call, report)) return;
-  chain_.on_fault(std::move(call), report);
-}
-
 void Backend::on_listener_lost(call::CallPtr call, const rpc::FaultReport& report) {
   chain_.on_lost(call, call->request, report);
   if (call != nullptr && !modern_.listen_again(call)) on_fault(std::move(call), report);
@@ -362,13 +335,6 @@ bool Backend::holds_work() const {
     const call::ChildWork work = chain_.work_of(child->number());
     return work.states > 0 || work.tasks > 0;
   });
-}
-
-void Backend::note_end(const call::Call& call, Outcome outcome) {
-  if (!has_eras_) return;
-  if (call.alone) round_trips_.note_end(call, outcome);
-  if (call.listens) watches_.close(call);
-  if (!call.listens && !call.request.empty()) rounds_.note_end(call);
 }
 
 }  // namespace stdgate::backend

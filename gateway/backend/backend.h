@@ -13,13 +13,10 @@
 #include <string_view>
 #include <vector>
 
+#include "gateway/backend/bridge_filter.h"
 #include "gateway/backend/chain_listener.h"
-#include "gateway/backend/input_rounds.h"
-#include "gateway/backend/key_watches.h"
 #include "gateway/backend/list_notices.h"
-#include "gateway/backend/modern_calls.h"
 #include "gateway/backend/refused_greetings.h"
-#include "gateway/backend/round_trips.h"
 #include "gateway/backend/session_delivery.h"
 #include "gateway/backend/session_listening.h"
 #include "gateway/backend/session_memos.h"
@@ -136,7 +133,9 @@ class Backend final : public Upstream,
   void set_limits(const config::LimitsConfig& limits,
                   const config::TimeoutsConfig& timeouts) override;
   void end_listening() override {
-    for (const call::CallPtr& call : pool_.withdraw_listeners_of_clients()) end_listening(*call);
+    for (const call::CallPtr& call : pool_.withdraw_listeners_of_clients()) {
+      modern_.end_listening(*call);
+    }
   }
 
   // See Pool.
@@ -144,7 +143,7 @@ class Backend final : public Upstream,
     pool_.drain();
     round_trips_.drain();
     rounds_.drain();
-    for (const call::CallPtr& call : pool_.withdraw_listeners()) end_listening(*call);
+    for (const call::CallPtr& call : pool_.withdraw_listeners()) modern_.end_listening(*call);
   }
   void fail_calls(const rpc::FaultReport& report) override {
     chain_.fail_held(report);
@@ -200,20 +199,18 @@ class Backend final : public Upstream,
     void on_request(call::CallPtr& call, const call::Request& request) override {
       backend_.take(call, request);
     }
-    void on_end(const call::Call& call, call::End& end) override {
-      backend_.note_end(call, end.outcome);
-    }
 
    private:
     Backend& backend_;
   };
 
   void take(call::CallPtr& call, const call::Request& request);
-  // Handles what protocols of two eras need. Returns whether the gateway has answered the call.
-  bool take_of_era(call::CallPtr& call, const call::Request& request, bool is_shared);
-  void note_end(const call::Call& call, Outcome outcome);
-  void on_answer(call::CallPtr call, const rpc::Envelope& answer) override;
-  void on_fault(call::CallPtr call, const rpc::FaultReport& report) override;
+  void on_answer(call::CallPtr call, const rpc::Envelope& answer) override {
+    chain_.on_answer(std::move(call), answer);
+  }
+  void on_fault(call::CallPtr call, const rpc::FaultReport& report) override {
+    chain_.on_fault(std::move(call), report);
+  }
   void on_wrong_era(call::CallPtr call) override { modern_.refuse(std::move(call)); }
   void on_call_alone(call::CallPtr call, const call::Outgoing& message) override {
     if (options_.config.serves_one) {
@@ -248,7 +245,7 @@ class Backend final : public Upstream,
   void on_greeted_again(std::string_view params, const rpc::Envelope& answer) override {
     if (sleeping_) sleeping_->recall().note_greeting(params, answer);
   }
-  void on_listening_end(call::CallPtr call) override { end_listening(*call); }
+  void on_listening_end(call::CallPtr call) override { modern_.end_listening(*call); }
   void on_listener_lost(call::CallPtr call, const rpc::FaultReport& report) override;
   void on_misdirected(call::CallPtr call, const call::Outgoing& message) override;
   void on_listening(const call::Call& call, const pool::ChildFacts& facts) override {
@@ -308,9 +305,6 @@ class Backend final : public Upstream,
   // Brings a request that has passed all filters to the pool.
   void send(call::CallPtr call, const call::Request& request, bool is_shared);
   void submit(call::CallPtr call, const rpc::Envelope& request, call::Outgoing& message);
-  void end_listening(const call::Call& call) {
-    chain_.answer(call, Outcome::ok(), dialect_->listening_end(call.id));
-  }
   Admission drop(DropReason reason) {
     core_.observer.on_dropped(id(), reason);
     if (services_.traces) pool::trace_dropped(services_, reason);
@@ -355,6 +349,7 @@ class Backend final : public Upstream,
   InputRounds rounds_;
   RefusedGreetings greetings_;
   KeyWatches watches_;
+  BridgeFilter bridge_;
   std::optional<SleepingServer> sleeping_;  // nothing: nothing is remembered
   std::shared_ptr<void> outer_filters_;     // of the protocol; null: it has none
   std::shared_ptr<void> judging_filters_;

@@ -176,6 +176,7 @@ void InputRounds::go_on(Round round) {
   call->heard = now();
   call->deadline = call::due_after(*call, call->heard, services_.config);
   call->cancelled = false;
+  call->at = call::Call::kBelowAll;
   if (const auto taken = pool_.submit(call, message); !taken) {
     events_.on_fault(std::move(call), taken.error());
   }

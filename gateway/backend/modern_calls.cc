@@ -46,7 +46,7 @@ void ModernCalls::note(const call::Request& request, call::Call& call) const {
 
 void ModernCalls::refuse(call::CallPtr call) {
   note_refused();
-  const bool is_probe = call->method_name == services_.dialect.probe_method();
+  const bool is_probe = call->method_name == services_.dialect.traits().probe;
   chain_.answer(*call, is_probe ? Outcome::other_era() : Outcome::error(),
                 R"("error":)" + services_.dialect.wrong_era_error(),
                 rpc::rpc_error_code(rpc::RpcError::unsupported_version));
@@ -143,6 +143,10 @@ void ModernCalls::begin_listening(const call::Call& call, std::span<const std::s
   session::ReplySink* const sink = callers_.find(call.caller);
   if (sink == nullptr) return;
   sink->on_event(call.tag, services_.dialect.begin_listening(call.id, call.lists, keys, facts));
+}
+
+void ModernCalls::end_listening(const call::Call& call) const {
+  chain_.answer(call, Outcome::ok(), services_.dialect.listening_end(call.id));
 }
 
 std::optional<std::string> ModernCalls::tagged(const call::Call& call,

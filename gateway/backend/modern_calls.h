@@ -69,6 +69,8 @@ class ModernCalls final : public call::Filter {
   // Tells the client of a call that it listens now, and for updates of these keys.
   void begin_listening(const call::Call& call, std::span<const std::string> keys,
                        const pool::ChildFacts& facts) const;
+  // Ends a call that listens with its result, which names the call by its id.
+  void end_listening(const call::Call& call) const;
   // The keys that the call listens for and such a child reports.
   [[nodiscard]] std::vector<std::string> listened_keys(const call::Call& call,
                                                        const pool::ChildFacts& facts) const;

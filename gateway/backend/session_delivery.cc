@@ -178,7 +178,7 @@ bool SessionDelivery::pass_cancel(pool::Child& child, const rpc::Envelope& notif
   const session::Session& session = ask->asks->session();
   sessions_.tell(session, with_replaced(notification.text, place_of(id, notification.text),
                                         std::to_string(ask->id)));
-  if (services_.dialect.cancel_ends_call()) {
+  if (services_.dialect.traits().cancel_ends_call) {
     sessions_.questions().note_end(session.id, ask->asks->close(ask->id));
   }
   return true;

@@ -24,7 +24,7 @@ void SessionJournal::open(session::Session& session) {
     services_.core.audit->on_session_opened(audited(session));
   }
   // Where clients introduce themselves, that log line follows later.
-  if (services_.dialect.greeting_completion().empty()) write(session, "session opened", {});
+  if (services_.dialect.traits().greeting_completion.empty()) write(session, "session opened", {});
 }
 
 void SessionJournal::introduce(session::Session& session, std::string label) {

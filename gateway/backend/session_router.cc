@@ -148,7 +148,7 @@ tl::expected<void, rpc::FaultReport> SessionRouter::check_starts(const ClientAdd
 
 // The lists of the other process are not known here, so all may have changed.
 void SessionRouter::tell_what_is_gone(session::Session& session) {
-  const std::string_view notice = services_.dialect.restart_notice();
+  const std::string_view notice = services_.dialect.traits().restart_notice;
   tell(session, {&notice, 1});
   for (const std::string_view change : services_.dialect.change_notices(UINT8_MAX)) {
     tell(session, {&change, 1});

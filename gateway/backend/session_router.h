@@ -353,7 +353,7 @@ class SessionRouter final : public pool::SessionEvents {
   // begin.
   [[nodiscard]] pool::LeaseStart start_of(const session::SessionSink& sink) const {
     const bool is_silent = sink.hold() == session::ClientHold::connection &&
-                           !services_.dialect.greeting_completion().empty();
+                           !services_.dialect.traits().greeting_completion.empty();
     return is_silent ? pool::LeaseStart::when_needed : pool::LeaseStart::at_once;
   }
   // Whether the client may have one more session at work.

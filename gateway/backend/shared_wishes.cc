@@ -50,12 +50,12 @@ void SharedWishes::tell(pool::Child& child) {
   while (pool_.can_ask(child)) {
     const auto key = subscriptions_.take_unwanted(child.number());
     if (!key) break;
-    pool_.ask(child, [&](rpc::WireId id) { return services_.dialect.unsubscribe(id, *key); });
+    pool_.ask(child, [&](rpc::WireId id) { return services_.dialect.subscribe(id, *key, false); });
   }
   while (pool_.can_ask(child)) {
     const auto key = subscriptions_.adopt(child.number());
     if (!key) break;
-    pool_.ask(child, [&](rpc::WireId id) { return services_.dialect.subscribe(id, *key); });
+    pool_.ask(child, [&](rpc::WireId id) { return services_.dialect.subscribe(id, *key, true); });
   }
 }
 

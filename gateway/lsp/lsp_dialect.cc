@@ -116,7 +116,10 @@ bool is_number(std::string_view raw) {
 
 }  // namespace
 
-std::span<const std::string_view> LspDialect::known_methods() const { return kMethods; }
+LspDialect::LspDialect()
+    : pool::Dialect({.shares_children = false,
+                     .methods = kMethods,
+                     .exit = R"({"jsonrpc":"2.0","method":"exit"})"}) {}
 
 bool LspDialect::is_lifecycle(std::string_view method) const {
   return std::ranges::find(kLifecycle, method) != kLifecycle.end();
@@ -166,7 +169,5 @@ std::string_view LspDialect::cancelled_by_child(const rpc::Envelope& notificatio
 std::string LspDialect::shutdown_request(rpc::WireId id) const {
   return R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":"shutdown"})";
 }
-
-std::string LspDialect::exit_notification() const { return R"({"jsonrpc":"2.0","method":"exit"})"; }
 
 }  // namespace stdgate::lsp

@@ -16,22 +16,21 @@ namespace stdgate::lsp {
 
 class LspDialect final : public pool::Dialect {
  public:
+  LspDialect();
+
   [[nodiscard]] rpc::CodeSet codes() const override { return rpc::CodeSet::plain; }
-  [[nodiscard]] bool shares_children() const override { return false; }
-  [[nodiscard]] std::span<const std::string_view> known_methods() const override;
   [[nodiscard]] bool is_lifecycle(std::string_view method) const override;
   [[nodiscard]] pool::ChildFacts facts(const rpc::Envelope& answer) const override;
   [[nodiscard]] tl::expected<call::ClientIntent, const char*> read_client(
       const rpc::Envelope& message, std::string_view method,
       config::Isolation isolation) const override;
-  // A cancelled request is still to be answered ("Cancellation Support"), so cancel_ends_call()
-  // stays false.
+  // A cancelled request is still to be answered ("Cancellation Support"), so
+  // DialectTraits::cancel_ends_call stays false.
   [[nodiscard]] std::string cancel(rpc::WireId id, pool::CancelReason reason) const override;
   [[nodiscard]] std::string_view cancelled_by_child(const rpc::Envelope& notification,
                                                     std::string_view method) const override;
   // shutdown, then exit ("Server lifecycle").
   [[nodiscard]] std::string shutdown_request(rpc::WireId id) const override;
-  [[nodiscard]] std::string exit_notification() const override;
 };
 
 }  // namespace stdgate::lsp

@@ -139,14 +139,28 @@ std::string uri_request(rpc::WireId id, std::string_view method, std::string_vie
   return text;
 }
 
+constexpr pool::DialectTraits kTraits = {
+    .shares_children = true,
+    // A cancelled request "should not" be answered: MCP 2025-11-25, utilities/cancellation.
+    .cancel_ends_call = true,
+    .methods = kMethods,
+    .greeting = "initialize",
+    .greeting_hint = "if it is no MCP server, say what it is: protocol (--protocol) jsonrpc or lsp",
+    .greeting_completion = R"({"jsonrpc":"2.0","method":"notifications/initialized"})",
+    .probe = "server/discover",
+    .restart_notice =
+        R"({"jsonrpc":"2.0","method":"notifications/message","params":{"level":"warning",)"
+        R"("logger":"stdgate","data":"the server was restarted; what it kept in memory is gone"}})",
+    .exit = {},
+};
+
 }  // namespace
 
 McpDialect::McpDialect(std::string version, std::string name)
-    : version_(std::move(version)),
+    : pool::Dialect(kTraits),
+      version_(std::move(version)),
       name_(std::move(name)),
       stamp_(stamp_of_gateway(name_, version_)) {}
-
-std::span<const std::string_view> McpDialect::known_methods() const { return kMethods; }
 
 std::string McpDialect::handshake(rpc::WireId id) const {
   std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id);
@@ -356,10 +370,6 @@ std::string McpDialect::greet_again(rpc::WireId id, std::string_view params) con
   return text.append("}");
 }
 
-std::string_view McpDialect::greeting_completion() const {
-  return R"({"jsonrpc":"2.0","method":"notifications/initialized"})";
-}
-
 std::optional<pool::GreetingTerms> McpDialect::terms(const rpc::Envelope& answer) const {
   if (answer.kind != rpc::MessageKind::result) return std::nullopt;
   const auto member = [&](std::string_view key) {
@@ -380,11 +390,6 @@ std::optional<pool::GreetingTerms> McpDialect::terms(const rpc::Envelope& answer
   }
   terms.changing = changing_lists_of(capabilities);
   return terms;
-}
-
-std::string_view McpDialect::restart_notice() const {
-  return R"({"jsonrpc":"2.0","method":"notifications/message","params":{"level":"warning",)"
-         R"("logger":"stdgate","data":"the server was restarted; what it kept in memory is gone"}})";
 }
 
 std::vector<std::string_view> McpDialect::change_notices(uint8_t lists) const {
@@ -450,12 +455,8 @@ pool::Audience McpDialect::audience(const rpc::Envelope& notification,
   return {pool::Audience::Kind::everybody, {}, {}, list->bit};
 }
 
-std::string McpDialect::subscribe(rpc::WireId id, std::string_view key) const {
-  return uri_request(id, kSubscribe, key);
-}
-
-std::string McpDialect::unsubscribe(rpc::WireId id, std::string_view key) const {
-  return uri_request(id, kUnsubscribe, key);
+std::string McpDialect::subscribe(rpc::WireId id, std::string_view key, bool begins) const {
+  return uri_request(id, begins ? kSubscribe : kUnsubscribe, key);
 }
 
 bool McpDialect::logs(const pool::ChildFacts& facts) const {
@@ -484,7 +485,7 @@ std::string_view McpDialect::answer_child(std::string_view method) const {
 
 Outcome McpDialect::outcome(const rpc::Envelope& answer, std::string_view method) const {
   if (answer.kind == rpc::MessageKind::error) {
-    if (method != probe_method()) return Outcome::error();
+    if (method != kTraits.probe) return Outcome::error();
     const auto failed = rpc::rpc_error_code(rpc::RpcError::internal_error);
     return rpc::error_code(answer) == failed ? Outcome::error() : Outcome::other_era();
   }

@@ -25,22 +25,16 @@ class McpDialect final : public pool::Dialect {
   explicit McpDialect(std::string version, std::string name = "stdgate");
 
   [[nodiscard]] rpc::CodeSet codes() const override { return rpc::CodeSet::mcp; }
-  [[nodiscard]] std::span<const std::string_view> known_methods() const override;
   [[nodiscard]] std::string handshake(rpc::WireId id) const override;
-  [[nodiscard]] std::string_view greeting() const override { return "initialize"; }
-  [[nodiscard]] std::string_view greeting_hint() const override {
-    return "if it is no MCP server, say what it is: protocol (--protocol) jsonrpc or lsp";
-  }
   [[nodiscard]] std::string_view refusal_hint(const rpc::Envelope& answer) const override {
     const bool is_modern =
         rpc::error_code(answer) == rpc::rpc_error_code(rpc::RpcError::unsupported_version);
     return is_modern ? "it may be of MCP's modern era alone: revision (--revision) modern"
-                     : greeting_hint();
+                     : traits().greeting_hint;
   }
   [[nodiscard]] tl::expected<std::string, std::string> finish_handshake(
       const rpc::Envelope& answer) const override;
   [[nodiscard]] std::string probe(rpc::WireId id) const override;
-  [[nodiscard]] std::string_view probe_method() const override { return "server/discover"; }
   [[nodiscard]] std::optional<pool::ChildFacts> discovery(
       const rpc::Envelope& answer) const override;
   [[nodiscard]] tl::expected<call::ClientIntent, const char*> read_modern_client(
@@ -94,10 +88,8 @@ class McpDialect final : public pool::Dialect {
                                                  std::string_view greeting) const override;
   [[nodiscard]] pool::ChildFacts facts(const rpc::Envelope& answer) const override;
   [[nodiscard]] std::string greet_again(rpc::WireId id, std::string_view params) const override;
-  [[nodiscard]] std::string_view greeting_completion() const override;
   [[nodiscard]] std::optional<pool::GreetingTerms> terms(
       const rpc::Envelope& answer) const override;
-  [[nodiscard]] std::string_view restart_notice() const override;
   [[nodiscard]] std::vector<std::string_view> change_notices(uint8_t lists) const override;
   [[nodiscard]] std::string client_label(std::string_view params) const override;
   [[nodiscard]] tl::expected<call::ClientIntent, const char*> read_client(
@@ -110,16 +102,14 @@ class McpDialect final : public pool::Dialect {
   [[nodiscard]] call::Absence absence(std::string_view method, policy::ElementKind kind,
                                       std::string_view name, Era of_client) const override;
   [[nodiscard]] std::string cancel(rpc::WireId id, pool::CancelReason reason) const override;
-  // A cancelled request "should not" be answered: MCP 2025-11-25, utilities/cancellation.
-  [[nodiscard]] bool cancel_ends_call() const override { return true; }
   [[nodiscard]] std::string_view cancelled_by_child(const rpc::Envelope& notification,
                                                     std::string_view method) const override;
   [[nodiscard]] std::string_view progress_token(const rpc::Envelope& notification,
                                                 std::string_view method) const override;
   [[nodiscard]] pool::Audience audience(const rpc::Envelope& notification,
                                         std::string_view method) const override;
-  [[nodiscard]] std::string subscribe(rpc::WireId id, std::string_view key) const override;
-  [[nodiscard]] std::string unsubscribe(rpc::WireId id, std::string_view key) const override;
+  [[nodiscard]] std::string subscribe(rpc::WireId id, std::string_view key,
+                                      bool begins) const override;
   [[nodiscard]] bool logs(const pool::ChildFacts& facts) const override;
   [[nodiscard]] std::string set_severity(rpc::WireId id, session::Severity severity) const override;
   // An update may name "a sub-resource of the one that the client actually subscribed to" (MCP

@@ -289,7 +289,7 @@ void Child::send_greeting() {
   const call::Call& request = open_own();
   const std::string text = handshake_.request(request.wire_id);
   if (handshake_.is_probing()) {
-    name_.probe = services_.dialect.probe_method();
+    name_.probe = services_.dialect.traits().probe;
     link_->set_name(name_);
   }
   if (text.empty()) {
@@ -406,7 +406,7 @@ void Child::explain_end(ChildEnd& end) {
   const bool is_fine = end.reason == ExitReason::asked || is_finished;
   const bool is_silent = handshake_.was_given_up() && name_.pid != 0;
   const std::string_view misfit = output_.misfit();
-  end.hint = is_silent && misfit.empty() ? services_.dialect.greeting_hint() : misfit;
+  end.hint = is_silent && misfit.empty() ? services_.dialect.traits().greeting_hint : misfit;
   end.last_words = link_->last_words();
   end.in_flight = calls_.size();
   log_.ended(end, is_fine, is_silent || end.reason == ExitReason::start_failed);

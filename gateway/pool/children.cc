@@ -112,7 +112,7 @@ uint32_t Children::warm_wanted() const {
 }
 
 uint32_t Children::shared_places() const {
-  if (!services_.dialect.shares_children()) return 0;
+  if (!services_.dialect.traits().shares_children) return 0;
   const uint32_t free = config().max - std::min(config().max, places_taken() + warm_wanted());
   // State that a legacy child keeps for a principal must not be spread over processes.
   const bool is_one = services_.config.serves_one && era() != Era::modern;
@@ -238,7 +238,7 @@ void Children::note_answer(const Child& child, rpc::MessageKind kind) {
   const bool is_shared = child.isolation() == config::Isolation::shared;
   if (!is_shared && kind != rpc::MessageKind::result) return;
   // Without a handshake the child was ready when it ran, long before the first call.
-  const bool greets = !services_.dialect.greeting().empty();
+  const bool greets = !services_.dialect.traits().greeting.empty();
   announce(child, (is_shared || !greets ? child.ready_since() : now()) - child.started_at());
 }
 

@@ -64,23 +64,41 @@ struct Audience {
   uint8_t list = 0;  // the list that has changed, as a bit of the dialect
 };
 
+// Constants of a protocol. A message is empty if the protocol has none of that kind.
+struct DialectTraits {
+  // Whether a child may serve several clients. If not, each child belongs to a session or is warm.
+  bool shares_children = true;
+  // Whether a cancelled call is over. If not, its answer is still due.
+  bool cancel_ends_call = false;
+  // Method names that the protocol defines; they get metric labels from the start.
+  std::span<const std::string_view> methods{};
+  // The method of handshake(). The client of a session's own child sends the same request.
+  std::string_view greeting{};
+  // For the log: the key to change when a child does not answer the greeting.
+  std::string_view greeting_hint{};
+  // The notification that completes a client's greeting.
+  std::string_view greeting_completion{};
+  // The method of probe(); empty: the protocol has one era (see Era).
+  std::string_view probe{};
+  // A log message of level warning: the server has lost what it kept in memory for this client.
+  std::string_view restart_notice{};
+  // The notification that follows the answer to shutdown_request().
+  std::string_view exit{};
+};
+
 class Dialect : public call::Protocol {
  public:
-  // Whether a child may serve several clients. If not, each child belongs to a session or is warm.
-  [[nodiscard]] virtual bool shares_children() const { return true; }
-  // Method names that the protocol defines; they get metric labels from the start.
-  [[nodiscard]] virtual std::span<const std::string_view> known_methods() const { return {}; }
+  // `traits` refers to constants.
+  explicit Dialect(const DialectTraits& traits = {}) : traits_(traits) {}
+
+  [[nodiscard]] const DialectTraits& traits() const { return traits_; }
 
   // The request that greets a new child before it gets calls; empty: the child is ready when it
   // runs.
   [[nodiscard]] virtual std::string handshake(rpc::WireId /*id*/) const { return {}; }
-  // The method of that request, and, for the log, the key to change when a child does not answer
-  // it. The client of a session's own child sends the same request.
-  [[nodiscard]] virtual std::string_view greeting() const { return {}; }
-  [[nodiscard]] virtual std::string_view greeting_hint() const { return {}; }
-  // As greeting_hint(), for a child that refuses with this answer.
+  // As DialectTraits::greeting_hint, for a child that refuses with this answer.
   [[nodiscard]] virtual std::string_view refusal_hint(const rpc::Envelope& /*answer*/) const {
-    return greeting_hint();
+    return traits_.greeting_hint;
   }
   // Judges the child's answer: the notification that completes the handshake, or why it failed.
   [[nodiscard]] virtual tl::expected<std::string, std::string> finish_handshake(
@@ -93,7 +111,6 @@ class Dialect : public call::Protocol {
   // The probe asks a child what it is; a modern child answers it without a handshake. Empty: the
   // protocol has one era, with a handshake.
   [[nodiscard]] virtual std::string probe(rpc::WireId /*id*/) const { return {}; }
-  [[nodiscard]] virtual std::string_view probe_method() const { return {}; }
   // As read_client(), for a request of a modern client. `params`: the values that a transport has
   // read from its headers; null: none.
   [[nodiscard]] virtual tl::expected<call::ClientIntent, const char*> read_modern_client(
@@ -186,14 +203,10 @@ class Dialect : public call::Protocol {
                                                 std::string_view /*params*/) const {
     return {};
   }
-  // The notification that completes a client's greeting.
-  [[nodiscard]] virtual std::string_view greeting_completion() const { return {}; }
   // The promises in the answer to a greeting; nothing: the child has refused the greeting.
   [[nodiscard]] virtual std::optional<GreetingTerms> terms(const rpc::Envelope& /*answer*/) const {
     return std::nullopt;
   }
-  // A log message of level warning: the server has lost what it kept in memory for this client.
-  [[nodiscard]] virtual std::string_view restart_notice() const { return {}; }
   // Notifications that these lists may have changed.
   [[nodiscard]] virtual std::vector<std::string_view> change_notices(uint8_t /*lists*/) const {
     return {};
@@ -208,8 +221,6 @@ class Dialect : public call::Protocol {
 
   // The notification that cancels `id` at the child; empty: the protocol has none.
   [[nodiscard]] virtual std::string cancel(rpc::WireId id, CancelReason reason) const = 0;
-  // Whether a cancelled call is over. If not, its answer is still due.
-  [[nodiscard]] virtual bool cancel_ends_call() const { return false; }
 
   // The raw id, inside `notification.text`, of the child's request that this notification cancels;
   // empty: it cancels none.
@@ -230,13 +241,10 @@ class Dialect : public call::Protocol {
                                           std::string_view /*method*/) const {
     return {};
   }
-  // The requests of the gateway that subscribe, or end a subscription, for sessions. `key` is
+  // The request of the gateway that subscribes, or ends a subscription, for sessions. `key` is
   // decoded.
-  [[nodiscard]] virtual std::string subscribe(rpc::WireId /*id*/, std::string_view /*key*/) const {
-    return {};
-  }
-  [[nodiscard]] virtual std::string unsubscribe(rpc::WireId /*id*/,
-                                                std::string_view /*key*/) const {
+  [[nodiscard]] virtual std::string subscribe(rpc::WireId /*id*/, std::string_view /*key*/,
+                                              bool /*begins*/) const {
     return {};
   }
   // Whether a child sends log messages whose level can be set.
@@ -256,10 +264,11 @@ class Dialect : public call::Protocol {
     return {};
   }
 
-  // The request that asks a child to end before its stdin is closed, and the notification that
-  // follows the answer; empty: closing stdin suffices.
+  // The request that asks a child to end before its stdin is closed; empty: closing it suffices.
   [[nodiscard]] virtual std::string shutdown_request(rpc::WireId /*id*/) const { return {}; }
-  [[nodiscard]] virtual std::string exit_notification() const { return {}; }
+
+ private:
+  const DialectTraits traits_;
 };
 
 }  // namespace stdgate::pool

@@ -15,7 +15,7 @@ bool Farewell::begin(rpc::WireId id, ChildLink& link) {
 void Farewell::finish() {
   request_.reset();
   timer_.disarm();
-  input_.write_text(services_.dialect.exit_notification());
+  input_.write_text(services_.dialect.traits().exit);
   link_->end(services_.config.pool.grace / 3);
 }
 

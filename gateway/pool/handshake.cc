@@ -59,7 +59,7 @@ tl::expected<std::string, std::string> Handshake::finish_probe(const rpc::Envelo
   was_refused_ = !facts;
   if (!facts) {
     return tl::unexpected("the child is not of the modern era: it answered " +
-                          std::string(services_.dialect.probe_method()) + " with " +
+                          std::string(services_.dialect.traits().probe) + " with " +
                           std::string(cut_utf8(answer.payload, ChildFacts::kMaxNameBytes)));
   }
   answer_ = answer.text;
@@ -109,7 +109,7 @@ void Handshake::note_answered(rpc::WireId id) {
 std::string Handshake::give_up(bool is_running) {
   was_given_up_ = true;
   const std::string_view greeting =
-      is_probing() ? services_.dialect.probe_method() : services_.dialect.greeting();
+      is_probing() ? services_.dialect.traits().probe : services_.dialect.traits().greeting;
   if (!is_running || greeting.empty()) return "the child did not get ready in time";
   return "the child did not answer " + std::string(greeting) + " in time";
 }

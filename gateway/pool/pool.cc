@@ -312,7 +312,7 @@ bool Pool::request_cancel(session::Caller caller, std::string_view id, call::Cal
 void Pool::cancel_in_flight(call::Call& call, call::CallPtr* ended) {
   Child* const child = find_child(call.child);
   STDGATE_CHECK(child != nullptr);
-  if (!services_.dialect.cancel_ends_call()) {
+  if (!services_.dialect.traits().cancel_ends_call) {
     child->request_cancel(call.wire_id, CancelReason::client_cancelled);
     return;
   }
@@ -321,7 +321,7 @@ void Pool::cancel_in_flight(call::Call& call, call::CallPtr* ended) {
 }
 
 void Pool::cancel_waiting(call::Call& call, call::CallPtr* ended) {
-  if (!services_.dialect.cancel_ends_call()) {
+  if (!services_.dialect.traits().cancel_ends_call) {
     call.cancel_on_send = true;
     return;
   }

@@ -16,7 +16,7 @@ bool Revival::go_on(Child& child) {
     case Step::memory: {
       if (memory_.is_complete()) {
         call::Outgoing completion;
-        completion.text = services_.dialect.greeting_completion();
+        completion.text = services_.dialect.traits().greeting_completion;
         child.send_message(completion);
       }
       step_ = Step::subscriptions;
@@ -37,7 +37,7 @@ bool Revival::subscribe(Child& child) {
   const auto& keys = memory_.subscriptions();
   for (auto key = keys.upper_bound(subscribed_); key != keys.end(); ++key) {
     if (!child.has_room()) return false;
-    child.ask([&](rpc::WireId id) { return services_.dialect.subscribe(id, *key); });
+    child.ask([&](rpc::WireId id) { return services_.dialect.subscribe(id, *key, true); });
     subscribed_ = *key;
   }
   return true;
@@ -66,7 +66,7 @@ RevivalOutcome Revival::judge(const rpc::Envelope* answer) {
   const bool is_same = before && before->digest == terms->digest;
   const auto severity = memory_.severity();
   if (memory_.has_served() && (!severity || *severity <= session::Severity::warning)) {
-    notices_.push_back(dialect.restart_notice());
+    notices_.push_back(dialect.traits().restart_notice);
   }
   if (!is_same) {
     const auto lists = static_cast<uint8_t>(terms->lists | (before ? before->lists : 0));

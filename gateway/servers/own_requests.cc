@@ -74,7 +74,7 @@ bool OwnRequests::list(call::CallPtr& call, const call::Request& request, ListKi
 
 // As a server that has sessions alone.
 void OwnRequests::refuse_era(const call::Call& call) {
-  const bool is_probe = call.method_name == services_.dialect.probe_method();
+  const bool is_probe = call.method_name == services_.dialect.traits().probe;
   services_.chain.answer(call, is_probe ? Outcome::other_era() : Outcome::error(),
                          R"("error":)" + services_.dialect.wrong_era_error(),
                          rpc::rpc_error_code(rpc::RpcError::unsupported_version));

@@ -40,7 +40,7 @@ VirtualServer::VirtualServer(BackendId id, VirtualServerOptions options,
   call::NameTable& methods = names_of_calls_.methods();
   for (const std::string& name : options_.known_methods) methods.admit(name);
   for (const std::string& name : options_.known_tools) names_of_calls_.tools().admit(name);
-  for (const std::string_view name : dialect_->known_methods()) methods.admit(name);
+  for (const std::string_view name : dialect_->traits().methods) methods.admit(name);
   if (core_.audit != nullptr) audit_.emplace(chain_, *core_.audit, calls_, chain_services_);
   aggregate_.set_rules(backend_config_, options_.roles);
   assemble();

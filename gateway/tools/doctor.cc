@@ -188,7 +188,7 @@ Doctor::Visit Doctor::greet_legacy(Conversation& child) {
     diagnosis_.steps.back().outcome = shortened(completion.error());
     add_finding({Weight::breaks, "refused",
                  "it does not do the handshake: " + shortened(completion.error()),
-                 std::string(dialect().greeting_hint())});
+                 std::string(dialect().traits().greeting_hint)});
     return visit;
   }
   visit.answered = diagnosis_.is_legacy = true;
@@ -214,7 +214,7 @@ void Doctor::examine_modern() {
 }
 
 void Doctor::examine_modern_child(Conversation& child) {
-  const std::string method(dialect().probe_method());
+  const std::string method(dialect().traits().probe);
   const size_t asked = diagnosis_.steps.size();
   auto answer = ask(
       child, method, [this](rpc::WireId id) { return dialect().probe(id); }, patience_);
@@ -355,7 +355,7 @@ void Doctor::shut_down(Conversation& child) {
   ask(
       child, "shutdown", [this](rpc::WireId id) { return dialect().shutdown_request(id); },
       timeout_);
-  child.say(dialect().exit_notification());
+  child.say(dialect().traits().exit);
 }
 
 void Doctor::examine_greeted(std::string_view client) {

@@ -64,7 +64,7 @@ TEST(AcpDialect, CancelsInBothDirections) {
   EXPECT_EQ(dialect().cancelled_by_child(cancel.envelope, cancel.method()), "\"a\"");
   const Message update(R"({"jsonrpc":"2.0","method":"session/update","params":{"requestId":1}})");
   EXPECT_EQ(dialect().cancelled_by_child(update.envelope, update.method()), "");
-  EXPECT_FALSE(dialect().cancel_ends_call());
+  EXPECT_FALSE(dialect().traits().cancel_ends_call);
 }
 
 TEST(AcpDialect, KnowsAnAgentByItsGreeting) {
@@ -87,7 +87,7 @@ TEST(AcpDialect, LetsClientsBeginAndStop) {
   for (const char* method : {"session/prompt", "session/new", "authenticate"}) {
     EXPECT_FALSE(dialect().is_lifecycle(method)) << method;
   }
-  EXPECT_FALSE(dialect().shares_children());
+  EXPECT_FALSE(dialect().traits().shares_children);
 }
 
 }  // namespace

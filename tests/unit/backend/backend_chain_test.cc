@@ -91,7 +91,7 @@ TEST_F(ChainOfABackend, HasWhatItsProtocolNeeds) {
   start(std::make_unique<mcp::McpDialect>("1"));
   EXPECT_THAT(backend->filters(),
               ElementsAre("names", "capacity", "audit", "quota", "eras", "rules", "lists", "modern",
-                          "cache", "params", "sessions", "greetings", "trace", "pool"));
+                          "cache", "params", "sessions", "greetings", "trace", "bridge", "pool"));
 }
 
 TEST_F(ChainOfABackend, HasNothingThatIsNotConfigured) {

@@ -161,7 +161,7 @@ TEST(LspDialect, WritesCancels) {
     EXPECT_EQ(dialect().cancel(4096, reason),
               R"({"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":4096}})");
   }
-  EXPECT_FALSE(dialect().cancel_ends_call());
+  EXPECT_FALSE(dialect().traits().cancel_ends_call);
 }
 
 TEST(LspDialect, ReadsTheCancelsOfTheChild) {
@@ -194,14 +194,14 @@ TEST(LspDialect, SaysFarewell) {
   EXPECT_EQ(shutdown.envelope.method, "shutdown");
   // "params: none": some servers refuse any.
   EXPECT_EQ(shutdown.envelope.params, "");
-  const Message exit(dialect().exit_notification());
+  const Message exit(std::string(dialect().traits().exit));
   EXPECT_EQ(exit.envelope.kind, rpc::MessageKind::notification);
   EXPECT_EQ(exit.envelope.method, "exit");
   EXPECT_EQ(exit.envelope.params, "");
 }
 
 TEST(LspDialect, KnowsTheProtocolsMethodsOnce) {
-  const auto methods = dialect().known_methods();
+  const auto methods = dialect().traits().methods;
   const std::set<std::string_view> names(methods.begin(), methods.end());
   EXPECT_EQ(names.size(), methods.size());
   for (const char* name :

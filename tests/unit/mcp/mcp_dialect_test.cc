@@ -161,10 +161,10 @@ TEST(McpDialect, FindsWhatIsSubscribedTo) {
 
 TEST(McpDialect, SubscribesItself) {
   const mcp::McpDialect dialect("1");
-  EXPECT_EQ(dialect.subscribe(7, "a\"\xc3\xa9\n"),
+  EXPECT_EQ(dialect.subscribe(7, "a\"\xc3\xa9\n", true),
             "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"resources/subscribe\","
             "\"params\":{\"uri\":\"a\\\"\xc3\xa9\\n\"}}");
-  EXPECT_EQ(dialect.unsubscribe(8, "u"),
+  EXPECT_EQ(dialect.subscribe(8, "u", false),
             R"({"jsonrpc":"2.0","id":8,"method":"resources/unsubscribe","params":{"uri":"u"}})");
 }
 

@@ -405,7 +405,7 @@ TEST(Memory, StandsBelowTheRules) {
   // What the protocol adds below it concerns children alone.
   EXPECT_THAT(bench.backend.filters(),
               ElementsAre("names", "capacity", "eras", "rules", "lists", "memory", "modern",
-                          "claims", "params", "sessions", "greetings", "trace", "pool"));
+                          "claims", "params", "sessions", "greetings", "trace", "bridge", "pool"));
   FakeClient client(bench.callers);
   const auto list = [&](std::vector<std::string> roles) {
     policy::Principal who;

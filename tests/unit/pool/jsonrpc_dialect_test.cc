@@ -78,7 +78,7 @@ TEST(JsonRpcDialect, WritesCancels) {
 TEST(JsonRpcDialect, AddsNothingElse) {
   const pool::JsonRpcDialect dialect("c");
   EXPECT_EQ(dialect.codes(), rpc::CodeSet::plain);
-  EXPECT_TRUE(dialect.known_methods().empty());
+  EXPECT_TRUE(dialect.traits().methods.empty());
   EXPECT_EQ(dialect.handshake(1), "");
   EXPECT_EQ(dialect.answer_child("ping"), "");
 }
