@@ -46,7 +46,7 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       sessions_(services_, pool_, callers_, rounds_, options_.input_timeout),
       delivery_(services_, callers_, names_of_calls_.methods(), sessions_, modern_, rounds_),
       notices_(services_, pool_, sessions_, modern_),
-      children_say_(chain_, delivery_, notices_),
+      children_say_(chain_, delivery_, notices_, sleeping_),
       pool_(services_, *this, sessions_, children_say_),
       listening_(services_, *this, sessions_, pool_, callers_),
       memos_(sessions_, pool_, listening_, *dialect_, chain_),

@@ -5,10 +5,12 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "gateway/backend/list_notices.h"
+#include "gateway/backend/sleeping_server.h"
 #include "gateway/call/chain.h"
 #include "gateway/pool/child.h"
 #include "gateway/pool/child_listener.h"
@@ -17,8 +19,10 @@ namespace stdgate::backend {
 
 class ChainListener final : public pool::ChildListener {
  public:
-  ChainListener(call::Chain& chain, pool::ChildListener& next, ListNotices& notices)
-      : chain_(chain), next_(next), notices_(notices) {}
+  // `sleeping` may not be constructed yet.
+  ChainListener(call::Chain& chain, pool::ChildListener& next, ListNotices& notices,
+                std::optional<SleepingServer>& sleeping)
+      : chain_(chain), next_(next), notices_(notices), sleeping_(sleeping) {}
 
   void on_event(const call::Call& call, const rpc::Envelope& notification,
                 TextPlace progress_token) override;
@@ -36,12 +40,16 @@ class ChainListener final : public pool::ChildListener {
   [[nodiscard]] TimePoint needed_until(uint64_t child) const override {
     return std::max(chain_.needed_until(child), next_.needed_until(child));
   }
+  bool let_sleep(const pool::Child& child) override {
+    return sleeping_ && sleeping_->let_sleep(child);
+  }
 
  private:
   call::Chain& chain_;
   pool::ChildListener& next_;
   ListNotices& notices_;
-  std::string method_;  // scratch
+  std::optional<SleepingServer>& sleeping_;  // nothing: nothing is remembered
+  std::string method_;                       // scratch
 };
 
 }  // namespace stdgate::backend

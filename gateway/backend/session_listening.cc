@@ -94,6 +94,24 @@ void SessionListening::go_on_all() {
   });
 }
 
+std::vector<session::SessionId> SessionListening::fall_asleep(size_t calls) {
+  std::vector<session::SessionId> listening;
+  sessions_.for_each_of_client([&](session::SessionId id, session::Session& session) {
+    const session::SessionListener* const listener = session.listener.get();
+    if (listener != nullptr && listener->is_listening && listener->keys.empty()) {
+      listening.push_back(id);
+    }
+  });
+  if (listening.size() != calls) return {};
+  for (const session::SessionId id : listening) {
+    session::SessionListener& listener = *sessions_.find(id)->listener;
+    listener.is_listening = false;
+    listener.due = TimePoint::max();
+    backend_.cancel_calls_of(listener.slot.caller());
+  }
+  return listening;
+}
+
 void SessionListening::settle() {
   std::optional<TimePoint> next;
   std::vector<session::SessionId> due;

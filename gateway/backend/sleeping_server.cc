@@ -41,6 +41,13 @@ bool SleepingServer::complete_greeting(session::SessionId session) {
   return true;
 }
 
+bool SleepingServer::let_sleep(const pool::Child& child) {
+  if (!recall_->keeps_lists()) return false;
+  const auto sessions = parts_.listening.fall_asleep(child.in_flight());
+  for (const session::SessionId session : sessions) recall_->note_heard(session);
+  return !sessions.empty();
+}
+
 void SleepingServer::ask(session::SessionId id, std::string text) {
   const session::Session* const session = parts_.sessions.find(id);
   const rpc::KnownMessage request(text);

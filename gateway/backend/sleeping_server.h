@@ -41,6 +41,8 @@ class SleepingServer final : private pool::RecallOwner {
   // The client of a session has completed its greeting. False: the session's child has to hear of
   // it.
   bool complete_greeting(session::SessionId session);
+  // See pool::ChildListener.
+  bool let_sleep(const pool::Child& child);
 
  private:
   [[nodiscard]] bool is_asleep() const override { return parts_.pool.is_asleep(); }

@@ -107,6 +107,18 @@ MemoryFilter::MemoryFilter(FindMemory find, std::string principal,
       held_(services.services.payer, Holding::caches),
       timer_(services.services.core.timers, [this] { go_on(); }) {}
 
+// As if the session had been told each list by the server that sleeps.
+void MemoryFilter::note_heard(session::SessionId session) {
+  session::ToldLists* const told = owner_.told_to(session);
+  for (size_t kind = 0; told != nullptr && kind < kListKindCount; ++kind) {
+    const ServerMemory::List* const list = memory_->list({}, static_cast<ListKind>(kind));
+    if (list == nullptr) continue;  // no client knows it, or all have been told of its change
+    told->note(kind, list->digest);
+    told_.note(kind, list->digest);
+  }
+  has_told_shared_ = true;
+}
+
 void MemoryFilter::describe(pool::BackendStatus& status) const {
   status.asleep = owner_.is_asleep();
   status.remembered = memory_->words();

@@ -42,6 +42,8 @@ class MemoryFilter final : public pool::ServerRecall {
   }
   [[nodiscard]] bool has_no_sessions() const override { return memory_->has_no_sessions(); }
   void note_sessions(bool has_none) override { memory_->note_sessions(has_none); }
+  [[nodiscard]] bool keeps_lists() const override { return !memory_->lists_differ(); }
+  void note_heard(session::SessionId session) override;
   void note_greeting(std::string_view params, const rpc::Envelope& answer) override;
   void describe(pool::BackendStatus& status) const override;
 

@@ -130,7 +130,9 @@ call::CallPtr CallTable::take(rpc::WireId id) {
   discount(*call);
   STDGATE_CHECK(bytes_ >= call->bytes_in);
   bytes_ -= call->bytes_in;
-  if (calls_.size() == 0) idle_since_ = services_.core.clock.now();
+  const TimePoint now = services_.core.clock.now();
+  if (calls_.size() == 0) idle_since_ = now;
+  if (working() == 0 && !call->listens) rests_since_ = now;
   return call;
 }
 

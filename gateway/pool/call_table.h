@@ -97,6 +97,8 @@ class CallTable {
   [[nodiscard]] uint64_t sent() const { return sent_; }
   // Since when no call is in flight. Only while none is.
   [[nodiscard]] TimePoint idle_since() const { return idle_since_; }
+  // Since when no call has done more than listen. Only while working() is 0.
+  [[nodiscard]] TimePoint rests_since() const { return rests_since_; }
 
   // Ends the process if an invariant is broken.
   void check_invariants();
@@ -129,6 +131,7 @@ class CallTable {
   size_t alone_ = 0;        // calls with Call::alone, at a child that is not shared
   uint64_t sent_ = 0;
   TimePoint idle_since_{};
+  TimePoint rests_since_{};
 };
 
 }  // namespace stdgate::pool

@@ -107,6 +107,10 @@ class Child final : private ChildEvents, private ChildMessages {
   [[nodiscard]] TimePoint ready_since() const { return ready_since_; }
   // Only while no call is in flight.
   [[nodiscard]] TimePoint idle_since() const { return std::max(ready_since_, calls_.idle_since()); }
+  // Only while no call does more than listen.
+  [[nodiscard]] TimePoint rests_since() const {
+    return std::max(ready_since_, calls_.rests_since());
+  }
 
   // Only while has_room(), or has_room_for_bound().
   void send(call::CallPtr call, const call::Outgoing& message);

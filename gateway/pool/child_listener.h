@@ -40,6 +40,9 @@ class ChildListener {
   [[nodiscard]] virtual TimePoint needed_until(uint64_t child) const = 0;
   // As needed_until(), without the work that another child can take over.
   [[nodiscard]] virtual TimePoint works_until(uint64_t child) const = 0;
+  // Nothing but calls that listen keeps the only child. True: these were the gateway's own, and
+  // have been ended, so the server may sleep.
+  virtual bool let_sleep(const Child& /*child*/) { return false; }
 };
 
 // Called by a child from the outermost level of the loop. Implementations must not destroy the

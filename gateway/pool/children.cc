@@ -342,7 +342,7 @@ void Children::tell_breaker() {
 }
 
 void Children::watch_idle(const Child& child) {
-  if ((idle_timer_.armed() && !is_idle_timer_late_) || child.in_flight() > 0) return;
+  if ((idle_timer_.armed() && !is_idle_timer_late_) || child.working() > 0) return;
   const bool may_go = children_.size() > config().min || child.abandoned().withhold();
   if (child.lease().is_none() && may_go) {
     idle_timer_.arm(now() + config().idle_timeout);
@@ -350,12 +350,31 @@ void Children::watch_idle(const Child& child) {
   }
 }
 
+// The server sleeps if its last child is kept by nothing but the gateway's own calls that listen.
+// Returns when to look again.
+std::optional<TimePoint> Children::end_listening() {
+  if (config().min > 0 || children_.size() != 1) return std::nullopt;
+  Child& child = *children_.front();
+  if (child.state() != ChildState::ready || child.working() > 0 || child.in_flight() == 0 ||
+      child.isolation() != config::Isolation::shared) {
+    return std::nullopt;
+  }
+  const TimePoint needed = listener_.needed_until(child.number());
+  if (needed == TimePoint::max()) return std::nullopt;
+  const TimePoint due = std::max(child.rests_since() + config().idle_timeout, needed);
+  if (due > now()) return due;
+  if (listener_.let_sleep(child)) {
+    child.end(ExitReason::asked, "the child was idle", config().grace);
+  }
+  return std::nullopt;
+}
+
 void Children::end_idle() {
+  std::optional<TimePoint> next = end_listening();
   const TimePoint time = now();
   const Census there = census();
   uint32_t spare_shared = there.shared.alive() - std::min(there.shared.alive(), config().min);
   uint32_t spare_warm = there.warm - std::min(there.warm, warm_wanted());
-  std::optional<TimePoint> next;
   for (const auto& child : children_) {
     uint32_t& spare = child->isolation() == config::Isolation::shared ? spare_shared : spare_warm;
     // A child in doubt withholds messages, so it is replaced even if none is spare.

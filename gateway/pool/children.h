@@ -145,6 +145,7 @@ class Children {
   void learn_era(const Child& child);
   void announce(const Child& child, Duration start);
   void end_idle();
+  std::optional<TimePoint> end_listening();
   void tell_breaker();
   void note_failure(const Child& child, const ChildEnd& end, bool serves_lease);
   [[nodiscard]] Demand demand() const;

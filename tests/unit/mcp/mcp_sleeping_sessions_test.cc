@@ -1,0 +1,187 @@
+// Sessions of legacy clients at a modern server that sleeps while they are idle.
+
+#include "tests/unit/mcp/memory_bench.h"
+#include "tests/unit/mcp/modern_bench.h"
+
+namespace stdgate::test {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr const char* kChanging =
+    R"({"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},)"
+    R"("resources":{"subscribe":true}}})";
+
+// Two sessions that have seen the one tool of their server.
+class SleepingSessions : public testing::Test {
+ public:
+  static backend::BackendOptions options(uint32_t min) {
+    backend::BackendOptions options = remembered(config::Isolation::shared, MemoryBench::fresh());
+    options.config.revision = config::Revision::modern;
+    options.config.timeout = seconds(100);
+    options.config.pool.min = min;
+    options.config.pool.idle_timeout = seconds(30);
+    return options;
+  }
+  explicit SleepingSessions(uint32_t min = 0) : bench(options(min)) {
+    greet(ada);
+    bench.begin(0, kChanging);
+    ada.take();
+    greet(bob);
+    bob.take();
+    list(ada);
+    list(bob);
+    bench.settle();
+    EXPECT_THAT(serve(0), SizeIs(2)) << "one stream of each session";
+  }
+  static void greet(SharedClient& client) {
+    client.request("initialize", R"({"protocolVersion":"2025-11-25","capabilities":{},)"
+                                 R"("clientInfo":{"name":"c","version":"1"}})");
+  }
+  static void list(SharedClient& client) { client.request("tools/list", "{}", "2"); }
+  // Answers what the child is asked until it is asked nothing more. Returns the ids of streams.
+  std::vector<std::string> serve(size_t child, const std::string& tools = kOneTool) {
+    std::vector<std::string> streams;
+    for (int turn = 0; turn < 8; ++turn) {
+      for (const std::string& line : bench.child(child).take_lines()) {
+        const Asked asked = parse_asked(line);
+        if (asked.method == "subscriptions/listen") {
+          streams.push_back(asked.id);
+        } else if (asked.method == "tools/list") {
+          bench.child(child).answer(asked.id, tools);
+        } else if (!asked.id.empty()) {
+          bench.child(child).answer(asked.id, asked.method == "server/discover" ? kChanging : "{}");
+        }
+      }
+      bench.settle();
+    }
+    return streams;
+  }
+  // The next child, which a call of this client starts.
+  std::vector<std::string> wake(SharedClient& client, const std::string& tools) {
+    ada.take();
+    bob.take();
+    client.request("tools/call", R"({"name":"a"})", "7");
+    EXPECT_EQ(bench.launcher.launched(), 2U);
+    bench.child(1).start();
+    return serve(1, tools);
+  }
+  void sleep() {
+    bench.advance(seconds(31));
+    ASSERT_THAT(bench.child(0).ends(), SizeIs(1));
+    bench.child(0).exit(0);
+    bench.advance(seconds(10));
+    ASSERT_TRUE(bench.status().asleep);
+    ASSERT_EQ(bench.launcher.launched(), 1U) << "nothing of the sessions wakes it";
+  }
+
+  ModernBench bench;
+  SharedClient ada{bench};
+  SharedClient bob{bench};
+};
+
+TEST_F(SleepingSessions, TheServerSleepsAndTheyStay) {
+  bench.advance(seconds(25));
+  EXPECT_THAT(bench.child(0).ends(), IsEmpty());
+  bench.advance(seconds(6));
+  EXPECT_THAT(bench.child(0).take_lines(), SizeIs(2)) << "both streams are cancelled";
+  EXPECT_THAT(bench.child(0).ends(), SizeIs(1));
+  bench.child(0).exit(0);
+  bench.advance(seconds(10));
+  EXPECT_EQ(bench.launcher.launched(), 1U);
+  EXPECT_EQ(bench.status().sessions, 2U);
+  ada.take();
+  list(ada);
+  EXPECT_THAT(ada.take(), Contains(HasSubstr(R"("name":"a")")));
+  EXPECT_EQ(bench.launcher.launched(), 1U) << "it is answered from memory";
+  bench.backend.check_invariants();
+}
+
+TEST_F(SleepingSessions, AChangeThatWasMissedIsToldWhenItWakes) {
+  sleep();
+  EXPECT_THAT(wake(bob, kTwoTools), SizeIs(2)) << "both listen again";
+  EXPECT_THAT(ada.take(), Contains(HasSubstr("notifications/tools/list_changed")));
+  EXPECT_THAT(bob.take(), Contains(HasSubstr("notifications/tools/list_changed")));
+}
+
+TEST_F(SleepingSessions, NothingIsToldWhereNothingHasChanged) {
+  sleep();
+  const auto streams = wake(ada, kOneTool);
+  ASSERT_THAT(streams, SizeIs(2));
+  EXPECT_THAT(ada.take(), SizeIs(1)) << "the answer to its call";
+  EXPECT_THAT(bob.take(), IsEmpty());
+  bench.child(1).say(
+      note("tools/list_changed",
+           R"({"_meta":{"io.modelcontextprotocol/subscriptionId":)" + streams[0] + "}}"));
+  EXPECT_EQ(ada.take().size() + bob.take().size(), 1U) << "the streams work";
+}
+
+// It sleeps again and again, and hears of each change.
+TEST_F(SleepingSessions, ItSleepsAgain) {
+  sleep();
+  wake(bob, kTwoTools);
+  bench.advance(seconds(31));
+  EXPECT_THAT(bench.child(1).ends(), SizeIs(1));
+}
+
+TEST_F(SleepingSessions, WorkKeepsItAwake) {
+  for (int i = 0; i < 5; ++i) {
+    bench.advance(seconds(20));
+    bob.request("tools/call", R"({"name":"a"})", "7");
+    serve(0);
+    ASSERT_THAT(bench.child(0).ends(), IsEmpty());
+  }
+  bob.request("tools/call", R"({"name":"a"})", "8");
+  bench.advance(seconds(40));
+  EXPECT_THAT(bench.child(0).ends(), IsEmpty()) << "the call is under way";
+}
+
+TEST_F(SleepingSessions, ASubscriptionKeepsItAwake) {
+  ada.subscribe("f:a", "3");
+  bench.settle();
+  serve(0);
+  bench.advance(std::chrono::minutes(10));
+  EXPECT_THAT(bench.child(0).ends(), IsEmpty());
+  ada.unsubscribe("f:a", "4");
+  bench.settle();
+  serve(0);
+  bench.advance(seconds(31));
+  EXPECT_THAT(bench.child(0).ends(), SizeIs(1));
+}
+
+// Who listens himself wants to hear of a change when it happens.
+TEST_F(SleepingSessions, AModernClientsStreamKeepsItAwake) {
+  FakeClient modern(bench.callers);
+  bench.send_modern(
+      modern, request("9", "subscriptions/listen", R"("notifications":{"toolsListChanged":true})"));
+  serve(0);
+  bench.advance(std::chrono::minutes(10));
+  EXPECT_THAT(bench.child(0).ends(), IsEmpty());
+}
+
+TEST_F(SleepingSessions, ListsThatDifferCannotBeCompared) {
+  for (int i = 0; i < 4; ++i) {
+    list(i % 2 == 0 ? ada : bob);
+    serve(0, i % 2 == 0 ? kOneTool : kTwoTools);
+  }
+  bench.advance(seconds(31));
+  const bool is_kept = bench.child(0).ends().empty();
+  EXPECT_EQ(is_kept, !bench.status().not_remembered.empty());
+}
+
+class SessionsOfAMinimum : public SleepingSessions {
+ public:
+  SessionsOfAMinimum() : SleepingSessions(1) {}
+};
+
+TEST_F(SessionsOfAMinimum, KeepTheirStreams) {
+  bench.advance(std::chrono::minutes(10));
+  EXPECT_THAT(bench.child(0).ends(), IsEmpty());
+  EXPECT_THAT(bench.child(0).take_lines(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace stdgate::test
