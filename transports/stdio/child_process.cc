@@ -152,21 +152,24 @@ void ChildProcess::start(const std::string& guard_binary, const pool::LaunchSpec
     return;
   }
   guards_.know_strangers();
+  std::string cgroup = spec.watches_memory ? memory_.make_cgroup() : std::string();
   int error = 0;
   GuardEnds ends;
   guard_ = GuardProcess::start(
-      loop_, guards_.table(), guard_binary, guard_arguments(spec, *identity), spec.environment,
-      [this](int64_t code, int signal) { on_guard_exit(code, signal); }, &ends, &error);
+      loop_, guards_.table(), guard_binary, guard_arguments(spec, *identity, cgroup),
+      spec.environment, [this](int64_t code, int signal) { on_guard_exit(code, signal); }, &ends,
+      &error);
   if (guard_ == nullptr || !open_streams(ends, &error)) {
     if (guard_ != nullptr) guards_.expect_end(guard_->pid());
     guard_.reset();  // if it runs, it ends with its control channel
+    memory_.drop_cgroup(std::move(cgroup));
     not_started(-error, std::string("spawn: ") + uv_strerror(error));
     drain_timer_.arm(loop_.now());
     return;
   }
   guard_pid_ = guard_->pid();
   ledger_.open(backend_, guard_pid_);
-  if (spec.watches_memory) memory_.watch(guard_pid_, events_);
+  if (spec.watches_memory) memory_.watch(guard_pid_, std::move(cgroup), events_);
   input_->set_watermark(kHighWatermark);
   input_->set_payer(spec.payer);
   control_->resume_read(net::ByteStream::kNotStarted);
@@ -388,12 +391,12 @@ guard::KernelFeatures kernel_of(const pool::Confinement& confinement) {
 }  // namespace
 
 ChildProcesses::ChildProcesses(net::Loop& loop, Log& log, OrphanReaper& orphans,
-                               std::string guard_binary)
+                               std::string guard_binary, CgroupPlaces cgroups)
     : loop_(loop),
       log_(log),
       guard_binary_(std::move(guard_binary)),
       guards_(loop, orphans),
-      memory_(loop),
+      memory_(loop, log, std::move(cgroups)),
       confinement_(probe_confinement()) {}
 
 std::unique_ptr<pool::ChildLink> ChildProcesses::launch(const pool::LaunchSpec& spec,

@@ -37,7 +37,9 @@ class ChildProcesses final : public pool::ChildLauncher {
  public:
   // `guard_binary`: the program to run as guard (guard_process.h).
   // `orphans`: the one of this process; outlives this.
-  ChildProcesses(net::Loop& loop, Log& log, OrphanReaper& orphans, std::string guard_binary);
+  // `cgroups`: where the kernel shows them.
+  ChildProcesses(net::Loop& loop, Log& log, OrphanReaper& orphans, std::string guard_binary,
+                 CgroupPlaces cgroups = {});
 
   std::unique_ptr<pool::ChildLink> launch(const pool::LaunchSpec& spec,
                                           pool::ChildEvents& events) override;

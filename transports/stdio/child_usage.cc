@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "transports/stdio/process_tree.h"
@@ -15,30 +16,47 @@ constexpr Duration kInterval = std::chrono::seconds(1);
 struct Reading {
   uint64_t number;
   pid_t guard;
+  std::string cgroup;
   uint64_t bytes = 0;
 };
 
+uint64_t measure(const Reading& one) {
+  if (!one.cgroup.empty()) {
+    if (const auto bytes = ChildCgroups::memory_of(one.cgroup)) return *bytes;
+  }
+  return process_tree_usage(one.guard).resident_bytes;
+}
+
 }  // namespace
 
-MemoryWatch::MemoryWatch(net::Loop& loop)
-    : loop_(loop), errands_(loop), timer_(loop.timers(), [this] { look(); }) {}
+MemoryWatch::MemoryWatch(net::Loop& loop, Log& log, CgroupPlaces places)
+    : loop_(loop),
+      errands_(loop),
+      cgroups_(log, std::move(places)),
+      timer_(loop.timers(), [this] { look(); }) {}
 
-void MemoryWatch::watch(pid_t guard, pool::ChildEvents& events) {
-  watched_.emplace(++last_, Watched{guard, &events});
+void MemoryWatch::watch(pid_t guard, std::string cgroup, pool::ChildEvents& events) {
+  watched_.emplace(++last_, Watched{guard, std::move(cgroup), &events});
   if (!timer_.armed() && !is_looking_) timer_.arm(loop_.now() + kInterval);
 }
 
 void MemoryWatch::forget(const pool::ChildEvents& events) {
-  std::erase_if(watched_, [&events](const auto& one) { return one.second.events == &events; });
+  std::erase_if(watched_, [&](auto& one) {
+    if (one.second.events != &events) return false;
+    cgroups_.remove(std::move(one.second.cgroup));
+    return true;
+  });
 }
 
 void MemoryWatch::look() {
   if (watched_.empty()) return;
   is_looking_ = true;
   auto readings = std::make_shared<std::vector<Reading>>();
-  for (const auto& [number, one] : watched_) readings->push_back({number, one.guard});
+  for (const auto& [number, one] : watched_) {
+    readings->push_back({number, one.guard, one.cgroup});
+  }
   const auto read = [readings] {
-    for (Reading& one : *readings) one.bytes = process_tree_usage(one.guard).resident_bytes;
+    for (Reading& one : *readings) one.bytes = measure(one);
   };
   errands_.start(read, [this, readings] {
     is_looking_ = false;

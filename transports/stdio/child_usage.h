@@ -7,30 +7,38 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gateway/base/timers.h"
 #include "gateway/pool/child_link.h"
 #include "transports/net/loop.h"
+#include "transports/stdio/child_cgroups.h"
 #include "transports/stdio/process_tree.h"
 
 namespace stdgate::stdio {
 
-// MemoryWatch: measures once a second how much memory each child and its descendants use, as
-// process_tree_usage() sums it up. Another thread reads /proc.
+// MemoryWatch: measures once a second how much memory each child and its descendants use: by the
+// figure of their cgroup, or, without one, as process_tree_usage() sums it up. Another thread
+// reads.
 //
 // Owner: ChildProcesses. Limit: one reading at a time is under way.
 class MemoryWatch {
  public:
-  explicit MemoryWatch(net::Loop& loop);
+  MemoryWatch(net::Loop& loop, Log& log, CgroupPlaces places);
 
-  // `events` hears of the tree under `guard` from the outermost level of the loop, until forget().
-  void watch(pid_t guard, pool::ChildEvents& events);
+  // The directory of a cgroup for a child that is about to be started; empty: there are none here.
+  std::string make_cgroup() { return cgroups_.make(); }
+  void drop_cgroup(std::string cgroup) { cgroups_.remove(std::move(cgroup)); }
+  // `events` hears of the tree under `guard`, which joins `cgroup`, from the outermost level of the
+  // loop, until forget().
+  void watch(pid_t guard, std::string cgroup, pool::ChildEvents& events);
   void forget(const pool::ChildEvents& events);
 
  private:
   struct Watched {
     pid_t guard;
+    std::string cgroup;  // empty: none
     pool::ChildEvents* events;
   };
 
@@ -38,6 +46,7 @@ class MemoryWatch {
 
   net::Loop& loop_;
   net::Errands errands_;
+  ChildCgroups cgroups_;
   std::map<uint64_t, Watched> watched_;  // by numbers that are not used again
   uint64_t last_ = 0;
   bool is_looking_ = false;

@@ -109,8 +109,8 @@ void add_sandbox(Arguments& arguments, const config::SandboxConfig& sandbox) {
 
 }  // namespace
 
-std::vector<std::string> guard_arguments(const pool::LaunchSpec& spec,
-                                         const std::string& identity) {
+std::vector<std::string> guard_arguments(const pool::LaunchSpec& spec, const std::string& identity,
+                                         const std::string& cgroup) {
   std::vector<std::string> arguments{guard::kProcessName};
   const auto add_limit = [&](const guard::LimitOption& option,
                              const std::optional<uint64_t>& value) {
@@ -119,6 +119,7 @@ std::vector<std::string> guard_arguments(const pool::LaunchSpec& spec,
   if (!spec.working_directory.empty())
     add(arguments, guard::kDirectoryOption, spec.working_directory);
   if (!identity.empty()) add(arguments, guard::kIdentityOption, identity);
+  if (!cgroup.empty()) add(arguments, guard::kCgroupOption, cgroup + "/cgroup.procs");
   add_limit(guard::kAddressSpaceLimit, spec.limits.address_space_bytes);
   add_limit(guard::kCpuLimit, spec.limits.cpu_seconds);
   add_limit(guard::kFilesLimit, spec.limits.open_files);

@@ -43,8 +43,10 @@ class GuardBinary {
 // The guard's arguments for a command (guard/protocol.h), with its user's name looked up.
 
 // argv of the guard for `spec`; argv[0] is a name for process lists. `identity` is what
-// look_identity_up() has given for spec.user, and empty when that is.
-std::vector<std::string> guard_arguments(const pool::LaunchSpec& spec, const std::string& identity);
+// look_identity_up() has given for spec.user, and empty when that is. `cgroup`: the directory of
+// the cgroup that the guard joins; empty: it stays in ours.
+std::vector<std::string> guard_arguments(const pool::LaunchSpec& spec, const std::string& identity,
+                                         const std::string& cgroup);
 
 // "UID:GID:GID,..." of `user`, a name of the user database or a number; errno when it does not
 // exist, or has more than guard::kMaxGroups groups. Reads files, and may ask the network.

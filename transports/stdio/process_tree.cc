@@ -16,8 +16,6 @@
 
 namespace stdgate::stdio {
 
-namespace {
-
 std::optional<std::string> read_whole(const std::string& path) {
   const net::FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.is_open()) return std::nullopt;
@@ -29,6 +27,8 @@ std::optional<std::string> read_whole(const std::string& path) {
   }
   return text;
 }
+
+namespace {
 
 // Takes the next number of a list that spaces separate; nothing at its end.
 std::optional<uint64_t> take_number(std::string_view& text) {

@@ -7,6 +7,8 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace stdgate::stdio {
@@ -15,6 +17,9 @@ namespace stdgate::stdio {
 // not built in, looks at every process.
 std::vector<pid_t> children_of(pid_t pid);
 std::vector<pid_t> children_by_scan(pid_t pid);
+
+// A file of the kernel's, whose size is not known before; nothing: it cannot be opened.
+std::optional<std::string> read_whole(const std::string& path);
 
 struct ProcessUsage {
   double cpu_seconds = 0;       // user and system, of descendants that were waited for too

@@ -37,9 +37,10 @@ std::string identity_with_groups(size_t count) {
 TEST(GuardOptions, AllOfThem) {
   const Parsed parsed =
       parse({"--cwd", "/tmp", "--identity", "7:8:9,10", "--as", "1", "--cpu", "2", "--nofile", "3",
-             "--nproc", "18446744073709551615", "--", "cmd", "--cwd"});
+             "--nproc", "18446744073709551615", "--cgroup", "/c", "--", "cmd", "--cwd"});
   ASSERT_TRUE(parsed.valid);
   EXPECT_STREQ(parsed.options.directory, "/tmp");
+  EXPECT_STREQ(parsed.options.cgroup, "/c");
   ASSERT_TRUE(parsed.options.identity);
   EXPECT_EQ(parsed.options.identity->user, 7U);
   EXPECT_EQ(parsed.options.identity->group, 8U);

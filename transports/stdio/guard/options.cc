@@ -94,6 +94,8 @@ bool parse_options(int argc, char** argv, Options* options) {
       options->directory = value;
     } else if (name == kIdentityOption) {
       if (!parse_identity(value, &options->identity.emplace())) return false;
+    } else if (name == kCgroupOption) {
+      options->cgroup = value;
     } else if (name == kLingerOption) {
       if (!parse_number(value, &options->linger_ms)) return false;
     } else if (!parse_limit(name, value, options) &&

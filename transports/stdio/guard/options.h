@@ -25,6 +25,7 @@ struct Options {
   std::optional<Identity> identity;
   std::array<std::optional<uint64_t>, kLimitOptions.size()> limits;  // as kLimitOptions
   Sandbox sandbox;
+  const char* cgroup = nullptr;  // the file to write to; null: none is joined
   int64_t linger_ms = 0;
   char** command = nullptr;  // argv of the command, ends with null
 };

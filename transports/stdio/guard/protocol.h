@@ -36,6 +36,9 @@ inline constexpr std::string_view kDirectoryOption = "--cwd";
 // would need more than libc alone.
 inline constexpr std::string_view kIdentityOption = "--identity";
 inline constexpr size_t kMaxGroups = 1024;
+// The file cgroup.procs of the cgroup that the guard joins before it starts the command. Where that
+// fails, the command runs all the same.
+inline constexpr std::string_view kCgroupOption = "--cgroup";
 // The milliseconds that the command's descendants have to end by themselves after it.
 inline constexpr std::string_view kLingerOption = "--linger";
 inline constexpr std::string_view kCommandFollows = "--";
