@@ -327,6 +327,9 @@ class Observer {
   virtual void on_child_exited(BackendId, ExitReason) {}
   // A child that is replaced takes no more calls, or is asked to end.
   virtual void on_child_replaced(BackendId, ReplaceReason) {}
+  // A child that is to be replaced serves on for its open work, as there is no room for a
+  // successor.
+  virtual void on_replacement_waits(BackendId, ReplaceReason) {}
 
   // A breaker of the backend has opened or closed. Each of its pools has one.
   virtual void on_breaker(BackendId, bool /*open*/) {}

@@ -60,6 +60,12 @@ void Observers::on_child_replaced(BackendId backend, ReplaceReason reason) {
   for (Observer* observer : of(Event::child_replaced)) observer->on_child_replaced(backend, reason);
 }
 
+void Observers::on_replacement_waits(BackendId backend, ReplaceReason reason) {
+  for (Observer* observer : of(Event::replacement_waits)) {
+    observer->on_replacement_waits(backend, reason);
+  }
+}
+
 void Observers::on_breaker(BackendId backend, bool open) {
   for (Observer* observer : of(Event::breaker)) observer->on_breaker(backend, open);
 }

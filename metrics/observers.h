@@ -38,6 +38,8 @@ class Observers final : public Observer {
     enlist(Event::child_ready, observer, &Some::on_child_ready, &Observer::on_child_ready);
     enlist(Event::child_exited, observer, &Some::on_child_exited, &Observer::on_child_exited);
     enlist(Event::child_replaced, observer, &Some::on_child_replaced, &Observer::on_child_replaced);
+    enlist(Event::replacement_waits, observer, &Some::on_replacement_waits,
+           &Observer::on_replacement_waits);
     enlist(Event::breaker, observer, &Some::on_breaker, &Observer::on_breaker);
     enlist(Event::session_places, observer, &Some::on_session_places, &Observer::on_session_places);
     enlist(Event::session_opened, observer, &Some::on_session_opened, &Observer::on_session_opened);
@@ -80,6 +82,7 @@ class Observers final : public Observer {
   void on_child_ready(BackendId backend, Duration since_start) override;
   void on_child_exited(BackendId backend, ExitReason reason) override;
   void on_child_replaced(BackendId backend, ReplaceReason reason) override;
+  void on_replacement_waits(BackendId backend, ReplaceReason reason) override;
   void on_breaker(BackendId backend, bool open) override;
   void on_session_places(BackendId backend, uint32_t places) override;
   void on_session_opened(BackendId backend) override;
@@ -118,6 +121,7 @@ class Observers final : public Observer {
     child_ready,
     child_exited,
     child_replaced,
+    replacement_waits,
     breaker,
     session_places,
     session_opened,

@@ -26,6 +26,9 @@ void write_child(rpc::JsonWriter& json, const pool::ChildStatus& child) {
   if (child.leased) json.boolean("leased", true);
   if (child.memory > 0) json.number("memory_bytes", child.memory);
   if (child.replaced_for) json.text("replaced_for", replace_reason_name(*child.replaced_for));
+  if (child.waits_for != pool::ReplaceWait::none) {
+    json.text("waits_for", pool::replace_wait_name(child.waits_for));
+  }
   if (!child.principal.empty()) json.text("principal", child.principal);
   write_seconds(json, "age_seconds", child.age);
   const pool::ChildFacts& facts = child.facts;

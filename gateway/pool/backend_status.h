@@ -11,6 +11,7 @@
 #include "gateway/base/time.h"
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
+#include "gateway/pool/child_end.h"
 #include "gateway/pool/child_facts.h"
 #include "gateway/pool/sandbox_status.h"
 
@@ -41,6 +42,7 @@ struct ChildStatus {
   bool leased = false;  // to a session
   uint64_t memory = 0;  // resident bytes of the child and its descendants; 0: not measured yet
   std::optional<ReplaceReason> replaced_for{};  // why it goes soon; nothing: it stays
+  ReplaceWait waits_for = ReplaceWait::none;    // why it does not go yet
   std::string principal;  // owner of the child (isolation: principal); empty: none
   Duration age{0};
   ChildFacts facts;

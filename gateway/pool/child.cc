@@ -438,6 +438,7 @@ ChildStatus Child::status() const {
   status.leased = !lease_.is_none();
   status.memory = wear_.memory;
   status.replaced_for = wear_.reason;
+  status.waits_for = wear_.wait;
   status.facts = facts();
   status.age = services_.core.clock.now() - started_at_;
   return status;

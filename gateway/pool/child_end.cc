@@ -4,6 +4,20 @@
 
 namespace stdgate::pool {
 
+std::string_view replace_wait_name(ReplaceWait wait) {
+  switch (wait) {
+    case ReplaceWait::none:
+      break;
+    case ReplaceWait::work:
+      return "work";
+    case ReplaceWait::room:
+      return "room";
+    case ReplaceWait::successor:
+      return "successor";
+  }
+  return "none";
+}
+
 std::string exit_text(const ExitStatus& status) {
   switch (status.kind) {
     case ExitStatus::Kind::exited:

@@ -14,10 +14,21 @@
 
 namespace stdgate::pool {
 
+// Why a child that is to be replaced serves on for the moment.
+enum class ReplaceWait : uint8_t {
+  none,       // it does not, or nothing is known against it
+  work,       // it holds work, and there is no room for a successor
+  room,       // another child goes first
+  successor,  // its successor is not ready
+};
+std::string_view replace_wait_name(ReplaceWait wait);
+
 // Owner: the child. Replacement decides by it.
 struct Wear {
   std::optional<ReplaceReason> reason;  // nothing: the child stays
-  TimePoint since{};
+  TimePoint since{};  // while the child serves: when it began to be worn; then: see Replacement
+  ReplaceWait wait = ReplaceWait::none;
+  bool is_wait_told = false;
   uint64_t successor = 0;  // the number of the child that takes its place; 0: none
   uint64_t memory = 0;     // resident bytes of the process and its descendants; 0: not measured yet
 

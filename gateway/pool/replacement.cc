@@ -81,40 +81,63 @@ void Replacement::act() {
 
 void Replacement::replace_shared(Child& child) {
   if (!child.is_retiring()) {
-    if (!may_stop_serving(child)) return;
+    const ReplaceWait wait = wait_of(child);
+    if (wait != ReplaceWait::none) return note_wait(child, wait);
     retire(child);
   }
-  if (holds_work(child)) return;
+  if (holds_work(child)) {
+    // What comes back has its whole time, as a call under way has.
+    child.wear().since = now();
+    return;
+  }
   const bool is_free = child.working() == 0 && !child.bound().has_calls();
   if (is_free || is_overdue(child)) end(child);
 }
 
-// A child stays for work that it holds. A child that uses too much memory stays only while another
-// one serves, and not for long.
 bool Replacement::holds_work(const Child& child) const {
-  if (listener_.works_until(child.number()) <= now()) return false;
-  if (child.wear().reason != ReplaceReason::memory) return true;
-  const Child* const successor = children_.find(child.wear().successor);
-  return successor != nullptr && runs(*successor) && !is_overdue(child);
+  return listener_.works_until(child.number()) > now();
 }
 
-// Whether the child may stop taking calls: a successor takes them, or there is no room for one and
-// calls have to wait.
-bool Replacement::may_stop_serving(const Child& child) const {
+// Why the child may not stop taking calls yet. It may if a successor takes them, or if there is no
+// room for one, so that calls have to wait.
+ReplaceWait Replacement::wait_of(const Child& child) const {
   if (const Child* const successor = children_.find(child.wear().successor); successor != nullptr) {
-    return runs(*successor);
+    return runs(*successor) ? ReplaceWait::none : ReplaceWait::successor;
   }
   if (children_.has_room_for_successor()) {
     // The successor cannot be started at the moment. This child is better than none, unless it uses
     // too much memory.
-    return child.wear().reason == ReplaceReason::memory &&
-           now() - child.wear().since > config().start_timeout;
+    const bool may_stop = child.wear().reason == ReplaceReason::memory &&
+                          now() - child.wear().since > config().start_timeout;
+    return may_stop ? ReplaceWait::none : ReplaceWait::successor;
   }
-  // New calls must not wait for a client that has to bring something back.
-  if (holds_work(child)) return false;
-  return std::ranges::none_of(children_.all(), [](const auto& other) {
+  // New calls must not wait for a client that has to bring something back, and what a child holds
+  // is lost with it: even a child that uses too much memory serves until a moment without open
+  // work.
+  if (holds_work(child)) return ReplaceWait::work;
+  const bool is_another_going = std::ranges::any_of(children_.all(), [](const auto& other) {
     return other->wear().reason && (other->is_retiring() || other->state() == ChildState::draining);
   });
+  return is_another_going ? ReplaceWait::room : ReplaceWait::none;
+}
+
+// Told once of each child that has to serve on for its open work.
+void Replacement::note_wait(Child& child, ReplaceWait wait) {
+  Wear& wear = child.wear();
+  const bool is_told = wear.is_wait_told || wait != ReplaceWait::work;
+  wear.wait = wait;
+  if (is_told) return;
+  wear.is_wait_told = true;
+  services_.core.observer.on_replacement_waits(services_.backend, *wear.reason);
+  services_.core.log.write(wear.reason == ReplaceReason::memory ? LogLevel::warn : LogLevel::info,
+                           "child serves on",
+                           {{"backend", services_.config.name},
+                            {"child", child.number()},
+                            {"pid", int64_t{child.pid()}},
+                            {"reason", replace_reason_name(*wear.reason)},
+                            {"waits_for", replace_wait_name(wait)},
+                            {"memory_bytes", if_any(wear.memory)},
+                            {"advice", "a higher pool.max leaves room for its successor"}});
 }
 
 void Replacement::replace_leased(Child& child, Lease& lease) {
@@ -139,6 +162,7 @@ bool Replacement::is_overdue(const Child& child) const {
 
 void Replacement::retire(Child& child) {
   tell(child);
+  child.wear().wait = ReplaceWait::none;
   child.wear().since = now();  // calls under way have their whole time from now on
   child.retire();
 }

@@ -5,9 +5,8 @@
 // when it has none. Where there is no room for a successor, one worn child at a time takes no more
 // calls at once, and new calls wait. A worn child of a session takes no more messages either: the
 // session is parked when it has no call, and revived by the next message. A child that holds work
-// (ChildListener::works_until) stays for it. A child that uses too much memory stays only while its
-// successor serves, and for BackendConfig::timeout at most. Without such work, a call under way has
-// that timeout from then on. Owner: the pool.
+// (ChildListener::works_until) stays for it, and serves on where there is no room for a successor.
+// Without such work, a call under way has BackendConfig::timeout from then on. Owner: the pool.
 #pragma once
 
 #include <array>
@@ -50,7 +49,8 @@ class Replacement {
   void end(Child& child);
   void tell(const Child& child);
   [[nodiscard]] bool is_overdue(const Child& child) const;
-  [[nodiscard]] bool may_stop_serving(const Child& child) const;
+  [[nodiscard]] ReplaceWait wait_of(const Child& child) const;
+  void note_wait(Child& child, ReplaceWait wait);
   [[nodiscard]] bool holds_work(const Child& child) const;
   [[nodiscard]] const config::PoolConfig& config() const { return services_.config.pool; }
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }

@@ -52,6 +52,7 @@ enum class Family : uint8_t {
   starts,
   exits,
   replaced,
+  replacement_waits,
   breakers,
   sessions,
   places,

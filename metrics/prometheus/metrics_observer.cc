@@ -109,6 +109,10 @@ void MetricsObserver::on_child_replaced(BackendId backend, ReplaceReason reason)
   ++store_.backend(backend).number(Family::replaced, index_of(reason));
 }
 
+void MetricsObserver::on_replacement_waits(BackendId backend, ReplaceReason reason) {
+  ++store_.backend(backend).number(Family::replacement_waits, index_of(reason));
+}
+
 void MetricsObserver::on_breaker(BackendId backend, bool open) {
   uint64_t& open_ones = store_.backend(backend).number(Family::breakers);
   open ? ++open_ones : --open_ones;

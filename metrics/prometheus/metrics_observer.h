@@ -32,6 +32,7 @@ class MetricsObserver final : public Observer {
   void on_child_ready(BackendId backend, Duration since_start) override;
   void on_child_exited(BackendId backend, ExitReason reason) override;
   void on_child_replaced(BackendId backend, ReplaceReason reason) override;
+  void on_replacement_waits(BackendId backend, ReplaceReason reason) override;
   void on_breaker(BackendId backend, bool open) override;
   void on_session_places(BackendId backend, uint32_t places) override;
   void on_session_opened(BackendId backend) override;

@@ -21,6 +21,7 @@ struct ChildRecorder final : pool::ChildEvents {
   }
   void on_output_end() override { order.emplace_back("output_end"); }
   void on_writable() override { ++writable; }
+  void on_memory(uint64_t bytes) override { memory = bytes; }
   void on_exit(const pool::ExitStatus& status) override {
     order.emplace_back("exit");
     exit = status;
@@ -29,6 +30,7 @@ struct ChildRecorder final : pool::ChildEvents {
   int pid = 0;
   std::string output;
   int writable = 0;
+  uint64_t memory = 0;  // as last told
   std::optional<pool::ExitStatus> exit;
   std::vector<std::string> order;  // each kind of event at its first time
 };

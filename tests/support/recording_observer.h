@@ -56,6 +56,7 @@ class RecordingObserver final : public Observer {
   void on_child_started(BackendId, StartReason reason) override { starts.push_back(reason); }
   void on_child_exited(BackendId, ExitReason reason) override { exits.push_back(reason); }
   void on_child_replaced(BackendId, ReplaceReason reason) override { replaced.push_back(reason); }
+  void on_replacement_waits(BackendId, ReplaceReason reason) override { waits.push_back(reason); }
   void on_method(BackendId, MethodId, std::string_view name) override {
     methods.emplace_back(name);
   }
@@ -93,6 +94,7 @@ class RecordingObserver final : public Observer {
   std::vector<StartReason> starts;
   std::vector<ExitReason> exits;
   std::vector<ReplaceReason> replaced;
+  std::vector<ReplaceReason> waits;  // children that serve on for their work
   std::vector<std::string> methods;
   std::vector<std::string> tools;
 };

@@ -32,6 +32,8 @@ constexpr std::string_view kLines[] = {
     R"(stdgate_child_starts_total{backend="calc",reason="demand"} 1)",
     R"(stdgate_child_exits_total{backend="calc",reason="asked"} 0)",
     R"(stdgate_child_exits_total{backend="calc",reason="hung"} 1)",
+    R"(stdgate_replacement_waits_total{backend="calc",reason="age"} 0)",
+    R"(stdgate_replacement_waits_total{backend="calc",reason="memory"} 1)",
     R"(stdgate_bytes_total{direction="in",transport="http"} 123)",
     R"(stdgate_bytes_total{direction="out",transport="http"} 0)",
     R"(stdgate_bytes_total{direction="out",transport="websocket"} 3000000000)",
@@ -161,6 +163,7 @@ void record(Observer& observer) {
   observer.on_child_state(0, ChildState::starting, ChildState::busy);
   observer.on_child_ready(0, milliseconds(40));
   observer.on_child_exited(0, ExitReason::hung);
+  observer.on_replacement_waits(0, ReplaceReason::memory);
   observer.on_session_opened(0);
   observer.on_connection_opened(ConnectionKind::http);
   observer.on_refused(Refusal::not_found);

@@ -22,6 +22,7 @@ class StrictObserver : public Observer {
   MOCK_METHOD(void, on_child_ready, (BackendId, Duration), (override));
   MOCK_METHOD(void, on_child_exited, (BackendId, ExitReason), (override));
   MOCK_METHOD(void, on_child_replaced, (BackendId, ReplaceReason), (override));
+  MOCK_METHOD(void, on_replacement_waits, (BackendId, ReplaceReason), (override));
   MOCK_METHOD(void, on_session_opened, (BackendId), (override));
   MOCK_METHOD(void, on_breaker, (BackendId, bool), (override));
   MOCK_METHOD(void, on_session_places, (BackendId, uint32_t), (override));
@@ -99,6 +100,7 @@ TEST(Observers, HearWhatTheyOverride) {
     EXPECT_CALL(*observer, on_child_ready(1, Duration(3)));
     EXPECT_CALL(*observer, on_child_exited(1, ExitReason::hung));
     EXPECT_CALL(*observer, on_child_replaced(1, ReplaceReason::memory));
+    EXPECT_CALL(*observer, on_replacement_waits(1, ReplaceReason::memory));
     EXPECT_CALL(*observer, on_session_opened(1));
     EXPECT_CALL(*observer, on_breaker(1, true));
     EXPECT_CALL(*observer, on_session_places(1, 4));
@@ -134,6 +136,7 @@ TEST(Observers, HearWhatTheyOverride) {
   observers.on_child_ready(1, Duration(3));
   observers.on_child_exited(1, ExitReason::hung);
   observers.on_child_replaced(1, ReplaceReason::memory);
+  observers.on_replacement_waits(1, ReplaceReason::memory);
   observers.on_session_opened(1);
   observers.on_breaker(1, true);
   observers.on_session_places(1, 4);
