@@ -38,8 +38,9 @@ constexpr std::string_view kAdoptAbout =
     "gateway's file, which others may not read. Servers by URL stay as they are.\n"
     "\n"
     "--undo puts the file back byte for byte. If it was changed since, only the\n"
-    "entries of these servers are put back. Close the client before, as some write\n"
-    "their file when they end.\n"
+    "entries of these servers are put back. The gateway's file is put back too, if it\n"
+    "was not changed since and no other client may use what was added. Close the\n"
+    "client before, as some write their file when they end.\n"
     "\n"
     "Exit code: 0 done, or nothing to do, 1 not, 2 usage.\n";
 constexpr std::array kAdoptOptions{
@@ -248,13 +249,24 @@ class Adoption {
       former = *std::move(put_back);
     }
     if (auto made = make_private_folder_of(gateway_.file); !made) return made;
-    if (auto kept = AdoptionRecord(gateway_.file, file_).write({former, changed}); !kept) {
+    if (auto kept = record().write({former, changed, gateway_texts(gateway_text)}); !kept) {
       return kept;
     }
     if (gateway_text != gateway_.text || gateway_.is_new) {
       if (auto written = replace_file(gateway_.file, gateway_text); !written) return written;
     }
     return replace(changed);
+  }
+
+  [[nodiscard]] AdoptionRecord record() const { return {gateway_.file, file_}; }
+
+  // A second adoption of this client goes back to before the first one.
+  [[nodiscard]] AdoptionRecord::GatewayTexts gateway_texts(const std::string& changed) const {
+    AdoptionRecord::GatewayTexts texts{std::nullopt, changed};
+    if (!gateway_.is_new) texts.former = gateway_.text;
+    const bool goes_on = record_ && record_->gateway && record_->gateway->adopted == gateway_.text;
+    if (goes_on) texts.former = record_->gateway->former;
+    return texts;
   }
 
   Done replace(const std::string& text) {
@@ -313,9 +325,7 @@ class Adoption {
           return file_ + ": " + error + "; what it was is kept in " + former_file();
         });
   }
-  [[nodiscard]] std::string former_file() const {
-    return AdoptionRecord(gateway_.file, file_).former_file();
-  }
+  [[nodiscard]] std::string former_file() const { return record().former_file(); }
 
   Done undo() {
     if (!record_) {
@@ -325,15 +335,40 @@ class Adoption {
     const bool is_changed = text_ != record_->adopted;
     const auto former = former_text();
     if (!former) return tl::unexpected(former.error());
+    const auto of_gateway = record().judge(*record_, gateway_.is_new ? "" : gateway_.text);
     if (!is_dry_run()) {
       if (const Done replaced = replace(*former); !replaced) return replaced;
-      AdoptionRecord(gateway_.file, file_).remove();
+      if (const Done done = undo_gateway(of_gateway); !done) return done;
+      record().remove();
     }
     const std::string would = is_dry_run() ? "would be " : "";
     say(file_ + ": " + would +
         (is_changed ? "put back, but for what was changed in it since" : "put back as it was"));
-    say("its servers stay in " + gateway_.file + ", where other clients may use them");
+    say(words_of(of_gateway, would));
     return {};
+  }
+
+  Done undo_gateway(AdoptionRecord::GatewayUndo undo) const {
+    if (undo != AdoptionRecord::GatewayUndo::put_back) return record().pass_on(*record_);
+    const auto& former = record_->gateway->former;
+    if (former) return replace_file(gateway_.file, *former);
+    std::error_code error;
+    if (fs::remove(gateway_.file, error)) return {};
+    return tl::unexpected("cannot remove " + gateway_.file + ": " + error.message());
+  }
+
+  [[nodiscard]] std::string words_of(AdoptionRecord::GatewayUndo undo,
+                                     const std::string& would) const {
+    switch (undo) {
+      case AdoptionRecord::GatewayUndo::put_back:
+        if (record_->gateway->former) return gateway_.file + ": " + would + "put back as it was";
+        return gateway_.file + ": " + would + "removed, as it was not there before";
+      case AdoptionRecord::GatewayUndo::in_use:
+        return "its servers stay in " + gateway_.file + ", where another client may use them";
+      case AdoptionRecord::GatewayUndo::changed:
+        break;
+    }
+    return "its servers stay in " + gateway_.file + ", which was changed since";
   }
 
   const AdoptedClient& client_;

@@ -74,6 +74,8 @@ describe('stdgate adopt', () => {
       assert.equal(home.read(name), text);
       assert.equal(statSync(home.path(name)).mode & 0o777, 0o640);
       assert.deepEqual(readdirSync(home.path('.config/stdgate/adopted')), []);
+      assert.match(undone.out, /gateway\.yaml: removed, as it was not there before/);
+      assert.ok(!existsSync(home.path('.config/stdgate/gateway.yaml')));
       assert.equal(home.adopt(client, '--undo').status, 1);
     });
   }
@@ -125,6 +127,82 @@ describe('stdgate adopt', () => {
     assert.equal(undone.status, 0, undone.err);
     assert.match(undone.out, /but for what was changed in it since/);
     assert.equal(home.read(name), `# later\n${text}\n[mcp_servers.late]\ncommand = "cat"\n`);
+  });
+
+  describe("puts the gateway's file back", () => {
+    const cursor = '.cursor/mcp.json';
+    const gemini = '.gemini/settings.json';
+    const of = (...servers) => JSON.stringify({ mcpServers:
+      Object.fromEntries(servers.map((name) => [name, { command: 'cat', env: { NAME: name } }])) });
+    const own = 'listen: ["unix:stdgate.sock"]  # mine\nbackends:\n  old: { command: [cat] }\n';
+    // Two clients, adopted in this order.
+    const adopted = (first, second) => {
+      const home = new Home();
+      home.write('.config/stdgate/gateway.yaml', own);
+      home.write(cursor, first);
+      home.write(gemini, second);
+      for (const client of ['cursor', 'gemini']) assert.equal(home.adopt(client).status, 0);
+      return home;
+    };
+    const undo = (home, client) => {
+      const { status, out, err } = home.adopt(client, '--undo');
+      assert.equal(status, 0, err);
+      return out;
+    };
+
+    it('when the last client goes, whichever that is', () => {
+      for (const order of [['cursor', 'gemini'], ['gemini', 'cursor']]) {
+        for (const second of [of('a'), of('b')]) {
+          const home = adopted(of('a'), second);
+          undo(home, order[0]);
+          assert.match(home.gateway, /NAME/);
+          assert.match(undo(home, order[1]), /gateway\.yaml: put back as it was/);
+          assert.equal(home.gateway, own);
+        }
+      }
+    });
+
+    it('as far as the last adoption, if nobody uses what it has added', () => {
+      const home = adopted(of('a'), of('b'));
+      undo(home, 'gemini');
+      assert.match(home.gateway, /NAME: a/);
+      assert.doesNotMatch(home.gateway, /NAME: b/);
+    });
+
+    it('not while another client may use it', () => {
+      const home = adopted(of('a'), of('a'));
+      const before = home.gateway;
+      assert.match(undo(home, 'cursor'), /where another client may use them/);
+      assert.equal(home.gateway, before);
+    });
+
+    it('to before the first of several adoptions of one client', () => {
+      const home = adopted(of('a'), of('a'));
+      undo(home, 'gemini');
+      const text = JSON.parse(home.read(cursor));
+      text.mcpServers.late = { command: 'cat', env: { NAME: 'late' } };
+      home.write(cursor, JSON.stringify(text));
+      assert.equal(home.adopt('cursor').status, 0);
+      assert.match(home.gateway, /NAME: late/);
+      undo(home, 'cursor');
+      assert.equal(home.gateway, own);
+    });
+
+    it('not if it was changed since', () => {
+      const home = adopted(of('a'), of('b'));
+      home.write('.config/stdgate/gateway.yaml', `# changed\n${home.gateway}`);
+      assert.match(undo(home, 'gemini'), /which was changed since/);
+      assert.match(undo(home, 'cursor'), /which was changed since/);
+      assert.match(home.gateway, /# changed[^]*NAME: b/);
+    });
+
+    it('or says what it would do', () => {
+      const home = adopted(of('a'), of('b'));
+      const before = home.gateway;
+      const dry = home.adopt('gemini', '--undo', '--dry-run');
+      assert.match(dry.out, /gateway\.yaml: would be put back as it was/);
+      assert.equal(home.gateway, before);
+    });
   });
 
   it('follows a link, and says what is wrong with other files', () => {
