@@ -12,11 +12,11 @@
 // since the line before. At the end it fails (exit code 1) when a call was neither answered nor its
 // connection closed, an answer was wrong, a connection ended for no reason, memory or descriptors
 // of the last third of the time are above those of the first, or a process is left.
-import { readFileSync, readdirSync } from 'node:fs';
 import http from 'node:http';
 import { fileURLToPath } from 'node:url';
 import WebSocket from 'ws';
 
+import { isFlat, sample, stateOf } from './soak_figures.mjs';
 import { Stdgate, eventually, program } from './stdgate_process.mjs';
 
 const seconds = Number(process.argv[2] ?? 600);
@@ -55,7 +55,6 @@ log: { level: error }
 
 const wait = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 const upTo = (limit) => Math.floor(Math.random() * limit);
-const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 const counts = { opened: 0, refused: 0, calls: 0, answers: 0, faults: 0, cancels: 0, closed: 0 };
 Object.assign(counts, { pushes: 0, questions: 0, posts: 0, mcp: 0, killed: 0 });
@@ -366,23 +365,6 @@ function failOverdueCalls() {
   }
 }
 
-function sample(gate) {
-  const status = readFileSync(`/proc/${gate.process.pid}/status`, 'utf8');
-  return {
-    rss: Number(/VmRSS:\s+(\d+)/.exec(status)[1]) / 1024,
-    files: readdirSync(`/proc/${gate.process.pid}/fd`).length,
-    children: gate.children().length,
-  };
-}
-
-function stateOf(gate) {
-  return new Promise((resolve, reject) => {
-    http.get({ socketPath: `${gate.folder}/admin`, path: '/debug/state' }, async (response) => {
-      resolve(JSON.parse((await response.toArray()).join('')));
-    }).on('error', reject);
-  });
-}
-
 const columns = ['seconds', 'rss MiB', 'files', 'children', 'open', 'p50 ms', 'p99 ms',
   ...Object.keys(counts)];
 const line = (values) =>
@@ -397,15 +379,6 @@ function row(gate, elapsed) {
     ...Object.values(counts)]));
   latencies = [];
   return { rss, files };
-}
-
-// Of the last third of the samples against the first, after the connections have come.
-function expectFlat(rows, name, tolerance) {
-  const third = Math.floor(rows.length / 3);
-  const first = mean(rows.slice(0, third).map((each) => each[name]));
-  const last = mean(rows.slice(-third).map((each) => each[name]));
-  console.log(`${name}: ${first.toFixed(1)} in the first third, ${last.toFixed(1)} in the last`);
-  if (!(last <= first * 1.2 + tolerance)) fail(`${name} has grown`);
 }
 
 // --- The soak ------------------------------------------------------------------------------------
@@ -451,8 +424,9 @@ await eventually(async () => {
 }, 'nothing is under way').catch((error) => fail(error.message));
 row(gate, elapsed());
 if (counts.calls !== counts.answers + counts.closed) fail('calls are missing');
-expectFlat(rows, 'rss', 8);
-expectFlat(rows, 'files', 50);
+// After the connections have come.
+if (!isFlat(rows, 'rss', 8)) fail('memory has grown');
+if (!isFlat(rows, 'files', 50)) fail('descriptors have grown');
 console.log('close codes:', closeCodes);
 const { code, left } = await gate.stop();
 if (code !== 0) fail(`the gateway ended with ${code}: ${gate.log.slice(-2000)}`);
