@@ -5,7 +5,7 @@
 // that no process has mapped. Job: make these cgroups, remove them, and read their figure. The
 // guard joins its cgroup itself, before it starts the command, so that nothing is outside of it.
 // The rest of this process's cgroup moves to one named kOwnName, because a cgroup that is divided
-// may have no processes. Owner: MemoryWatch. Elsewhere there are none, and /proc is read instead.
+// may have no processes. Without delegation MemoryWatch, the owner, reads /proc instead.
 #pragma once
 
 #include <cstdint>
@@ -31,13 +31,13 @@ class ChildCgroups {
   ChildCgroups(const ChildCgroups&) = delete;
   ChildCgroups& operator=(const ChildCgroups&) = delete;
 
-  // The directory of a new cgroup; empty: there are none here.
+  // The directory of a new cgroup; empty: no cgroup is delegated.
   std::string make();
   // The child of this cgroup is gone, or about to go.
   void remove(std::string directory);
 
   // Memory that the kernel cannot take back by dropping cached files; nothing: the cgroup cannot be
-  // read, or nobody has joined it.
+  // read, or has no process.
   static std::optional<uint64_t> memory_of(const std::string& directory);
 
  private:
@@ -48,7 +48,7 @@ class ChildCgroups {
   Log& log_;
   const CgroupPlaces places_;
   bool is_prepared_ = false;
-  std::string base_;  // that of the children's cgroups; empty: there are none here
+  std::string base_;  // their parent; empty: no cgroup is delegated
   uint64_t made_ = 0;
   std::vector<std::string> gone_;  // still to be removed
 };
