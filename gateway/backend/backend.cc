@@ -42,20 +42,13 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       lists_(list_watches(), *dialect_),
       has_eras_(!dialect_->traits().probe.empty()),
       rules_(chain_, options_.roles, calls_, chain_services_),
-      modern_(services_, pool_, chain_, callers_),
-      sessions_(services_, pool_, callers_, rounds_, options_.input_timeout),
-      delivery_(services_, callers_, names_of_calls_.methods(), sessions_, modern_, rounds_),
-      notices_(services_, pool_, sessions_, modern_),
+      bridge_(make_bridge()),
+      sessions_(services_, pool_, callers_, *bridge_, options_.input_timeout),
+      delivery_(services_, callers_, names_of_calls_.methods(), sessions_, *bridge_),
+      notices_(services_, pool_, sessions_, *bridge_),
       children_say_(chain_, delivery_, notices_, sleeping_),
-      pool_(services_, *this, sessions_, children_say_),
-      listening_(services_, *this, sessions_, pool_, callers_),
-      memos_(sessions_, pool_, listening_, *dialect_, chain_),
-      round_trips_(services_, pool_, sessions_, *this, *this,
-                   {options_.input_timeout, options_.has_principals}, traces_),
-      rounds_(services_, pool_, sessions_, modern_, *this, *this, options_.input_timeout, traces_),
-      greetings_(options_.config, services_, pool_, sessions_, chain_, *this, *this),
-      watches_(services_, modern_, sessions_, callers_),
-      bridge_({pool_, chain_, modern_, round_trips_, rounds_, watches_}) {
+      pool_(services_, *this, *bridge_, sessions_, children_say_),
+      memos_(sessions_, pool_, *bridge_, *dialect_, chain_) {
   options_.launch.payer = services_.payer;
   core_.observer.on_session_places(Upstream::id(), pool_.session_places());
   call::NameTable& methods = names_of_calls_.methods();
@@ -65,11 +58,31 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
   if (core_.audit != nullptr) audit_.emplace(chain_, *core_.audit, calls_, chain_services_);
   if (options_.make_recall) {
     sleeping_.emplace(SleepingServer::Parts{services_, chain_, *this, pool_, sessions_, memos_,
-                                            notices_, listening_, list_watches()},
+                                            notices_, *bridge_, list_watches()},
                       options_.make_recall);
   }
   assemble();
-  if (sleeping_ && sleeping_->recall().has_no_sessions()) greetings_.share_as_before();
+  if (sleeping_ && sleeping_->recall().has_no_sessions()) bridge_->share_as_before();
+}
+
+std::shared_ptr<Bridge> Backend::make_bridge() {
+  const BridgeParts parts{*this,
+                          options_.config,
+                          services_,
+                          pool_,
+                          *this,
+                          chain_,
+                          sessions_,
+                          callers_,
+                          traces_,
+                          options_.input_timeout,
+                          options_.has_principals,
+                          [this](bool shares) {
+                            set_owns_children(!shares);
+                            if (sleeping_) sleeping_->recall().note_sessions(shares);
+                          }};
+  auto bridge = dialect_->make_bridge(parts);
+  return bridge ? std::move(bridge) : std::make_shared<Bridge>();
 }
 
 // The filters in the order in which a request passes them. Answers, faults and ends take the other
@@ -104,15 +117,15 @@ void Backend::assemble() {
   if (sleeping_) sleeping_->recall().add_to(chain_);
   // Before the filters of the protocol: a client that no child can serve is told so, without asking
   // one.
-  if (has_eras_) chain_.add("modern", modern_);
+  bridge_->add_filter(chain_, Bridge::Place::above_children);
   inner_filters_ = dialect_->add_filters(of_protocol, pool::FilterLayer::inner);
   // Behind all filters that may refuse a call: it counts the wishes of sessions.
   chain_.add("sessions", memos_);
   // Below the filters that learn from answers: a refused greeting is made again elsewhere.
-  if (has_eras_) chain_.add("greetings", greetings_);
+  bridge_->add_filter(chain_, Bridge::Place::below_answers);
   chain_.add("trace", traces_);
   // Next to the children: questions and their answers are no end of a call.
-  if (has_eras_) chain_.add("bridge", bridge_);
+  bridge_->add_filter(chain_, Bridge::Place::at_pool);
   chain_.add("pool", bottom_);
 }
 
@@ -190,8 +203,7 @@ void Backend::send(call::CallPtr call, const call::Request& request, bool is_sha
   message.answered_by_handshake = intent.kind == call::ClientIntent::Kind::handshake;
   message.only_of_legacy = intent.only_of_legacy;
   if (!has_eras_) return submit(std::move(call), text, message);
-  const call::EraChanges changes =
-      modern_.changes_of(text, context.era, is_shared, sessions_.stamp_of(context.session));
+  const call::EraChanges changes = bridge_->changes_of(text, context);
   message.inserted = changes.view();
   if (!call->route.written_for) call->route.written_for = changes.era;
   submit(std::move(call), text, message);
@@ -201,14 +213,12 @@ void Backend::submit(call::CallPtr call, const rpc::Envelope& request, call::Out
   traces_.tell_child(request, *call, message);
   calls_.index().add(*call);
   call->charge(services_.payer_for(message.account));
-  if (call->alone && pool_.era() == Era::legacy) {
-    return round_trips_.take(std::move(call), message);
-  }
+  if (call->alone && bridge_->take(call, message)) return;
   const auto taken = pool_.submit(call, message);
   if (taken) return;
   // The era is not known yet; with this error, clients of both eras continue as legacy ones.
   if (call->needs_modern && !pool_.era()) {
-    on_wrong_era(std::move(call));
+    bridge_->on_wrong_era(std::move(call));
   } else {
     on_fault(std::move(call), taken.error());
   }
@@ -228,7 +238,7 @@ Admission Backend::accept_notification(const rpc::Envelope& notification,
   if (intent->kind != Kind::cancel && intent->kind != Kind::forward) return Admission::delivered;
   if (intent->kind == Kind::cancel) {
     if (!accept_cancel(intent->cancelled_id, context)) return drop(DropReason::unknown_cancel);
-  } else if (!modern_.swallows(method, context)) {
+  } else if (!bridge_->swallows(method, context)) {
     if (capacity_.find_lack(context.account)) return refuse_notification();
     call::Outgoing message;
     message.text = notification.text;
@@ -261,7 +271,7 @@ bool Backend::take_cancel(const rpc::ParsedMessage& message, const call::CallCon
 }
 
 bool Backend::accept_cancel(std::string_view id, const call::CallContext& context) {
-  call::CallPtr ended = rounds_.take(context.caller, id);
+  call::CallPtr ended = bridge_->take_asking(context.caller, id);
   if (!ended) ended = chain_.take_held(context.caller, id);
   if (!ended && !pool_.request_cancel(context.caller, id, &ended)) return false;
   if (ended) {
@@ -298,13 +308,10 @@ void Backend::close_session(session::SessionId id, std::string_view why) {
 
 // --- Ends -----------------------------------------------------------------------------------
 
-void Backend::on_listener_lost(call::CallPtr call, const rpc::FaultReport& report) {
-  chain_.on_lost(call, call->request, report);
-  if (call != nullptr && !modern_.listen_again(call)) on_fault(std::move(call), report);
-}
-
 void Backend::on_misdirected(call::CallPtr call, const call::Outgoing& message) {
-  if (call->listens) return on_listener_lost(std::move(call), rpc::faults::child_failed("gone"));
+  if (call->listens) {
+    return bridge_->on_listener_lost(std::move(call), rpc::faults::child_failed("gone"));
+  }
   if (call->rounds > 0) {
     return on_fault(std::move(call),
                     rpc::faults::child_failed("the child that has asked has ended"));

@@ -13,12 +13,10 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/backend/bridge_filter.h"
+#include "gateway/backend/bridge.h"
 #include "gateway/backend/chain_listener.h"
 #include "gateway/backend/list_notices.h"
-#include "gateway/backend/refused_greetings.h"
 #include "gateway/backend/session_delivery.h"
-#include "gateway/backend/session_listening.h"
 #include "gateway/backend/session_memos.h"
 #include "gateway/backend/session_router.h"
 #include "gateway/backend/sleeping_server.h"
@@ -63,10 +61,7 @@ struct BackendOptions {
   bool has_principals = false;  // clients can authenticate, though some may be anonymous
 };
 
-class Backend final : public Upstream,
-                      private pool::PoolEvents,
-                      private TripEnds,
-                      private RefusedGreetings::Owner {
+class Backend final : public Upstream, private pool::PoolEvents {
  public:
   // The code that gives the `id` tells the observer of it first, because a backend reports names
   // from the beginning.
@@ -104,7 +99,7 @@ class Backend final : public Upstream,
     auto session = sessions_.adopt(caller, sink, client, beginning);
     // Its former child may have promised changes. A session with a child of its own hears of them
     // there.
-    if (session && pool_.era() == Era::modern) listening_.go_on(*session);
+    if (session && pool_.era() == Era::modern) bridge_->go_on(*session);
     return session;
   }
   session::Parking park_session(session::SessionId session) override {
@@ -134,16 +129,15 @@ class Backend final : public Upstream,
                   const config::TimeoutsConfig& timeouts) override;
   void end_listening() override {
     for (const call::CallPtr& call : pool_.withdraw_listeners_of_clients()) {
-      modern_.end_listening(*call);
+      bridge_->end_listening(*call);
     }
   }
 
   // See Pool.
   void drain() override {
     pool_.drain();
-    round_trips_.drain();
-    rounds_.drain();
-    for (const call::CallPtr& call : pool_.withdraw_listeners()) modern_.end_listening(*call);
+    bridge_->drain();
+    for (const call::CallPtr& call : pool_.withdraw_listeners()) bridge_->end_listening(*call);
   }
   void fail_calls(const rpc::FaultReport& report) override {
     chain_.fail_held(report);
@@ -151,11 +145,9 @@ class Backend final : public Upstream,
   }
   void end_children(Duration grace) override { pool_.end_children(grace); }
   [[nodiscard]] size_t calls() const override {
-    return pool_.calls() + rounds_.size() + chain_.held();
+    return pool_.calls() + bridge_->asking() + chain_.held();
   }
-  [[nodiscard]] size_t kept_messages() const override {
-    return round_trips_.parked() + pool_.queued();
-  }
+  [[nodiscard]] size_t kept_messages() const override { return bridge_->parked() + pool_.queued(); }
   void drop_caches() override {
     chain_.drop_kept();
     calls_.drop_kept();
@@ -170,7 +162,7 @@ class Backend final : public Upstream,
     status.name = name();
     sessions_.describe(status);
     pool_.describe(status);
-    status.parked_calls = round_trips_.parked() + rounds_.size();
+    status.parked_calls = bridge_->parked() + bridge_->asking();
     for (pool::ChildStatus& child : status.children) {
       const call::ChildWork work = chain_.work_of(child.number);
       child.states = work.states;
@@ -182,10 +174,10 @@ class Backend final : public Upstream,
   void check_invariants() override {
     pool_.check_invariants();
     sessions_.check_invariants();
-    watches_.check_invariants();
+    bridge_->check_invariants();
     const auto check = [this](const call::Call& call) { sessions_.check_owner(call); };
     pool_.for_each_call(check);
-    rounds_.for_each_call(check);
+    bridge_->for_each_call(check);
     chain_.for_each_held(check);
   }
   // The filters that a request passes, in their order.
@@ -211,57 +203,19 @@ class Backend final : public Upstream,
   void on_fault(call::CallPtr call, const rpc::FaultReport& report) override {
     chain_.on_fault(std::move(call), report);
   }
-  void on_wrong_era(call::CallPtr call) override { modern_.refuse(std::move(call)); }
-  void on_call_alone(call::CallPtr call, const call::Outgoing& message) override {
-    if (options_.config.serves_one) {
-      round_trips_.take_turn(std::move(call), message);
-    } else {
-      round_trips_.take(std::move(call), message);
-    }
-  }
-  void end_call(const call::Call& call, Outcome outcome, std::string_view member,
-                std::optional<int64_t> error_code) override {
-    chain_.answer(call, outcome, member, error_code);
-  }
-  void on_era(Era era) override { greetings_.note_era(era); }
-  void on_children_shared() override {
-    set_owns_children(false);
-    if (sleeping_) sleeping_->recall().note_sessions(true);
-  }
-  std::vector<call::CallPtr> on_children_separated() override {
-    set_owns_children(true);
-    if (sleeping_) sleeping_->recall().note_sessions(false);
-    std::vector<call::CallPtr> calls = rounds_.withdraw_all();
-    for (call::CallPtr& call : pool_.withdraw_shared_of_sessions()) {
-      if (!call->is_own) {
-        calls.push_back(std::move(call));
-      } else if (call->listens) {
-        finish_cancelled(*call, pool::CancelReason::client_left);
-      }
-    }
-    return calls;
-  }
-  void on_session_moved(session::SessionId session) override { listening_.go_on(session); }
   void on_greeted_again(std::string_view params, const rpc::Envelope& answer) override {
     if (sleeping_) sleeping_->recall().note_greeting(params, answer);
   }
-  void on_listening_end(call::CallPtr call) override { modern_.end_listening(*call); }
-  void on_listener_lost(call::CallPtr call, const rpc::FaultReport& report) override;
   void on_misdirected(call::CallPtr call, const call::Outgoing& message) override;
-  void on_listening(const call::Call& call, const pool::ChildFacts& facts) override {
-    std::vector<std::string> keys = modern_.listened_keys(call, facts);
-    watches_.open(call, keys);
-    modern_.begin_listening(call, keys, facts);
-  }
-
   Admission accept_request(const rpc::Envelope& request, const call::CallContext& context);
+  std::shared_ptr<Bridge> make_bridge();
   void assemble();
   Admission accept_notification(const rpc::Envelope& notification,
                                 const call::CallContext& context);
   // The calls of this caller, wherever they are.
   std::vector<call::CallPtr> withdraw(session::Caller caller) {
     std::vector<call::CallPtr> calls = pool_.withdraw(caller);
-    for (call::CallPtr& call : rounds_.withdraw(caller)) calls.push_back(std::move(call));
+    for (call::CallPtr& call : bridge_->withdraw(caller)) calls.push_back(std::move(call));
     const auto is_its = [caller](const call::Call& call) { return call.caller == caller; };
     for (call::CallPtr& call : chain_.take_held(is_its)) calls.push_back(std::move(call));
     return calls;
@@ -315,7 +269,7 @@ class Backend final : public Upstream,
     return Admission::refused_overloaded;
   }
 
-  BackendOptions options_;  // constant, except for what RefusedGreetings changes
+  BackendOptions options_;  // constant, except for what the bridge changes
   const std::unique_ptr<pool::Dialect> dialect_;
   session::Callers& callers_;
   const pool::CoreServices& core_;
@@ -337,19 +291,13 @@ class Backend final : public Upstream,
   call::RuleFilter rules_;
   std::optional<call::SchemaFilter> schema_;  // nothing: no document describes the methods
   Bottom bottom_{*this};
-  ModernCalls modern_;
+  const std::shared_ptr<Bridge> bridge_;  // does nothing where the protocol has one era
   SessionRouter sessions_;
   SessionDelivery delivery_;
   ListNotices notices_;
   ChainListener children_say_;
   pool::Pool pool_;
-  SessionListening listening_;
   SessionMemos memos_;
-  RoundTrips round_trips_;
-  InputRounds rounds_;
-  RefusedGreetings greetings_;
-  KeyWatches watches_;
-  BridgeFilter bridge_;
   std::optional<SleepingServer> sleeping_;  // nothing: nothing is remembered
   std::shared_ptr<void> outer_filters_;     // of the protocol; null: it has none
   std::shared_ptr<void> judging_filters_;

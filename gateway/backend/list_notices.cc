@@ -11,7 +11,7 @@ uint8_t ListNotices::lists_of(const pool::Child& child) const {
   return services_.dialect.changing_lists(child.facts());
 }
 
-// Modern children do not count, because their sessions listen: see SessionListening.
+// Modern children do not count, because their sessions listen: see Bridge.
 void ListNotices::note_gone(const pool::Child& child) {
   if (child.era() == Era::modern || child.facts().capabilities.empty()) return;
   of_gone_ = lists_of(child);
@@ -44,7 +44,7 @@ void ListNotices::tell_listeners(pool::Child& child, uint8_t lists) const {
     const rpc::Envelope& notification = known.envelope();
     const pool::Audience audience =
         services_.dialect.audience(notification, rpc::decode_string(notification.method, method));
-    modern_.pass_to_listeners(child, notification, audience.list);
+    bridge_.pass_to_listeners(child, notification, audience.list);
   }
 }
 

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "gateway/backend/modern_calls.h"
+#include "gateway/backend/bridge.h"
 #include "gateway/backend/session_router.h"
 
 namespace stdgate::backend {
@@ -17,8 +17,8 @@ class ListNotices {
  public:
   // `pool` may not be constructed yet.
   ListNotices(const pool::PoolServices& services, const pool::Pool& pool, SessionRouter& sessions,
-              const ModernCalls& modern)
-      : services_(services), pool_(pool), sessions_(sessions), modern_(modern) {}
+              const Bridge& bridge)
+      : services_(services), pool_(pool), sessions_(sessions), bridge_(bridge) {}
 
   // A shared child has gone. Its sessions still know what it has declared.
   void note_gone(const pool::Child& child);
@@ -37,7 +37,7 @@ class ListNotices {
   const pool::PoolServices& services_;
   const pool::Pool& pool_;
   SessionRouter& sessions_;
-  const ModernCalls& modern_;
+  const Bridge& bridge_;
   uint8_t of_gone_ = 0;  // declared by the last shared legacy child
 };
 

@@ -32,7 +32,7 @@ void SessionDelivery::on_notification(pool::Child& child, const rpc::Envelope& n
   const bool is_passed = pass_notification(child, notification, method, audience);
   const bool is_streamed = services_.dialect.cancelled_by_child(notification, method).empty() &&
                            pass_to_only_stream(child, notification, audience);
-  const bool is_listened = modern_.pass_to_listeners(child, notification, audience.list);
+  const bool is_listened = bridge_.pass_to_listeners(child, notification, audience.list);
   if (is_passed || is_streamed || is_listened) {
     note_passed(method);
   } else {
@@ -136,7 +136,7 @@ void SessionDelivery::on_request(pool::Child& child, const rpc::Envelope& reques
   }
   session::Session* session = asked(child, request, method);
   if (session == nullptr || !session->sink->awaits_requests()) {
-    modern_.note_ask(child, request, method);
+    bridge_.note_ask(child, request, method);
     return child.refuse(request.id, rpc::RpcError::method_not_found,
                         "no client here takes requests");
   }
@@ -154,8 +154,7 @@ session::Session* SessionDelivery::asked(pool::Child& child, const rpc::Envelope
   if (turns != nullptr && (sessions_.is_turn_taken() || !child.was_ready())) return turns;
   session::Session* const only = only_session(child);
   if (only == nullptr || turns == nullptr) return only;
-  const auto ruling = services_.dialect.input()->judge(request, method, only->greeting);
-  return ruling.verdict == pool::InputRuling::Verdict::allowed ? only : nullptr;
+  return bridge_.may_be_asked(only->greeting, request, method) ? only : nullptr;
 }
 
 session::Session* SessionDelivery::only_session(pool::Child& child) {

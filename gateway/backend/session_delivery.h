@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/backend/modern_calls.h"
+#include "gateway/backend/bridge.h"
 #include "gateway/backend/session_router.h"
 #include "gateway/call/name_table.h"
 #include "gateway/pool/call_trace.h"
@@ -24,16 +24,14 @@ namespace stdgate::backend {
 
 class SessionDelivery final : public pool::ChildListener {
  public:
-  // `methods`: learns the names of notifications. `rounds` may not be constructed yet.
+  // `methods`: learns the names of notifications.
   SessionDelivery(const pool::PoolServices& services, session::Callers& callers,
-                  call::NameTable& methods, SessionRouter& sessions, const ModernCalls& modern,
-                  const RoundListener& rounds)
+                  call::NameTable& methods, SessionRouter& sessions, const Bridge& bridge)
       : services_(services),
         callers_(callers),
         methods_(methods),
         sessions_(sessions),
-        modern_(modern),
-        rounds_(rounds) {}
+        bridge_(bridge) {}
 
   void on_event(const call::Call& call, const rpc::Envelope& notification,
                 TextPlace progress_token) override;
@@ -46,10 +44,10 @@ class SessionDelivery final : public pool::ChildListener {
   }
   void on_child_gone(const pool::Child& child) override { sessions_.lose_child(child.number()); }
   [[nodiscard]] TimePoint works_until(uint64_t child) const override {
-    return rounds_.needed_until(child);
+    return bridge_.needed_until(child);
   }
   [[nodiscard]] TimePoint needed_until(uint64_t child) const override {
-    return std::max(sessions_.wishes().needed_until(child), rounds_.needed_until(child));
+    return std::max(sessions_.wishes().needed_until(child), bridge_.needed_until(child));
   }
 
  private:
@@ -91,8 +89,7 @@ class SessionDelivery final : public pool::ChildListener {
   session::Callers& callers_;
   call::NameTable& methods_;
   SessionRouter& sessions_;
-  const ModernCalls& modern_;
-  const RoundListener& rounds_;
+  const Bridge& bridge_;
   std::string key_;     // scratch
   std::string method_;  // scratch
 };

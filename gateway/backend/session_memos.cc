@@ -94,7 +94,7 @@ void SessionMemos::learn(call::Call& call, const rpc::Envelope& answer) {
   if (session::Session* const session = sessions_.find_mutable(call.session)) {
     session->revision = call.revision;
   }
-  if (call.child_era == Era::modern) listening_.begin(call.session, answer);
+  if (call.child_era == Era::modern) bridge_.begin_listening(call.session, answer);
 }
 
 // A session of another process has been served by a shared child for the first time. If the child
@@ -103,7 +103,7 @@ void SessionMemos::learn(call::Call& call, const rpc::Envelope& answer) {
 void SessionMemos::prove(const call::Call& call) {
   session::Session* const session = sessions_.find_mutable(call.session);
   if (session == nullptr || !std::exchange(session->is_unproven, false)) return;
-  if (call.child_era == Era::modern) return listening_.go_on(call.session);
+  if (call.child_era == Era::modern) return bridge_.go_on(call.session);
   const pool::Child* const child = pool_.find_child(call.child);
   if (child == nullptr || session->revision.empty()) return;
   const std::string_view revision = child->facts().protocol_version;
@@ -114,14 +114,14 @@ void SessionMemos::prove(const call::Call& call) {
 
 tl::expected<bool, rpc::FaultReport> SessionMemos::subscribe(session::SessionId session,
                                                              std::string_view key) {
-  if (listening_.wants(session, key)) return false;
+  if (bridge_.wants(session, key)) return false;
   if (pool_.era() != Era::modern) return sessions_.subscribe(session, key);
-  return listening_.subscribe(session, key).map([] { return false; });
+  return bridge_.subscribe(session, key).map([] { return false; });
 }
 
 std::optional<uint64_t> SessionMemos::unsubscribe(session::SessionId session,
                                                   std::string_view key) {
-  if (listening_.unsubscribe(session, key) || pool_.era() == Era::modern) return std::nullopt;
+  if (bridge_.unsubscribe(session, key) || pool_.era() == Era::modern) return std::nullopt;
   return sessions_.unsubscribe(session, key);
 }
 

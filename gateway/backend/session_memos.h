@@ -10,7 +10,7 @@
 #include <string>
 #include <tl/expected.hpp>
 
-#include "gateway/backend/session_listening.h"
+#include "gateway/backend/bridge.h"
 #include "gateway/backend/session_router.h"
 #include "gateway/call/chain.h"
 #include "gateway/pool/dialect.h"
@@ -20,9 +20,9 @@ namespace stdgate::backend {
 
 class SessionMemos final : public call::Filter {
  public:
-  SessionMemos(SessionRouter& sessions, pool::Pool& pool, SessionListening& listening,
+  SessionMemos(SessionRouter& sessions, pool::Pool& pool, Bridge& bridge,
                const pool::Dialect& dialect, call::Chain& chain)
-      : sessions_(sessions), pool_(pool), listening_(listening), dialect_(dialect), chain_(chain) {}
+      : sessions_(sessions), pool_(pool), bridge_(bridge), dialect_(dialect), chain_(chain) {}
 
   void on_request(call::CallPtr& call, const call::Request& request) override;
   void on_answer(call::CallPtr& call, call::Answer& answer) override {
@@ -55,7 +55,7 @@ class SessionMemos final : public call::Filter {
 
   SessionRouter& sessions_;
   pool::Pool& pool_;
-  SessionListening& listening_;
+  Bridge& bridge_;
   const pool::Dialect& dialect_;
   call::Chain& chain_;
   std::string key_;  // scratch

@@ -20,26 +20,15 @@ constexpr uint32_t kMaxLinesPerSecond = 10;
 }  // namespace
 
 SessionQuestions::SessionQuestions(const pool::PoolServices& services, pool::Pool& pool,
-                                   session::SessionTable& sessions, RoundListener& rounds,
+                                   session::SessionTable& sessions, Bridge& bridge,
                                    const Duration& input_timeout)
     : services_(services),
       pool_(pool),
       sessions_(sessions),
-      rounds_(rounds),
+      bridge_(bridge),
       input_timeout_(input_timeout),
       timer_(services.core.timers, [this] { look_at_time(); }),
       log_lines_(kMaxLinesPerSecond) {}
-
-void SessionQuestions::note_greeting(session::Session& session, std::string_view greeting) const {
-  const pool::InputDialect* const input = services_.dialect.input();
-  const bool is_shared = services_.config.isolation == config::Isolation::shared;
-  if (!is_shared || input == nullptr || greeting.size() > pool::SessionMemory::kMaxGreeting) return;
-  session.greeting = greeting;
-  session.is_askable = input->is_askable(greeting);
-  session.stamp = services_.dialect.session_stamp(greeting);
-  session.stamp_of_client = session.stamp.size();
-  note_severity(session);
-}
 
 pool::Knowledge SessionQuestions::knowledge_of(const session::Session& session) {
   pool::Knowledge known;
@@ -50,14 +39,6 @@ pool::Knowledge SessionQuestions::knowledge_of(const session::Session& session) 
     known.subscriptions.assign(session.listener->keys.begin(), session.listener->keys.end());
   }
   return known;
-}
-
-void SessionQuestions::note_severity(session::Session& session) const {
-  if (session.stamp.empty()) return;
-  session.stamp.resize(session.stamp_of_client);
-  // A modern child logs nothing for a request without a level; a legacy child logs if none was set.
-  const auto severity = session.severity.value_or(session::LogVerbosity::kDefault);
-  session.stamp.append(",").append(services_.dialect.severity_stamp(severity));
 }
 
 bool SessionQuestions::ask(session::Session& session, session::Ask ask,
@@ -98,7 +79,7 @@ void SessionQuestions::give_up(session::Session& session) {
     // The request may still reach the client.
     tell_cancelled(session, *oldest);
     if (ask.round != 0) {
-      rounds_.on_round_answer(ask.round, ask.id, nullptr);
+      bridge_.on_round_answer(ask.round, ask.id, nullptr);
       continue;
     }
     child_that_asked(ask).refuse(ask.id, rpc::RpcError::method_not_found,

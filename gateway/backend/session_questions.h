@@ -1,18 +1,17 @@
-// SessionQuestions: the dealings of a session's client with modern children, which know no
-// sessions: the stamp of its requests, and its questions for calls (InputRounds). Also the
-// questions of legacy children.
+// SessionQuestions: what children ask the clients of sessions.
 //
-// Job: keep the stamp of a session up to date; keep the client's questions, with or without a child
-// that waits, and their deadlines; keep the index of children's questions. When a question expires
+// Job: keep the questions, with a child that waits or for a call that the bridge keeps, and their
+// deadlines; keep the index of children's questions. When a question expires
 // while calls wait for it, it is withdrawn on both sides. If no call waits, its time begins again.
 // Questions of a round or a trip end with it. Owner: the session router. Limits: Session::kMaxAsks;
-// the input timeout; SessionMemory::kMaxGreeting, beyond which a greeting is not kept.
+// the input timeout.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "gateway/backend/bridge.h"
 #include "gateway/base/rate_limit.h"
 #include "gateway/base/timers.h"
 #include "gateway/call/call_clock.h"
@@ -22,30 +21,14 @@
 
 namespace stdgate::backend {
 
-// Hears the client's answers to questions that no child waits for.
-class RoundListener {
- public:
-  virtual ~RoundListener() = default;
-  // `key`: the key of the question. Null: it will not be answered.
-  virtual void on_round_answer(uint64_t round, std::string_view key,
-                               const rpc::Envelope* answer) = 0;
-  // See ChildListener.
-  [[nodiscard]] virtual TimePoint needed_until(uint64_t child) const = 0;
-};
-
 class SessionQuestions {
  public:
-  // `pool` and `rounds` may not be constructed yet. `input_timeout` may change later.
+  // `pool` and `bridge` may not be constructed yet. `input_timeout` may change later.
   SessionQuestions(const pool::PoolServices& services, pool::Pool& pool,
-                   session::SessionTable& sessions, RoundListener& rounds,
-                   const Duration& input_timeout);
+                   session::SessionTable& sessions, Bridge& bridge, const Duration& input_timeout);
 
-  // The client of a session that shares children has sent this greeting (params).
-  void note_greeting(session::Session& session, std::string_view greeting) const;
   // The facts about the session that a child of its own has to be told.
   [[nodiscard]] static pool::Knowledge knowledge_of(const session::Session& session);
-  // The session's level of log messages has changed.
-  void note_severity(session::Session& session) const;
 
   // Asks the client, on the stream of `call`, if that call is known to be the reason. False: the
   // client has too many questions open.
@@ -77,7 +60,7 @@ class SessionQuestions {
   const pool::PoolServices& services_;
   pool::Pool& pool_;
   session::SessionTable& sessions_;
-  RoundListener& rounds_;
+  Bridge& bridge_;
   const Duration& input_timeout_;
   Timer timer_;  // due no later than the first deadline, apart from kLooks
   RateLimit log_lines_;

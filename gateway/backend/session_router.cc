@@ -90,7 +90,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(
     pool_.adopt_lease(*id, {.greeting = beginning.greeting, .revision = beginning.revision});
   known(*id).is_unproven = services_.config.isolation == config::Isolation::shared;
   known(*id).revision = beginning.revision;
-  questions_.note_greeting(known(*id), beginning.greeting);
+  bridge_.note_greeting(known(*id), beginning.greeting);
   journal_.adopt(known(*id), services_.dialect.client_label(beginning.greeting), beginning.age);
   known(*id).held.move_to(services_.payer_for(client.account.get()));
   charge(*id);
@@ -198,7 +198,7 @@ bool SessionRouter::pass_answer(session::SessionId id, const rpc::Envelope& answ
   }
   const session::Ask ask = session->asks->close(*ask_id);
   if (ask.round != 0) {
-    rounds_.on_round_answer(ask.round, ask.id, &answer);
+    bridge_.on_round_answer(ask.round, ask.id, &answer);
     return true;
   }
   call::Outgoing message;
@@ -221,7 +221,7 @@ void SessionRouter::finish_subscribe(const call::Call& call, Outcome outcome) {
 void SessionRouter::set_severity(session::SessionId id, session::Severity severity) {
   session::Session& session = known(id);
   wishes_.replace_severity(std::exchange(session.severity, severity), severity);
-  questions_.note_severity(session);
+  bridge_.note_severity(session);
   wishes_.settle();
 }
 

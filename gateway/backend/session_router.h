@@ -36,14 +36,14 @@ struct EndedSession {
 
 class SessionRouter final : public pool::SessionEvents {
  public:
-  // `pool` and `rounds` may not be constructed yet.
+  // `pool` may not be constructed yet.
   SessionRouter(const pool::PoolServices& services, pool::Pool& pool, session::Callers& callers,
-                RoundListener& rounds, const Duration& input_timeout)
+                Bridge& bridge, const Duration& input_timeout)
       : services_(services),
         pool_(pool),
         callers_(callers),
-        rounds_(rounds),
-        questions_(services, pool, sessions_, rounds, input_timeout),
+        bridge_(bridge),
+        questions_(services, pool, sessions_, bridge, input_timeout),
         sessions_(limits_of(services.config.pool)),
         journal_(services),
         wishes_(services, pool) {}
@@ -109,7 +109,7 @@ class SessionRouter final : public pool::SessionEvents {
   // A child has answered the greeting (params) of the session's client.
   void introduce(session::SessionId session, std::string_view greeting) {
     if (session::Session* const known = sessions_.find(session); known != nullptr) {
-      questions_.note_greeting(*known, greeting);
+      bridge_.note_greeting(*known, greeting);
       journal_.introduce(*known, services_.dialect.client_label(greeting));
     }
   }
@@ -378,7 +378,7 @@ class SessionRouter final : public pool::SessionEvents {
   const pool::PoolServices& services_;
   pool::Pool& pool_;
   session::Callers& callers_;
-  RoundListener& rounds_;
+  Bridge& bridge_;
   SessionQuestions questions_;  // before `sessions_`, whose questions are in its index
   session::SessionTable sessions_;
   SessionJournal journal_;

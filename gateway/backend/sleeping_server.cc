@@ -43,7 +43,7 @@ bool SleepingServer::complete_greeting(session::SessionId session) {
 
 bool SleepingServer::let_sleep(const pool::Child& child) {
   if (!recall_->keeps_lists()) return false;
-  const auto sessions = parts_.listening.fall_asleep(child.in_flight());
+  const auto sessions = parts_.bridge.fall_asleep(child.in_flight());
   for (const session::SessionId session : sessions) recall_->note_heard(session);
   return !sessions.empty();
 }

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "gateway/backend/bridge.h"
 #include "gateway/backend/list_notices.h"
-#include "gateway/backend/session_listening.h"
 #include "gateway/backend/session_memos.h"
 #include "gateway/backend/session_router.h"
 #include "gateway/backend/upstream.h"
@@ -30,7 +30,7 @@ class SleepingServer final : private pool::RecallOwner {
     SessionRouter& sessions;
     SessionMemos& memos;
     ListNotices& notices;
-    SessionListening& listening;
+    Bridge& bridge;
     ListWatches& watches;
   };
 
@@ -58,7 +58,7 @@ class SleepingServer final : private pool::RecallOwner {
   void note_use(session::SessionId session) override { parts_.sessions.touch(session); }
   void ask(session::SessionId session, std::string text) override;
   void tell_changed(session::SessionId session, uint8_t lists) override;
-  void on_awake() override { parts_.listening.go_on_all(); }
+  void on_awake() override { parts_.bridge.go_on_all(); }
 
   const Parts parts_;
   const std::unique_ptr<pool::ServerRecall> recall_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "gateway/mcp/bridge/mcp_bridge.h"
 #include "gateway/mcp/mcp_elements.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/pool/greeting_facts.h"
@@ -161,6 +162,10 @@ McpDialect::McpDialect(std::string version, std::string name)
       version_(std::move(version)),
       name_(std::move(name)),
       stamp_(stamp_of_gateway(name_, version_)) {}
+
+std::shared_ptr<backend::Bridge> McpDialect::make_bridge(const backend::BridgeParts& parts) const {
+  return std::make_shared<McpBridge>(parts, stamp_);
+}
 
 std::string McpDialect::handshake(rpc::WireId id) const {
   std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id);
@@ -325,7 +330,7 @@ tl::expected<call::ClientIntent, const char*> McpDialect::intent_of(
   }
   intent.listens = method == "subscriptions/listen";
   if (intent.listens) intent.lists = listened_lists(request);
-  intent.may_need_input = input_.may_need_input(method);
+  intent.may_need_input = kInput.may_need_input(method);
   intent.resumes = intent.may_need_input && !(rpc::is_absent(params.request_state) &&
                                               rpc::is_absent(params.input_responses));
   if (method == "tools/call" && !rpc::is_absent(params.name)) {
@@ -336,18 +341,12 @@ tl::expected<call::ClientIntent, const char*> McpDialect::intent_of(
 }
 
 // Promises only lists whose changes the child reports.
-std::string McpDialect::begin_listening(std::string_view id, uint8_t lists,
-                                        std::span<const std::string> keys,
-                                        const pool::ChildFacts& facts) const {
-  return listening_acknowledgement(id, static_cast<uint8_t>(changing_lists(facts) & lists), keys);
-}
-
 uint8_t McpDialect::changing_lists(const pool::ChildFacts& facts) const {
   return changing_lists_of(facts.capabilities);
 }
 
 std::vector<std::string> McpDialect::listened_keys(const rpc::Envelope& request,
-                                                   const pool::ChildFacts& facts) const {
+                                                   const pool::ChildFacts& facts) {
   std::vector<std::string> keys;
   const auto offered = find_path(facts.capabilities, {"resources", "subscribe"});
   const auto wishes = find_path(request.params, {"notifications", kUpdatesWish});

@@ -40,50 +40,29 @@ class McpDialect final : public pool::Dialect {
   [[nodiscard]] tl::expected<call::ClientIntent, const char*> read_modern_client(
       const rpc::Envelope& request, std::string_view method,
       const ModernParams* known) const override;
-  [[nodiscard]] std::string session_stamp(std::string_view greeting) const override {
-    return modern_stamp(greeting);
-  }
-  [[nodiscard]] std::string severity_stamp(session::Severity severity) const override {
-    return "\"" + std::string(kLogLevelKey) + "\":\"" +
-           std::string(session::severity_name(severity)) + "\"";
-  }
   [[nodiscard]] call::EraChanges omissions(const rpc::Envelope& request) const override {
     return modern_members(request, memory_);
   }
   [[nodiscard]] std::string_view stamp(const rpc::Envelope& request) const override {
     return modern_version(request).empty() ? std::string_view(stamp_) : std::string_view();
   }
-  [[nodiscard]] std::string listening_end(std::string_view id) const override {
-    return mcp::listening_end(id);
-  }
   [[nodiscard]] bool begins_listening(std::string_view method) const override {
     return method == "notifications/subscriptions/acknowledged";
   }
   [[nodiscard]] uint8_t changing_lists(const pool::ChildFacts& facts) const override;
-  [[nodiscard]] std::string listen_request(
-      std::string_view stamp, bool lists,
-      const std::set<std::string, std::less<>>& keys) const override {
-    return mcp::listen_request(stamp.empty() ? stamp_ : stamp, lists, keys);
+  // The keys, decoded, that this request listens for and whose updates such a child reports.
+  [[nodiscard]] static std::vector<std::string> listened_keys(const rpc::Envelope& request,
+                                                              const pool::ChildFacts& facts);
+  [[nodiscard]] bool may_ask_first(std::string_view greeting) const override {
+    return kInput.may_ask_first(greeting);
   }
-  [[nodiscard]] std::string untagged(const rpc::Envelope& notification) const override {
-    return mcp::untagged(notification);
-  }
-  [[nodiscard]] std::string begin_listening(std::string_view id, uint8_t lists,
-                                            std::span<const std::string> keys,
-                                            const pool::ChildFacts& facts) const override;
-  [[nodiscard]] std::vector<std::string> listened_keys(
-      const rpc::Envelope& request, const pool::ChildFacts& facts) const override;
-  [[nodiscard]] std::string listening_tag(std::string_view id) const override {
-    return subscription_tag(id);
-  }
-  [[nodiscard]] const pool::InputDialect* input() const override { return &input_; }
+  [[nodiscard]] std::string ping(rpc::WireId id) const override { return kInput.ping(id); }
   [[nodiscard]] std::shared_ptr<void> add_filters(const pool::FilterServices& services,
                                                   pool::FilterLayer layer) const override {
     return add_mcp_filters(services, layer, stamp_);
   }
-  [[nodiscard]] std::string wrong_era_error() const override {
-    return unsupported_version_error(kModernRevision, false);
-  }
+  [[nodiscard]] std::shared_ptr<backend::Bridge> make_bridge(
+      const backend::BridgeParts& parts) const override;
   [[nodiscard]] std::string_view agreed_revision(const rpc::Envelope& answer,
                                                  std::string_view greeting) const override;
   [[nodiscard]] pool::ChildFacts facts(const rpc::Envelope& answer) const override;
@@ -125,8 +104,7 @@ class McpDialect final : public pool::Dialect {
 
   const std::string version_;
   const std::string name_;
-  const std::string stamp_;  // members of _meta that a modern child demands
-  const McpInput input_;
+  const std::string stamp_;    // members of _meta that a modern child demands
   mutable MetaMemory memory_;  // saves work, and changes no answer
 };
 

@@ -96,13 +96,13 @@ std::string request_text(std::string_view method, std::string_view params) {
   return text + "}";
 }
 
-pool::InputRuling judge_elicitation(std::string_view params, std::string_view declared) {
-  pool::InputRuling ruling;
+InputRuling judge_elicitation(std::string_view params, std::string_view declared) {
+  InputRuling ruling;
   const std::string_view named = rpc::string_content(rpc::member_or_empty(params, "mode"));
   const std::string_view mode = named.empty() ? "form" : named;
   const bool is_declared = is_object(declared) && has_mode(declared, mode);
-  ruling.verdict = is_declared ? pool::InputRuling::Verdict::allowed
-                               : pool::InputRuling::Verdict::lacks_capability;
+  ruling.verdict =
+      is_declared ? InputRuling::Verdict::allowed : InputRuling::Verdict::lacks_capability;
   ruling.value = request_text(kElicitation, params);
   ruling.capability = capability_of("elicitation", mode);
   return ruling;
@@ -114,8 +114,8 @@ bool McpInput::may_need_input(std::string_view method) const {
   return method == "tools/call" || method == "prompts/get" || method == "resources/read";
 }
 
-pool::InputAnswers McpInput::read_answers(const rpc::Envelope& request) const {
-  pool::InputAnswers read;
+InputAnswers McpInput::read_answers(const rpc::Envelope& request) const {
+  InputAnswers read;
   const auto state = rpc::find_member(request.params, kStateKey);
   const auto answers = rpc::find_member(request.params, kAnswersKey);
   const auto is_twice = [](const auto& found) {
@@ -193,11 +193,11 @@ bool McpInput::is_askable(std::string_view greeting) const {
   });
 }
 
-std::optional<pool::InputDemands> McpInput::demands(const rpc::Envelope& answer) const {
+std::optional<InputDemands> McpInput::demands(const rpc::Envelope& answer) const {
   if (answer.kind != rpc::MessageKind::result) return std::nullopt;
   const std::string_view type = rpc::member_or_empty(answer.payload, "resultType");
   if (!rpc::json_string_equals(rpc::string_content(type), "input_required")) return std::nullopt;
-  pool::InputDemands demands;
+  InputDemands demands;
   const std::string_view state = rpc::member_or_empty(answer.payload, kStateKey);
   const std::string_view requests = rpc::member_or_empty(answer.payload, "inputRequests");
   if (!rpc::string_content(state).empty()) demands.state = state;
@@ -215,13 +215,13 @@ std::optional<pool::InputDemands> McpInput::demands(const rpc::Envelope& answer)
   return demands;
 }
 
-pool::InputRuling McpInput::judge(const rpc::Envelope& ask, std::string_view method,
-                                  std::string_view greeting) const {
-  using Verdict = pool::InputRuling::Verdict;
+InputRuling McpInput::judge(const rpc::Envelope& ask, std::string_view method,
+                            std::string_view greeting) const {
+  using Verdict = InputRuling::Verdict;
   const std::string_view declared = rpc::member_or_empty(greeting, "capabilities");
   if (method == kElicitation)
     return judge_elicitation(ask.params, rpc::member_or_empty(declared, "elicitation"));
-  pool::InputRuling ruling;
+  InputRuling ruling;
   if (method == kSampling) {
     const std::string_view sampling = rpc::member_or_empty(declared, "sampling");
     const bool uses_tools = !rpc::member_or_empty(ask.params, "tools").empty() ||
@@ -244,9 +244,9 @@ pool::InputRuling McpInput::judge(const rpc::Envelope& ask, std::string_view met
 
 // Among the errors of 2025-11-25, only "URL elicitation required" has such data. The modern era
 // does not have that error.
-std::vector<pool::InputRuling> McpInput::demanded(const rpc::Envelope& error,
-                                                  std::string_view greeting) const {
-  std::vector<pool::InputRuling> rulings;
+std::vector<InputRuling> McpInput::demanded(const rpc::Envelope& error,
+                                            std::string_view greeting) const {
+  std::vector<InputRuling> rulings;
   const std::string_view declared =
       rpc::member_or_empty(rpc::member_or_empty(greeting, "capabilities"), "elicitation");
   rpc::JsonCursor cursor(
@@ -258,10 +258,10 @@ std::vector<pool::InputRuling> McpInput::demanded(const rpc::Envelope& error,
   return rulings;
 }
 
-std::string McpInput::input_required(std::span<const pool::InputRequest> requests,
+std::string McpInput::input_required(std::span<const InputRequest> requests,
                                      std::string_view state) const {
   std::string text = R"("result":{"resultType":"input_required","inputRequests":{)";
-  for (const pool::InputRequest& request : requests) {
+  for (const InputRequest& request : requests) {
     add_member(text, request.key, request.value);
   }
   return text.append(R"(},"requestState":")").append(state).append("\"}");

@@ -320,7 +320,7 @@ void Child::finish_greeting(const rpc::Envelope& answer) {
 void Child::hear_out() {
   const call::Call& ping = open_own();
   handshake_.note_ping();
-  input_.write_text(services_.dialect.input()->ping(ping.wire_id));
+  input_.write_text(services_.dialect.ping(ping.wire_id));
 }
 
 // The child answered the probe so late that it was greeted as a legacy child. It may behave as one

@@ -21,7 +21,6 @@
 #include "gateway/observer.h"
 #include "gateway/policy/rules.h"
 #include "gateway/pool/child_facts.h"
-#include "gateway/pool/input_dialect.h"
 #include "gateway/rpc/correlator.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/session/log_verbosity.h"
@@ -29,6 +28,11 @@
 namespace stdgate::mcp {
 struct ModernParams;
 }
+
+namespace stdgate::backend {
+class Bridge;
+struct BridgeParts;
+}  // namespace stdgate::backend
 
 namespace stdgate::pool {
 
@@ -123,55 +127,20 @@ class Dialect : public call::Protocol {
   [[nodiscard]] virtual std::string_view stamp(const rpc::Envelope& /*request*/) const {
     return {};
   }
-  // The members that stamp() would give, for a session whose client has greeted with these params.
-  // severity_stamp() adds the level from which the client wants log messages.
-  [[nodiscard]] virtual std::string session_stamp(std::string_view /*greeting*/) const {
-    return {};
-  }
-  [[nodiscard]] virtual std::string severity_stamp(session::Severity /*severity*/) const {
-    return {};
-  }
   // The members of a modern request that a legacy child must not get.
   [[nodiscard]] virtual call::EraChanges omissions(const rpc::Envelope& /*request*/) const {
     return {};
   }
-  // --- Calls that listen (ClientIntent::listens). `id`: the id of the call, raw JSON
-  // The member `result` that ends such a call.
-  [[nodiscard]] virtual std::string listening_end(std::string_view /*id*/) const { return {}; }
   // Whether this notification says that a child has begun to listen for a call.
   [[nodiscard]] virtual bool begins_listening(std::string_view /*method*/) const { return false; }
-  // For a legacy child with these facts, the gateway itself plays the listening server: these make
-  // the notification that begins a call, and the member of params._meta that tags later ones.
-  [[nodiscard]] virtual std::string begin_listening(std::string_view /*id*/, uint8_t /*lists*/,
-                                                    std::span<const std::string> /*keys*/,
-                                                    const ChildFacts& /*facts*/) const {
-    return {};
-  }
-  // The keys, decoded, that this request listens for and whose updates such a child reports.
-  [[nodiscard]] virtual std::vector<std::string> listened_keys(const rpc::Envelope& /*request*/,
-                                                               const ChildFacts& /*facts*/) const {
-    return {};
-  }
-  [[nodiscard]] virtual std::string listening_tag(std::string_view /*id*/) const { return {}; }
 
   // The lists whose changes such a child reports, as bits of the dialect.
   [[nodiscard]] virtual uint8_t changing_lists(const ChildFacts& /*facts*/) const { return 0; }
 
-  // --- The gateway listens for sessions of legacy clients: see SessionListening
-  // The request for a client with this stamp.
-  [[nodiscard]] virtual std::string listen_request(
-      std::string_view /*stamp*/, bool /*lists*/,
-      const std::set<std::string, std::less<>>& /*keys*/) const {
-    return {};
-  }
-  // The notification as the session is to get it; empty: it is not meant for the session.
-  [[nodiscard]] virtual std::string untagged(const rpc::Envelope& /*notification*/) const {
-    return {};
-  }
-
-  // How a modern client is asked for the input that a legacy child requests; null: the protocol
-  // cannot ask.
-  [[nodiscard]] virtual const InputDialect* input() const { return nullptr; }
+  // Whether a child that is greeted with these params may ask before it gets any call.
+  [[nodiscard]] virtual bool may_ask_first(std::string_view /*greeting*/) const { return false; }
+  // A request that every child answers at once. Only where may_ask_first() can be true.
+  [[nodiscard]] virtual std::string ping(rpc::WireId /*id*/) const { return {}; }
 
   // Adds the protocol's filters to the chain, in the order in which a request passes them. The
   // result owns the filters, and ends before the chain; null: there are none.
@@ -180,8 +149,12 @@ class Dialect : public call::Protocol {
     return nullptr;
   }
 
-  // The error (raw JSON) that ends a modern request which only a legacy child could get.
-  [[nodiscard]] virtual std::string wrong_era_error() const { return {}; }
+  // Connects clients and children of different eras; null: the protocol has one era.
+  [[nodiscard]] virtual std::shared_ptr<backend::Bridge> make_bridge(
+      const backend::BridgeParts& /*parts*/) const {
+    return nullptr;
+  }
+
   // The facts in an answer to probe(); nothing: the child is not modern.
   [[nodiscard]] virtual std::optional<ChildFacts> discovery(const rpc::Envelope& /*answer*/) const {
     return std::nullopt;

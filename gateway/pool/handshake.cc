@@ -41,8 +41,7 @@ bool Handshake::fall_back() {
 }
 
 bool Handshake::may_ask_first() const {
-  return era_ == Era::legacy && !client_.empty() &&
-         services_.dialect.input()->may_ask_first(client_);
+  return era_ == Era::legacy && !client_.empty() && services_.dialect.may_ask_first(client_);
 }
 
 bool Handshake::finish_late(rpc::WireId id, const rpc::Envelope& answer) {

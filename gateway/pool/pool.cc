@@ -24,10 +24,11 @@ void append(std::vector<call::CallPtr>& calls, std::vector<call::CallPtr> more) 
 
 }  // namespace
 
-Pool::Pool(const PoolServices& services, PoolEvents& events, SessionEvents& session_events,
-           ChildListener& listener)
+Pool::Pool(const PoolServices& services, PoolEvents& events, EraEvents& era_events,
+           SessionEvents& session_events, ChildListener& listener)
     : services_(services),
       events_(events),
+      era_events_(era_events),
       session_events_(session_events),
       listener_(listener),
       queues_(services.config, services.payer.held),
@@ -186,16 +187,16 @@ void Pool::give(Child& child, call::CallPtr call, const call::Outgoing& message)
   if (!call->route.suits(child.era())) {
     events_.on_misdirected(std::move(call), message);
   } else if (call->needs_modern && !is_modern) {
-    events_.on_wrong_era(std::move(call));
+    era_events_.on_wrong_era(std::move(call));
   } else if (call->alone && call->session.is_none() && !is_modern) {
-    events_.on_call_alone(std::move(call), message);
+    era_events_.on_call_alone(std::move(call), message);
   } else if (message.answered_by_handshake && !(is_modern && message.only_of_legacy)) {
     call->child_era = child.era();
     events_.on_answer(std::move(call), child.handshake_answer());
   } else if (call->listens && !is_modern) {
     const bool is_new = !std::exchange(call->has_begun, true);
     const call::Call& held = child.hold(std::move(call));
-    if (is_new) events_.on_listening(held, child.facts());
+    if (is_new) era_events_.on_listening(held, child.facts());
   } else {
     child.send(std::move(call), message);
     replacement_.look_at(child);
@@ -245,7 +246,7 @@ void Pool::watch_queue() {
 void Pool::on_child_ready(Child& child) {
   const auto former_era = children_.era();
   children_.note_ready(child);
-  if (const auto era = children_.era(); era && era != former_era) events_.on_era(*era);
+  if (const auto era = children_.era(); era && era != former_era) era_events_.on_era(*era);
   after_call(child);
   children_.start_needed();
 }
@@ -268,7 +269,7 @@ void Pool::on_child_own_answer(Child& child, rpc::WireId id, const rpc::Envelope
 }
 
 void Pool::on_child_ended_listening(Child& child, call::CallPtr call) {
-  events_.on_listening_end(std::move(call));
+  era_events_.on_listening_end(std::move(call));
   after_call(child);
 }
 
@@ -456,7 +457,7 @@ void Pool::on_child_gone(Child& child, const ChildEnd& end) {
   children_.start_needed();
   bound_.tell_lost(std::move(bound));
   for (call::CallPtr& call : calls) {
-    call->listens ? events_.on_listener_lost(std::move(call), report)
+    call->listens ? era_events_.on_listener_lost(std::move(call), report)
                   : events_.on_fault(std::move(call), report);
   }
   if (!failed) return;

@@ -21,6 +21,7 @@
 #include "gateway/pool/child.h"
 #include "gateway/pool/child_listener.h"
 #include "gateway/pool/children.h"
+#include "gateway/pool/era_events.h"
 #include "gateway/pool/leases.h"
 #include "gateway/pool/pool_events.h"
 #include "gateway/pool/pool_services.h"
@@ -33,8 +34,8 @@ namespace stdgate::pool {
 
 class Pool final : private ChildOwner {
  public:
-  Pool(const PoolServices& services, PoolEvents& events, SessionEvents& session_events,
-       ChildListener& listener);
+  Pool(const PoolServices& services, PoolEvents& events, EraEvents& era_events,
+       SessionEvents& session_events, ChildListener& listener);
   ~Pool() override = default;
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
@@ -63,7 +64,7 @@ class Pool final : private ChildOwner {
            leases_.queued_bytes() + bytes <= services_.config.pool.queue_bytes;
   }
   // Says whether one of the calls that take turns (SharedQueues) is under way. If not, the next one
-  // is given to PoolEvents::on_call_alone().
+  // is given to EraEvents::on_call_alone().
   void hold_turns(bool held);
   // How to greet the next shared child, see Children. Only while there is no shared child.
   void greet_for(std::string client) { children_.greet_for(std::move(client)); }
@@ -240,6 +241,7 @@ class Pool final : private ChildOwner {
 
   const PoolServices& services_;
   PoolEvents& events_;
+  EraEvents& era_events_;
   SessionEvents& session_events_;
   ChildListener& listener_;
   SharedQueues queues_;

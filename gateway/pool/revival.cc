@@ -49,7 +49,7 @@ bool Revival::hear_out(Child& child) {
   if (!child.has_room()) return false;
   child.ask([this](rpc::WireId id) {
     pong_ = id;
-    return services_.dialect.input()->ping(id);
+    return services_.dialect.ping(id);
   });
   step_ = Step::pong;
   return false;

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <utility>
 
-#include "gateway/backend/modern_calls.h"
 #include "gateway/config/modern_clients.h"
 #include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/mcp_revision.h"

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/rpc/json_string.h"
 
@@ -75,9 +76,10 @@ bool OwnRequests::list(call::CallPtr& call, const call::Request& request, ListKi
 // As a server that has sessions alone.
 void OwnRequests::refuse_era(const call::Call& call) {
   const bool is_probe = call.method_name == services_.dialect.traits().probe;
-  services_.chain.answer(call, is_probe ? Outcome::other_era() : Outcome::error(),
-                         R"("error":)" + services_.dialect.wrong_era_error(),
-                         rpc::rpc_error_code(rpc::RpcError::unsupported_version));
+  services_.chain.answer(
+      call, is_probe ? Outcome::other_era() : Outcome::error(),
+      R"("error":)" + mcp::unsupported_version_error(mcp::kModernRevision, false),
+      rpc::rpc_error_code(rpc::RpcError::unsupported_version));
 }
 
 bool OwnRequests::discover(call::CallPtr& call, const call::Request& request) {

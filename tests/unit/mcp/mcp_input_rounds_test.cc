@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "gateway/mcp/bridge/input_rounds.h"
 #include "tests/support/parsed_text.h"
 #include "tests/unit/mcp/modern_bench.h"
 
@@ -140,7 +141,7 @@ TEST_F(McpInputRounds, AStateAloneIsGivenBackAtOnce) {
 
 // Of each round only its own answers and state are given back.
 TEST_F(McpInputRounds, RoundsFollowEachOther) {
-  for (int round = 1; round <= backend::InputRounds::kMaxRounds; ++round) {
+  for (int round = 1; round <= mcp::InputRounds::kMaxRounds; ++round) {
     const std::string state = "\"r" + std::to_string(round) + "\"";
     reply(R"("result":{"action":"decline"})",
           ask(input_required("\"k\":" + std::string(kRoundAsk), state)));
@@ -155,7 +156,7 @@ TEST_F(McpInputRounds, RoundsFollowEachOther) {
 
 TEST_F(McpInputRounds, HostileAnswersEndTheCall) {
   std::string many;
-  for (size_t i = 0; i <= backend::InputRounds::kMaxQuestions; ++i) {
+  for (size_t i = 0; i <= mcp::InputRounds::kMaxQuestions; ++i) {
     many.append(i == 0 ? "\"" : ",\"").append(std::to_string(i)).append("\":").append(kRoundAsk);
   }
   const std::string undeclared = "the server asks for what the client has not declared";

@@ -9,7 +9,7 @@
 namespace stdgate::test {
 namespace {
 
-using Verdict = pool::InputRuling::Verdict;
+using Verdict = mcp::InputRuling::Verdict;
 
 class McpInputTest : public testing::Test {
  public:
@@ -20,14 +20,14 @@ class McpInputTest : public testing::Test {
   rpc::Envelope request(const std::string& params) {
     return parse(R"({"jsonrpc":"2.0","id":"a","method":"tools/call","params":)" + params + "}");
   }
-  pool::InputRuling judge(const std::string& method, const std::string& params,
-                          const std::string& capabilities) {
+  mcp::InputRuling judge(const std::string& method, const std::string& params,
+                         const std::string& capabilities) {
     const rpc::Envelope ask =
         parse(R"({"jsonrpc":"2.0","id":1,"method":")" + method + R"(","params":)" + params + "}");
     return input.judge(ask, method, R"({"capabilities":)" + capabilities + "}");
   }
 
-  mcp::McpInput input;
+  const mcp::McpInput& input = mcp::kInput;
 
  protected:
   std::string text_;
@@ -44,7 +44,7 @@ TEST_F(McpInputTest, OnlyCallsNeedInput) {
 }
 
 TEST_F(McpInputTest, ReadsAnswers) {
-  pool::InputAnswers read =
+  mcp::InputAnswers read =
       input.read_answers(request(R"({"requestState":"a\u0062","inputResponses":{"k":{}}})"));
   EXPECT_TRUE(read.has_state);
   EXPECT_EQ(read.state, "ab");
@@ -106,7 +106,7 @@ TEST_F(McpInputTest, AChildMayAskWhatItsClientDeclares) {
       {"tasks/get", "{}", R"({"roots":{},"sampling":{}})", Verdict::unknown, ""},
   };
   for (const Case& each : cases) {
-    const pool::InputRuling ruling = judge(each.method, each.params, each.capabilities);
+    const mcp::InputRuling ruling = judge(each.method, each.params, each.capabilities);
     EXPECT_EQ(ruling.verdict, each.verdict) << each.method << each.params << each.capabilities;
     if (!each.capability.empty()) {
       EXPECT_EQ(ruling.capability, each.capability);
@@ -115,17 +115,16 @@ TEST_F(McpInputTest, AChildMayAskWhatItsClientDeclares) {
 }
 
 TEST_F(McpInputTest, WhatBelongsToTheLegacyEraIsLeftOut) {
-  const pool::InputRuling ruling =
-      judge("elicitation/create",
-            R"({"mode":"url","elicitationId":"e","url":"u","_meta":{},)"
-            R"("task":{},"message":"m"})",
-            R"({"elicitation":{"url":{}}})");
+  const mcp::InputRuling ruling = judge("elicitation/create",
+                                        R"({"mode":"url","elicitationId":"e","url":"u","_meta":{},)"
+                                        R"("task":{},"message":"m"})",
+                                        R"({"elicitation":{"url":{}}})");
   EXPECT_EQ(ruling.value,
             R"({"method":"elicitation/create","params":{"mode":"url","url":"u","message":"m"}})");
 }
 
 TEST_F(McpInputTest, WritesWhatIsRequired) {
-  const pool::InputRequest requests[] = {{"a", R"({"method":"x"})"}, {"b", "{}"}};
+  const mcp::InputRequest requests[] = {{"a", R"({"method":"x"})"}, {"b", "{}"}};
   EXPECT_EQ(
       input.input_required(requests, "s"),
       R"("result":{"resultType":"input_required","inputRequests":{"a":{"method":"x"},"b":{}},)"

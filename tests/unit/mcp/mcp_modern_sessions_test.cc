@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "gateway/mcp/bridge/session_listening.h"
 #include "tests/unit/mcp/modern_bench.h"
 
 namespace stdgate::test {
@@ -257,7 +258,7 @@ TEST_F(McpListeningSessions, UpdatesReachWhoHasSubscribed) {
 }
 
 TEST_F(McpListeningSessions, TooManySubscriptionsAreRefused) {
-  for (size_t i = 0; i < backend::SessionListening::kMaxKeys; ++i) {
+  for (size_t i = 0; i < mcp::SessionListening::kMaxKeys; ++i) {
     ada.subscribe("u" + std::to_string(i));
   }
   ada.take();

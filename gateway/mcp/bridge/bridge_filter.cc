@@ -1,8 +1,8 @@
-#include "gateway/backend/bridge_filter.h"
+#include "gateway/mcp/bridge/bridge_filter.h"
 
 #include <utility>
 
-namespace stdgate::backend {
+namespace stdgate::mcp {
 
 void BridgeFilter::on_request(call::CallPtr& call, const call::Request& request) {
   const auto& [message, method, intent, context] = request;
@@ -35,4 +35,4 @@ void BridgeFilter::on_end(const call::Call& call, call::End& end) {
   }
 }
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::mcp

@@ -1,4 +1,4 @@
-#include "gateway/backend/round_trips.h"
+#include "gateway/mcp/bridge/round_trips.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
 
-namespace stdgate::backend {
+namespace stdgate::mcp {
 
 namespace {
 
@@ -22,8 +22,9 @@ constexpr const char* kAwaitsTurn =
 }  // namespace
 
 RoundTrips::RoundTrips(const pool::PoolServices& services, pool::Pool& pool,
-                       SessionRouter& sessions, pool::PoolEvents& events, TripEnds& ends,
-                       const TripParking::Terms& terms, call::TraceFilter& traces)
+                       backend::SessionRouter& sessions, pool::PoolEvents& events,
+                       call::Chain& chain, const TripParking::Terms& terms,
+                       call::TraceFilter& traces)
     : services_(services),
       pool_(pool),
       sessions_(sessions),
@@ -31,7 +32,7 @@ RoundTrips::RoundTrips(const pool::PoolServices& services, pool::Pool& pool,
       traces_(traces),
       is_strict_(services.config.isolation == config::Isolation::session),
       takes_turns_(services.config.serves_one),
-      parking_(services, pool, sessions, ends, terms),
+      parking_(services, pool, sessions, chain, terms),
       questions_(services, sessions),
       settle_timer_(services.core.timers, [this] { settle(); }),
       clock_timer_(services.core.timers, [this] { look_at_time(); }) {}
@@ -53,7 +54,7 @@ void RoundTrips::take(call::CallPtr call, const call::Outgoing& message) {
 }
 
 void RoundTrips::begin(call::CallPtr call, const rpc::Envelope& request) {
-  std::string greeting = input().greeting_for(request);
+  std::string greeting = kInput.greeting_for(request);
   Trip* trip = idle_trip(*call, greeting);
   if (trip == nullptr) {
     const auto opened = open(std::move(greeting), *call);
@@ -68,9 +69,9 @@ void RoundTrips::begin(call::CallPtr call, const rpc::Envelope& request) {
 void RoundTrips::note_call(Trip& trip, const call::Call& call, const rpc::Envelope& request) {
   std::string scratch;
   trip.take(call);
-  trip.may_need_input = input().may_need_input(rpc::decode_string(request.method, scratch));
-  trip.essence = trip.may_need_input ? input().essence(request) : std::string();
-  trip.given = call.resumes ? input().read_answers(request).answers : std::string_view();
+  trip.may_need_input = kInput.may_need_input(rpc::decode_string(request.method, scratch));
+  trip.essence = trip.may_need_input ? kInput.essence(request) : std::string();
+  trip.given = call.resumes ? kInput.read_answers(request).answers : std::string_view();
   trip.lacking.clear();
 }
 
@@ -95,7 +96,7 @@ tl::expected<Trip*, rpc::FaultReport> RoundTrips::open(std::string greeting,
   }
   const uint64_t number = ++opened_;
   auto trip = std::make_unique<Trip>(*this, number, std::move(greeting), call.severity);
-  const pool::Knowledge told{trip->greeting, input().may_ask_first(trip->greeting), call.severity};
+  const pool::Knowledge told{trip->greeting, kInput.may_ask_first(trip->greeting), call.severity};
   const auto session = sessions_.open_trip(*trip, told, call.origin);
   if (!session) return tl::unexpected(session.error());
   trip->session = *session;
@@ -118,7 +119,7 @@ call::Outgoing RoundTrips::outgoing(const call::Call& call, const rpc::Envelope&
 void RoundTrips::submit(Trip& trip, call::CallPtr call, const rpc::Envelope& request) {
   trip.call = call.get();
   call->session = trip.session;
-  std::string text = call->resumes ? input().without_answers(request) : std::string(request.text);
+  std::string text = call->resumes ? kInput.without_answers(request) : std::string(request.text);
   const rpc::KnownMessage known(text);
   const rpc::Envelope& sent = known.envelope();
   call::Outgoing message = outgoing(*call, sent);
@@ -140,7 +141,7 @@ void RoundTrips::submit(Trip& trip, call::CallPtr call, const rpc::Envelope& req
 // --- The retry ------------------------------------------------------------------------------
 
 void RoundTrips::resume(call::CallPtr call, const rpc::Envelope& request) {
-  const pool::InputAnswers read = input().read_answers(request);
+  const InputAnswers read = kInput.read_answers(request);
   if (read.is_malformed) {
     return parking_.end_with(
         std::move(call),
@@ -149,7 +150,7 @@ void RoundTrips::resume(call::CallPtr call, const rpc::Envelope& request) {
   if (!read.has_state) {
     return takes_turns_ ? await_turn(std::move(call), request) : begin(std::move(call), request);
   }
-  const auto round = parking_.open(read.state, call->identity, input().essence(request));
+  const auto round = parking_.open(read.state, call->identity, kInput.essence(request));
   Trip* const trip = round ? find_parked(*round) : nullptr;
   if (trip == nullptr) {
     auto lost = round ? parking_.lost().take(*round, now()) : std::nullopt;
@@ -160,12 +161,12 @@ void RoundTrips::resume(call::CallPtr call, const rpc::Envelope& request) {
   call->session = trip->session;
   if (trip->answer) return deliver_answer(*trip, std::move(call));
   trip->is_unanswered = !trip->has_answer(read.answers);
-  std::vector<pool::InputRequest> missing;
-  for (const pool::InputRequest& demand : trip->demands) {
+  std::vector<InputRequest> missing;
+  for (const InputRequest& demand : trip->demands) {
     const auto answer = rpc::find_member(read.answers, demand.key);
     if (!answer) {
       missing.push_back(demand);
-    } else if (!input().is_consent(*answer)) {
+    } else if (!kInput.is_consent(*answer)) {
       trip->demands.clear();
       end_parking(*trip, ParkedEnd::resumed);
       trip->call = call.get();
@@ -238,13 +239,12 @@ bool RoundTrips::take_answer(call::CallPtr& call, const rpc::Envelope& answer) {
     return true;
   }
   if (answer.kind != rpc::MessageKind::error) return false;
-  const auto demanded = input().demanded(answer, trip->greeting);
-  for (const pool::InputRuling& demand : demanded) {
-    if (demand.verdict != pool::InputRuling::Verdict::allowed) trip->lacking = demand.capability;
+  const auto demanded = kInput.demanded(answer, trip->greeting);
+  for (const InputRuling& demand : demanded) {
+    if (demand.verdict != InputRuling::Verdict::allowed) trip->lacking = demand.capability;
   }
   if (!trip->lacking.empty()) {
-    parking_.end_with(std::move(call),
-                      input().missing_capability(std::exchange(trip->lacking, {})));
+    parking_.end_with(std::move(call), kInput.missing_capability(std::exchange(trip->lacking, {})));
     return true;
   }
   if (demanded.empty() || !trip->may_need_input) return false;
@@ -253,7 +253,7 @@ bool RoundTrips::take_answer(call::CallPtr& call, const rpc::Envelope& answer) {
     events_.on_fault(std::move(call), why_not_asked(*trip));
     return true;
   }
-  for (const pool::InputRuling& demand : demanded) {
+  for (const InputRuling& demand : demanded) {
     questions_.add_demand(*trip, demand.value);
   }
   park_for(*trip, *call, trip->demands);
@@ -340,7 +340,7 @@ void RoundTrips::settle(Trip& trip) {
 // --- Parking --------------------------------------------------------------------------------
 
 void RoundTrips::park(Trip& trip) {
-  const std::vector<pool::InputRequest> requests = trip.open_requests();
+  const std::vector<InputRequest> requests = trip.open_requests();
   call::Call& call = *trip.call;
   if (call.place == call::CallPlace::in_flight) {
     // A second call tells the client, so that everything is consistent when the client hears of it.
@@ -354,7 +354,7 @@ void RoundTrips::park(Trip& trip) {
 }
 
 void RoundTrips::park_for(Trip& trip, const call::Call& call,
-                          std::span<const pool::InputRequest> requests) {
+                          std::span<const InputRequest> requests) {
   arm_clock(parking_.begin(trip, call));
   parking_.tell(trip, call, requests);
 }
@@ -377,7 +377,7 @@ void RoundTrips::release(Trip& trip) {
     if (has_turn_) end_turn(trip);
     if (!pool_.is_draining() || !trip.is_idle()) return;
   }
-  EndedSession ended = sessions_.end(trip.session);
+  backend::EndedSession ended = sessions_.end(trip.session);
   for (call::CallPtr& call : ended.calls) {
     if (call->parked) continue;
     events_.on_fault(std::move(call), rpc::faults::child_failed("its child has gone"));
@@ -429,7 +429,7 @@ void RoundTrips::look_at_time() {
 void RoundTrips::note_request(const rpc::Envelope& request) {
   if (!takes_turns_ || pool_.era() == Era::modern || pool_.has_shared_child()) return;
   if (!own_trip()) return;
-  std::string greeting = input().greeting_for(request);
+  std::string greeting = kInput.greeting_for(request);
   if (greeting.size() <= pool::SessionMemory::kMaxGreeting) pool_.greet_for(std::move(greeting));
 }
 
@@ -457,7 +457,7 @@ void RoundTrips::take_turn(call::CallPtr call, const call::Outgoing& message) {
   std::string text(message.text);
   const rpc::KnownMessage known(text);
   const rpc::Envelope& request = known.envelope();
-  if (call->resumes && input().read_answers(request).has_state) {
+  if (call->resumes && kInput.read_answers(request).has_state) {
     return resume(std::move(call), request);
   }
   const auto own = own_trip();
@@ -466,13 +466,13 @@ void RoundTrips::take_turn(call::CallPtr call, const call::Outgoing& message) {
   has_turn_ = true;
   pool_.hold_turns(true);
   sessions_.hold_turn(true);
-  trip->greeting = input().greeting_for(request);
+  trip->greeting = kInput.greeting_for(request);
   note_call(*trip, *call, request);
   if (!pool_.is_draining() && parking_.places().has_one_for(trip->identity)) {
     questions_.take_first(*trip);
   }
   if (trip->questions.empty()) return submit(*trip, std::move(call), request);
-  const std::vector<pool::InputRequest> requests = trip->open_requests();
+  const std::vector<InputRequest> requests = trip->open_requests();
   call->session = trip->session;
   park_for(*trip, *call, requests);
 }
@@ -481,7 +481,7 @@ void RoundTrips::take_turn(call::CallPtr call, const call::Outgoing& message) {
 void RoundTrips::begin_again(Trip& trip, call::CallPtr call, const rpc::Envelope& request) {
   trip.quiet_until = now() + kQuiet;
   arm_clock(*trip.quiet_until);
-  std::string text = input().without_answers(request);
+  std::string text = kInput.without_answers(request);
   const rpc::KnownMessage known(text);
   call->resumes = false;
   call->session = {};
@@ -496,4 +496,4 @@ void RoundTrips::end_turn(Trip& trip) {
   pool_.hold_turns(false);
 }
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::mcp

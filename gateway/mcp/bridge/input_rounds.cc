@@ -1,4 +1,4 @@
-#include "gateway/backend/input_rounds.h"
+#include "gateway/mcp/bridge/input_rounds.h"
 
 #include <algorithm>
 #include <optional>
@@ -8,7 +8,7 @@
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
 
-namespace stdgate::backend {
+namespace stdgate::mcp {
 
 namespace {
 
@@ -18,15 +18,15 @@ constexpr TimePoint kNotNeeded = pool::ChildListener::kNotNeeded;
 }  // namespace
 
 InputRounds::InputRounds(const pool::PoolServices& services, pool::Pool& pool,
-                         SessionRouter& sessions, const ModernCalls& modern,
-                         pool::PoolEvents& events, TripEnds& ends, const Duration& input_timeout,
-                         call::TraceFilter& traces)
+                         backend::SessionRouter& sessions, const ModernCalls& modern,
+                         pool::PoolEvents& events, call::Chain& chain,
+                         const Duration& input_timeout, call::TraceFilter& traces)
     : services_(services),
       pool_(pool),
       sessions_(sessions),
       modern_(modern),
       events_(events),
-      ends_(ends),
+      chain_(chain),
       input_timeout_(input_timeout),
       traces_(traces),
       timer_(services.core.timers, [this] { look_at_time(); }) {}
@@ -34,7 +34,7 @@ InputRounds::InputRounds(const pool::PoolServices& services, pool::Pool& pool,
 void InputRounds::note(const rpc::Envelope& request, std::string_view method, call::Call& call) {
   if (call.client_era == Era::modern || pool_.era() == Era::legacy) return;
   const session::Session* const session = sessions_.find(call.session);
-  if (session == nullptr || !session->is_askable || !input().may_need_input(method)) return;
+  if (session == nullptr || !session->is_askable || !kInput.may_need_input(method)) return;
   if (kept_ + request.text.size() > services_.config.pool.queue_bytes) return;
   call.request = request.text;
   kept_ += request.text.size();
@@ -44,10 +44,10 @@ void InputRounds::note(const rpc::Envelope& request, std::string_view method, ca
 
 bool InputRounds::take_answer(call::CallPtr& call, const rpc::Envelope& answer) {
   if (call->child_era != Era::modern || call->client_era == Era::modern ||
-      call->session.is_none() || services_.dialect.input() == nullptr) {
+      call->session.is_none()) {
     return false;
   }
-  const auto demands = input().demands(answer);
+  const auto demands = kInput.demands(answer);
   if (!demands) return false;
   services_.calls.deadlines().remove(*call);
   if (pool_.is_draining()) {
@@ -100,7 +100,7 @@ bool InputRounds::has_room(size_t bytes) const {
 }
 
 const char* InputRounds::ask_all(uint64_t number, const call::Call& call,
-                                 const pool::InputDemands& demands) {
+                                 const InputDemands& demands) {
   session::Session* const session = sessions_.find_mutable(call.session);
   if (demands.is_malformed) return "the server has answered input_required without a question";
   if (call.request.empty() || session == nullptr) return "the server asks, and nobody can answer";
@@ -108,15 +108,15 @@ const char* InputRounds::ask_all(uint64_t number, const call::Call& call,
   if (!demands.all.empty() && !session->sink->awaits_requests()) {
     return "the client has no stream on which it could be asked";
   }
-  for (const pool::InputDemand& demand : demands.all) {
+  for (const InputDemand& demand : demands.all) {
     std::string text = R"({"jsonrpc":"2.0","id":0,"method":)" + demand.method;
     if (!demand.params.empty()) text.append(R"(,"params":)").append(demand.params);
     text += '}';
     const rpc::KnownMessage known(text);
     std::string scratch;
     const std::string_view method = rpc::decode_string(known.envelope().method, scratch);
-    if (input().judge(known.envelope(), method, session->greeting).verdict !=
-        pool::InputRuling::Verdict::allowed) {
+    if (kInput.judge(known.envelope(), method, session->greeting).verdict !=
+        InputRuling::Verdict::allowed) {
       return "the server asks for what the client has not declared";
     }
     if (!sessions_.questions().ask(*session, {0, demand.key, number}, call.tag, known.envelope())) {
@@ -155,7 +155,7 @@ void InputRounds::go_on(Round round) {
   call::CallPtr& call = round.call;
   std::string request = call->request;
   const rpc::KnownMessage former(request);
-  std::string text = input().with_answers(former.envelope(), round.answers, round.state);
+  std::string text = kInput.with_answers(former.envelope(), round.answers, round.state);
   const rpc::KnownMessage known(text);
   const rpc::Envelope& sent = known.envelope();
   call::Outgoing message;
@@ -196,7 +196,7 @@ void InputRounds::fail(call::CallPtr call, std::string_view why) {
   std::string member = R"("error":)";
   const int code = rpc::rpc_error_code(rpc::RpcError::internal_error);
   rpc::append_error(member, code, why, {});
-  ends_.end_call(*call, Outcome::error(), member, code);
+  chain_.answer(*call, Outcome::error(), member, code);
 }
 
 void InputRounds::withdraw_questions(session::SessionId id, uint64_t number) {
@@ -267,4 +267,4 @@ void InputRounds::look_at_time() {
   }
 }
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::mcp

@@ -1,4 +1,4 @@
-#include "gateway/backend/session_listening.h"
+#include "gateway/mcp/bridge/session_listening.h"
 
 #include <algorithm>
 #include <memory>
@@ -6,18 +6,21 @@
 #include <utility>
 #include <vector>
 
+#include "gateway/mcp/era_bridge.h"
+#include "gateway/mcp/modern_members.h"
 #include "gateway/rpc/known_message.h"
 
-namespace stdgate::backend {
+namespace stdgate::mcp {
 
-SessionListening::SessionListening(const pool::PoolServices& services, Upstream& backend,
-                                   SessionRouter& sessions, const pool::Pool& pool,
-                                   session::Callers& callers)
+SessionListening::SessionListening(const pool::PoolServices& services, backend::Upstream& backend,
+                                   backend::SessionRouter& sessions, const pool::Pool& pool,
+                                   session::Callers& callers, const std::string& stamp)
     : services_(services),
       backend_(backend),
       sessions_(sessions),
       pool_(pool),
       callers_(callers),
+      stamp_(stamp),
       timer_(services.core.timers, [this] { settle(); }) {}
 
 // --- Wishes ---------------------------------------------------------------------------------
@@ -148,8 +151,8 @@ void SessionListening::listen(session::SessionListener& listener) {
     listener.due = TimePoint::max();
     return;
   }
-  std::string text =
-      services_.dialect.listen_request(session->stamp, listener.wants_lists, listener.keys);
+  std::string text = listen_request(session->stamp.empty() ? stamp_ : session->stamp,
+                                    listener.wants_lists, listener.keys);
   const rpc::KnownMessage request(text);
   call::CallContext context;
   context.caller = listener.slot.caller();
@@ -171,7 +174,7 @@ void SessionListening::on_heard(const session::SessionListener& listener,
   if (session == nullptr || session->has_ended) return;
   std::string text(notification);
   const rpc::KnownMessage event(text);
-  const std::string untagged = services_.dialect.untagged(event.envelope());
+  const std::string untagged = mcp::untagged(event.envelope());
   const std::string_view whole = untagged;
   if (!whole.empty()) session->sink->on_message(std::nullopt, {&whole, 1});
 }
@@ -183,4 +186,4 @@ void SessionListening::on_unheard(session::SessionListener& listener, const sess
   arm(*listener.due);
 }
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::mcp

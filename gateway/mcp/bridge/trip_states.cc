@@ -1,9 +1,9 @@
-#include "gateway/backend/trip_states.h"
+#include "gateway/mcp/bridge/trip_states.h"
 
 #include <array>
 #include <cstring>
 
-namespace stdgate::backend {
+namespace stdgate::mcp {
 
 namespace {
 
@@ -41,4 +41,4 @@ std::string TripStates::context_of(std::string_view identity, std::string_view e
   return context;
 }
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::mcp

@@ -2,16 +2,16 @@
 //
 // It shows each request, answer, fault and end to those who bridge the eras: RoundTrips and
 // InputRounds, which turn questions of children into the other era's, and KeyWatches. They may take
-// the call. Owner: the backend.
+// the call. Owner: the bridge.
 #pragma once
 
-#include "gateway/backend/input_rounds.h"
-#include "gateway/backend/key_watches.h"
-#include "gateway/backend/modern_calls.h"
-#include "gateway/backend/round_trips.h"
 #include "gateway/call/chain.h"
+#include "gateway/mcp/bridge/input_rounds.h"
+#include "gateway/mcp/bridge/key_watches.h"
+#include "gateway/mcp/bridge/modern_calls.h"
+#include "gateway/mcp/bridge/round_trips.h"
 
-namespace stdgate::backend {
+namespace stdgate::mcp {
 
 class BridgeFilter final : public call::Filter {
  public:
@@ -39,4 +39,4 @@ class BridgeFilter final : public call::Filter {
   const Parts parts_;
 };
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::mcp

@@ -10,22 +10,14 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/backend/lost_trips.h"
-#include "gateway/backend/parked_places.h"
-#include "gateway/backend/round_trip.h"
 #include "gateway/backend/session_router.h"
-#include "gateway/backend/trip_states.h"
+#include "gateway/mcp/bridge/lost_trips.h"
+#include "gateway/mcp/bridge/parked_places.h"
+#include "gateway/mcp/bridge/round_trip.h"
+#include "gateway/mcp/bridge/trip_states.h"
 #include "gateway/pool/pool.h"
 
-namespace stdgate::backend {
-
-// Ends calls of trips in the same way as all calls of the backend.
-class TripEnds {
- public:
-  virtual ~TripEnds() = default;
-  virtual void end_call(const call::Call& call, Outcome outcome, std::string_view member,
-                        std::optional<int64_t> error_code) = 0;
-};
+namespace stdgate::mcp {
 
 class TripParking {
  public:
@@ -34,12 +26,12 @@ class TripParking {
     bool has_principals = false;    // see BackendOptions
   };
 
-  TripParking(const pool::PoolServices& services, pool::Pool& pool, SessionRouter& sessions,
-              TripEnds& ends, const Terms& terms)
+  TripParking(const pool::PoolServices& services, pool::Pool& pool,
+              backend::SessionRouter& sessions, call::Chain& chain, const Terms& terms)
       : services_(services),
         pool_(pool),
         sessions_(sessions),
-        ends_(ends),
+        chain_(chain),
         input_timeout_(terms.input_timeout),
         places_(services, terms.has_principals),
         states_(services),
@@ -51,7 +43,7 @@ class TripParking {
   // Answers the client of `call`, or of its stand-in, with these requests. Returns until when the
   // client may come back. Consequences of the answer come after the return.
   TimePoint begin(Trip& trip, const call::Call& call);
-  void tell(const Trip& trip, const call::Call& call, std::span<const pool::InputRequest> requests);
+  void tell(const Trip& trip, const call::Call& call, std::span<const InputRequest> requests);
   // The call has no client from now on, until its client continues it.
   void leave_in_place(Trip& trip, call::Call& call);
   // A call that ends for the client in place of `call`, with the state of all filters. `call` stays
@@ -83,8 +75,8 @@ class TripParking {
 
   const pool::PoolServices& services_;
   pool::Pool& pool_;
-  SessionRouter& sessions_;
-  TripEnds& ends_;
+  backend::SessionRouter& sessions_;
+  call::Chain& chain_;
   const Duration& input_timeout_;
   ParkedPlaces places_;
   TripStates states_;
@@ -94,4 +86,4 @@ class TripParking {
 // An error as a member of a response.
 std::string error_member(const call::Absence& error);
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::mcp

@@ -1,4 +1,4 @@
-#include "gateway/backend/refused_greetings.h"
+#include "gateway/mcp/bridge/refused_greetings.h"
 
 #include <string>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "gateway/pool/era_verdict.h"
 #include "gateway/rpc/known_message.h"
 
-namespace stdgate::backend {
+namespace stdgate::mcp {
 
 void RefusedGreetings::take_refusal(call::CallPtr& call, const rpc::Envelope& refusal) {
   // Another program may have taken the place of the server.
@@ -135,4 +135,4 @@ void RefusedGreetings::note_end(const call::Call& call) {
   session->end(session::SessionEnd::failed, "the child has refused to begin");
 }
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::mcp

@@ -1,9 +1,9 @@
-#include "gateway/backend/key_watches.h"
+#include "gateway/mcp/bridge/key_watches.h"
 
 #include "gateway/base/check.h"
 #include "gateway/rpc/known_message.h"
 
-namespace stdgate::backend {
+namespace stdgate::mcp {
 
 class KeyWatches::Watch final : public session::SessionSink {
  public:
@@ -35,7 +35,7 @@ class KeyWatches::Watch final : public session::SessionSink {
 };
 
 KeyWatches::KeyWatches(const pool::PoolServices& services, const ModernCalls& modern,
-                       SessionRouter& sessions, session::Callers& callers)
+                       backend::SessionRouter& sessions, session::Callers& callers)
     : services_(services), modern_(modern), sessions_(sessions), callers_(callers) {}
 
 KeyWatches::~KeyWatches() = default;
@@ -75,4 +75,4 @@ void KeyWatches::check_invariants() const {
   }
 }
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::mcp

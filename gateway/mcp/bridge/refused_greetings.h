@@ -8,7 +8,7 @@
 // session are refused meanwhile, because a client has to wait for the answer anyway. A shared child
 // may turn out to be a legacy one later (the server was rolled back). Then sessions get children of
 // their own again: each session is parked, and its next child is told what the client has told the
-// gateway. Owner: the backend.
+// gateway. Owner: the bridge.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@
 #include "gateway/pool/pool_events.h"
 #include "gateway/rpc/envelope.h"
 
-namespace stdgate::backend {
+namespace stdgate::mcp {
 
 class RefusedGreetings final : public call::Filter {
  public:
@@ -40,7 +40,7 @@ class RefusedGreetings final : public call::Filter {
 
   // `config`: the one in `services`.
   RefusedGreetings(config::BackendConfig& config, const pool::PoolServices& services,
-                   pool::Pool& pool, SessionRouter& sessions, call::Chain& chain,
+                   pool::Pool& pool, backend::SessionRouter& sessions, call::Chain& chain,
                    pool::PoolEvents& events, Owner& owner)
       : config_(config),
         services_(services),
@@ -97,7 +97,7 @@ class RefusedGreetings final : public call::Filter {
   config::BackendConfig& config_;
   const pool::PoolServices& services_;
   pool::Pool& pool_;
-  SessionRouter& sessions_;
+  backend::SessionRouter& sessions_;
   call::Chain& chain_;
   pool::PoolEvents& events_;
   Owner& owner_;
@@ -106,4 +106,4 @@ class RefusedGreetings final : public call::Filter {
   std::optional<uint32_t> own_warm_;  // pool.warm before children were shared; nothing: not shared
 };
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::mcp

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "gateway/call/call.h"
-#include "gateway/pool/input_dialect.h"
+#include "gateway/mcp/mcp_input.h"
 #include "gateway/session/session_sink.h"
 
-namespace stdgate::backend {
+namespace stdgate::mcp {
 
 class Trip;
 
@@ -31,7 +31,7 @@ class TripOwner {
 // A question of a trip's child.
 struct Question {
   rpc::WireId ask = 0;  // id in the session
-  pool::InputRequest request;
+  InputRequest request;
 };
 
 // A question that came before there was a call whose client could be asked.
@@ -113,7 +113,7 @@ class Trip final : public session::SessionSink {
                     std::string request);
 
   // The questions that have to be asked now.
-  [[nodiscard]] std::vector<pool::InputRequest> open_requests() const;
+  [[nodiscard]] std::vector<InputRequest> open_requests() const;
   // Sizes of the open questions, and of the first asks.
   [[nodiscard]] size_t question_bytes() const;
   [[nodiscard]] size_t first_bytes() const;
@@ -145,12 +145,12 @@ class Trip final : public session::SessionSink {
   bool is_unanswered = false;      // its client has come back without an answer
   call::Call* stand_in = nullptr;  // in flight in the place of the parked call; null: none
   std::vector<Question> questions;
-  bool is_place_wanted = false;             // no place was free when it was to be parked
-  TimePoint asking_until{};                 // time for further questions after the first one
-  std::vector<AskEnd> replies;              // answers that its child gets without its client
-  std::vector<pool::InputRequest> demands;  // must be met before the call is made again
-  std::optional<std::string> answer;        // came while the call was parked
-  std::string lacking;                      // a missing capability; empty: none
+  bool is_place_wanted = false;          // no place was free when it was to be parked
+  TimePoint asking_until{};              // time for further questions after the first one
+  std::vector<AskEnd> replies;           // answers that its child gets without its client
+  std::vector<InputRequest> demands;     // must be met before the call is made again
+  std::optional<std::string> answer;     // came while the call was parked
+  std::string lacking;                   // a missing capability; empty: none
   std::optional<TimePoint> quiet_until;  // its calls wait, because its child is processing answers
   std::vector<FirstAsk> first_asks;      // for the first call whose client may be asked
 
@@ -168,4 +168,4 @@ class Trip final : public session::SessionSink {
   TripOwner& owner_;
 };
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::mcp

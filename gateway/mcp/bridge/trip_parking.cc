@@ -1,11 +1,11 @@
-#include "gateway/backend/trip_parking.h"
+#include "gateway/mcp/bridge/trip_parking.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "gateway/rpc/known_message.h"
 
-namespace stdgate::backend {
+namespace stdgate::mcp {
 
 std::string error_member(const call::Absence& error) {
   std::string member = R"("error":)";
@@ -28,11 +28,10 @@ TimePoint TripParking::begin(Trip& trip, const call::Call& call) {
 }
 
 void TripParking::tell(const Trip& trip, const call::Call& call,
-                       std::span<const pool::InputRequest> requests) {
+                       std::span<const InputRequest> requests) {
   const std::string state =
       states_.issue({trip.number, trip.round, trip.expires}, trip.identity, trip.essence);
-  ends_.end_call(call, Outcome::ok(), services_.dialect.input()->input_required(requests, state),
-                 {});
+  chain_.answer(call, Outcome::ok(), kInput.input_required(requests, state), {});
 }
 
 void TripParking::leave_in_place(Trip& trip, call::Call& call) {
@@ -67,7 +66,7 @@ void TripParking::end(Trip& trip, ParkedEnd how) {
 }
 
 void TripParking::end_with(call::CallPtr call, const call::Absence& error) const {
-  ends_.end_call(*call, Outcome::error(), error_member(error), rpc::rpc_error_code(error.error));
+  chain_.answer(*call, Outcome::error(), error_member(error), rpc::rpc_error_code(error.error));
 }
 
 void TripParking::refuse_state(call::CallPtr call) const {
@@ -91,4 +90,4 @@ void TripParking::refuse_asks(Trip& trip) const {
   pool_.dispatch_lease(trip.session);
 }
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::mcp

@@ -1,10 +1,10 @@
-#include "gateway/backend/round_trip.h"
+#include "gateway/mcp/bridge/round_trip.h"
 
 #include <algorithm>
 
 #include "gateway/rpc/json_member.h"
 
-namespace stdgate::backend {
+namespace stdgate::mcp {
 
 namespace {
 
@@ -52,8 +52,8 @@ std::vector<AskEnd> Trip::take_answers(std::string_view answers) {
   return taken;
 }
 
-std::vector<pool::InputRequest> Trip::open_requests() const {
-  std::vector<pool::InputRequest> requests;
+std::vector<InputRequest> Trip::open_requests() const {
+  std::vector<InputRequest> requests;
   requests.reserve(questions.size());
   for (const Question& question : questions) requests.push_back(question.request);
   return requests;
@@ -82,16 +82,16 @@ void Trip::charge() {
     return;
   }
   size_t bytes = greeting.size() + essence.size() + given.size() + question_bytes();
-  for (const pool::InputRequest& demand : demands) bytes += demand.value.size();
+  for (const InputRequest& demand : demands) bytes += demand.value.size();
   held.set(bytes + (answer ? answer->size() : 0));
 }
 
 bool Trip::has_answer(std::string_view answers) const {
-  const auto is_answered = [answers](const pool::InputRequest& request) {
+  const auto is_answered = [answers](const InputRequest& request) {
     return rpc::find_member(answers, request.key).has_value();
   };
   return std::ranges::any_of(demands, is_answered) ||
          std::ranges::any_of(questions, is_answered, &Question::request);
 }
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::mcp

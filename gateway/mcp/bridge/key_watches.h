@@ -2,7 +2,7 @@
 // for updates (subscriptions/listen, MCP 2026-07-28).
 //
 // Each such call has a session without a client of its own. So its keys are counted together with
-// the keys of sessions: see Subscriptions. Owner: the backend. Limits: the limits of sessions and
+// the keys of sessions: see Subscriptions. Owner: the bridge. Limits: the limits of sessions and
 // of Subscriptions; keys beyond them are not promised.
 #pragma once
 
@@ -11,16 +11,16 @@
 #include <string>
 #include <vector>
 
-#include "gateway/backend/modern_calls.h"
 #include "gateway/backend/session_router.h"
+#include "gateway/mcp/bridge/modern_calls.h"
 #include "gateway/session/reply_sink.h"
 
-namespace stdgate::backend {
+namespace stdgate::mcp {
 
 class KeyWatches {
  public:
-  KeyWatches(const pool::PoolServices& services, const ModernCalls& modern, SessionRouter& sessions,
-             session::Callers& callers);
+  KeyWatches(const pool::PoolServices& services, const ModernCalls& modern,
+             backend::SessionRouter& sessions, session::Callers& callers);
   ~KeyWatches();
   KeyWatches(const KeyWatches&) = delete;
   KeyWatches& operator=(const KeyWatches&) = delete;
@@ -40,9 +40,9 @@ class KeyWatches {
 
   const pool::PoolServices& services_;
   const ModernCalls& modern_;
-  SessionRouter& sessions_;
+  backend::SessionRouter& sessions_;
   session::Callers& callers_;
   std::map<const call::Call*, std::unique_ptr<Watch>> watches_;  // a call does not move
 };
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::mcp

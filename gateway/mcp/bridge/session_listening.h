@@ -6,7 +6,7 @@
 // client of the backend, with the principal of the session. Events reach the session without the
 // tag of the stream. When the set changes, the call is ended and another one is made, once a turn.
 // After a fault, the call is made again after kAgain. A session with a child of its own has no such
-// call, because the child reports to it directly. Owner: the backend; the listeners belong to their
+// call, because the child reports to it directly. Owner: the bridge; the listeners belong to their
 // sessions. Limits: kMaxKeys keys of a session, Subscriptions::kMaxKey bytes each and
 // kMaxBytesPerSession together.
 #pragma once
@@ -20,16 +20,17 @@
 #include "gateway/base/timers.h"
 #include "gateway/pool/pool_services.h"
 
-namespace stdgate::backend {
+namespace stdgate::mcp {
 
 class SessionListening final : public session::ListenerOwner {
  public:
   static constexpr size_t kMaxKeys = session::Subscriptions::kMaxPerSession;
   static constexpr Duration kAgain = std::chrono::seconds(5);
 
-  // `backend` may not be constructed yet.
-  SessionListening(const pool::PoolServices& services, Upstream& backend, SessionRouter& sessions,
-                   const pool::Pool& pool, session::Callers& callers);
+  // `backend` may not be constructed yet. `stamp`: see McpBridge.
+  SessionListening(const pool::PoolServices& services, backend::Upstream& backend,
+                   backend::SessionRouter& sessions, const pool::Pool& pool,
+                   session::Callers& callers, const std::string& stamp);
 
   // A modern child has greeted the session's client with this answer.
   void begin(session::SessionId session, const rpc::Envelope& discovery);
@@ -62,11 +63,12 @@ class SessionListening final : public session::ListenerOwner {
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
 
   const pool::PoolServices& services_;
-  Upstream& backend_;
-  SessionRouter& sessions_;
+  backend::Upstream& backend_;
+  backend::SessionRouter& sessions_;
   const pool::Pool& pool_;
   session::Callers& callers_;
-  Timer timer_;  // some listeners have to be settled
+  const std::string stamp_;  // for clients that have not greeted
+  Timer timer_;              // some listeners have to be settled
 };
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::mcp

@@ -11,10 +11,10 @@
 #include <optional>
 #include <utility>
 
-#include "gateway/backend/trip_states.h"
+#include "gateway/mcp/bridge/trip_states.h"
 #include "gateway/rpc/fault.h"
 
-namespace stdgate::backend {
+namespace stdgate::mcp {
 
 class LostTrips {
  public:
@@ -50,4 +50,4 @@ class LostTrips {
   std::deque<Lost> lost_;  // oldest first
 };
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::mcp

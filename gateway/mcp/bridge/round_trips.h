@@ -19,7 +19,7 @@
 // goes to no other call. In the pool of one principal (BackendConfig::serves_one) there is one
 // trip. Its child is the one that all calls of the principal share, so such calls take turns
 // (SharedQueues).
-// Owner: the backend. Limits: config.pool.parked calls at a time. One principal has half of them at
+// Owner: the bridge. Limits: config.pool.parked calls at a time. One principal has half of them at
 // most; so have all anonymous clients together, where other clients have to authenticate. Further
 // calls that would be parked wait. A parked call is cancelled after the input timeout. For calls
 // that wait for a child, the limits of a pool's queue hold.
@@ -33,20 +33,21 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/backend/round_trip.h"
 #include "gateway/backend/session_router.h"
-#include "gateway/backend/trip_parking.h"
-#include "gateway/backend/trip_questions.h"
 #include "gateway/base/timers.h"
 #include "gateway/call/trace_filter.h"
+#include "gateway/mcp/bridge/round_trip.h"
+#include "gateway/mcp/bridge/trip_parking.h"
+#include "gateway/mcp/bridge/trip_questions.h"
+#include "gateway/mcp/mcp_input.h"
 #include "gateway/pool/pool.h"
 
-namespace stdgate::backend {
+namespace stdgate::mcp {
 
 class RoundTrips final : public TripOwner {
  public:
-  RoundTrips(const pool::PoolServices& services, pool::Pool& pool, SessionRouter& sessions,
-             pool::PoolEvents& events, TripEnds& ends, const TripParking::Terms& terms,
+  RoundTrips(const pool::PoolServices& services, pool::Pool& pool, backend::SessionRouter& sessions,
+             pool::PoolEvents& events, call::Chain& chain, const TripParking::Terms& terms,
              call::TraceFilter& traces);
 
   // Takes a call (Call::alone) for legacy children, and brings it to its end.
@@ -73,7 +74,6 @@ class RoundTrips final : public TripOwner {
   void on_trip_message(Trip& trip, std::string_view text) override;
   void on_trip_over() override { settle_timer_.arm(now()); }
 
-  [[nodiscard]] const pool::InputDialect& input() const { return *services_.dialect.input(); }
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
   void begin(call::CallPtr call, const rpc::Envelope& request);
   void resume(call::CallPtr call, const rpc::Envelope& request);
@@ -104,7 +104,7 @@ class RoundTrips final : public TripOwner {
   void settle();
   void settle(Trip& trip);
   void park(Trip& trip);
-  void park_for(Trip& trip, const call::Call& call, std::span<const pool::InputRequest> requests);
+  void park_for(Trip& trip, const call::Call& call, std::span<const InputRequest> requests);
   void end_parking(Trip& trip, ParkedEnd end);
   void release(Trip& trip);
   void look_at_time();
@@ -114,7 +114,7 @@ class RoundTrips final : public TripOwner {
 
   const pool::PoolServices& services_;
   pool::Pool& pool_;
-  SessionRouter& sessions_;
+  backend::SessionRouter& sessions_;
   pool::PoolEvents& events_;
   call::TraceFilter& traces_;
   // Sessions have children of their own, so no client gets a child that another client has used.
@@ -130,4 +130,4 @@ class RoundTrips final : public TripOwner {
   Timer clock_timer_;         // a trip may have to end, or to continue
 };
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::mcp

@@ -1,10 +1,10 @@
-#include "gateway/backend/parked_places.h"
+#include "gateway/mcp/bridge/parked_places.h"
 
 #include <algorithm>
 
 #include "gateway/base/check.h"
 
-namespace stdgate::backend {
+namespace stdgate::mcp {
 
 size_t ParkedPlaces::share() const { return std::max<size_t>(1, all() / 2); }
 
@@ -49,4 +49,4 @@ void ParkedPlaces::note_waiting(const std::string& identity) {
                             {"suppressed", warnings_.take_suppressed()}});
 }
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::mcp

@@ -13,7 +13,7 @@
 #include "gateway/base/rate_limit.h"
 #include "gateway/pool/pool_services.h"
 
-namespace stdgate::backend {
+namespace stdgate::mcp {
 
 class ParkedPlaces {
  public:
@@ -44,4 +44,4 @@ class ParkedPlaces {
   RateLimit warnings_{1};
 };
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::mcp

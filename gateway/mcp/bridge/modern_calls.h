@@ -1,7 +1,7 @@
 // ModernCalls: the parts of a call's life that only modern calls, or calls at modern children, have
 // (see Era).
 //
-// Owner: the backend.
+// Owner: the bridge.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 #include "gateway/call/chain.h"
 #include "gateway/pool/pool.h"
 
-namespace stdgate::backend {
+namespace stdgate::mcp {
 
 class ModernCalls final : public call::Filter {
  public:
@@ -101,4 +101,4 @@ class ModernCalls final : public call::Filter {
   bool has_told_ = false;
 };
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::mcp

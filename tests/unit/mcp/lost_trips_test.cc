@@ -1,11 +1,11 @@
-#include "gateway/backend/lost_trips.h"
+#include "gateway/mcp/bridge/lost_trips.h"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <cstdint>
 
-namespace stdgate::backend {
+namespace stdgate::mcp {
 namespace {
 
 constexpr TimePoint kNow{std::chrono::seconds(100)};
@@ -32,4 +32,4 @@ TEST(LostTrips, AreKeptUntilTheirStatesEnd) {
 }
 
 }  // namespace
-}  // namespace stdgate::backend
+}  // namespace stdgate::mcp

@@ -13,7 +13,7 @@
 #include "gateway/base/time.h"
 #include "gateway/pool/pool_services.h"
 
-namespace stdgate::backend {
+namespace stdgate::mcp {
 
 // A round of a trip, and its end.
 struct TripRound {
@@ -38,4 +38,4 @@ class TripStates {
   std::optional<uint64_t> instance_;  // tells it from other instances with the same keys
 };
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::mcp

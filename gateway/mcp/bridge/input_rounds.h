@@ -9,11 +9,10 @@
 //
 // Between the answer and the next request the call is held here, and at no child. The state that a
 // child has given goes back to that child, unless config.pool.sticky is off. A call without a state
-// goes to any child. Calls end here as everywhere in the backend. Owner: the backend. Limits:
+// goes to any child. Calls end here as everywhere in the backend. Owner: the bridge. Limits:
 // kMaxRounds rounds of a call, kMaxQuestions in one round, Session::kMaxAsks of a session; the
 // input timeout for each round; for all calls that are here at a time, the limits of a pool's
 // queue.
-// each round; of all that are here at a time, those of a pool's queue.
 #pragma once
 
 #include <cstddef>
@@ -23,24 +22,25 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/backend/modern_calls.h"
-#include "gateway/backend/round_trips.h"
 #include "gateway/backend/session_router.h"
 #include "gateway/base/timers.h"
 #include "gateway/call/trace_filter.h"
+#include "gateway/mcp/bridge/modern_calls.h"
+#include "gateway/mcp/bridge/round_trips.h"
+#include "gateway/mcp/mcp_input.h"
 #include "gateway/pool/pool.h"
 
-namespace stdgate::backend {
+namespace stdgate::mcp {
 
-class InputRounds final : public RoundListener {
+class InputRounds {
  public:
   static constexpr uint8_t kMaxRounds = 10;
   static constexpr size_t kMaxQuestions = 32;
 
   // `input_timeout` may change later.
-  InputRounds(const pool::PoolServices& services, pool::Pool& pool, SessionRouter& sessions,
-              const ModernCalls& modern, pool::PoolEvents& events, TripEnds& ends,
-              const Duration& input_timeout, call::TraceFilter& traces);
+  InputRounds(const pool::PoolServices& services, pool::Pool& pool,
+              backend::SessionRouter& sessions, const ModernCalls& modern, pool::PoolEvents& events,
+              call::Chain& chain, const Duration& input_timeout, call::TraceFilter& traces);
 
   // A call of a session is about to be sent: keeps the call's text, if its client could be asked.
   void note(const rpc::Envelope& request, std::string_view method, call::Call& call);
@@ -52,6 +52,9 @@ class InputRounds final : public RoundListener {
   call::CallPtr take(session::Caller caller, std::string_view id);
   std::vector<call::CallPtr> withdraw(session::Caller caller);
   std::vector<call::CallPtr> withdraw_all();
+  // See backend::Bridge.
+  void on_round_answer(uint64_t number, std::string_view key, const rpc::Envelope* answer);
+  [[nodiscard]] TimePoint needed_until(uint64_t child) const;
   // Stops asking clients.
   void drain();
   [[nodiscard]] size_t size() const { return rounds_.size(); }
@@ -75,15 +78,10 @@ class InputRounds final : public RoundListener {
   };
   using Rounds = std::map<uint64_t, Round>;
 
-  // RoundListener
-  void on_round_answer(uint64_t number, std::string_view key, const rpc::Envelope* answer) override;
-  [[nodiscard]] TimePoint needed_until(uint64_t child) const override;
-
-  [[nodiscard]] const pool::InputDialect& input() const { return *services_.dialect.input(); }
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
   [[nodiscard]] bool has_room(size_t bytes) const;
   // Asks the client all questions. Returns why not; null: it is asked.
-  const char* ask_all(uint64_t number, const call::Call& call, const pool::InputDemands& demands);
+  const char* ask_all(uint64_t number, const call::Call& call, const InputDemands& demands);
   void go_on(Round round);
   // Removes the call of this round.
   Round take_out(Rounds::iterator round);
@@ -94,10 +92,10 @@ class InputRounds final : public RoundListener {
 
   const pool::PoolServices& services_;
   pool::Pool& pool_;
-  SessionRouter& sessions_;
+  backend::SessionRouter& sessions_;
   const ModernCalls& modern_;
   pool::PoolEvents& events_;
-  TripEnds& ends_;
+  call::Chain& chain_;
   const Duration& input_timeout_;
   call::TraceFilter& traces_;
   Rounds rounds_;
@@ -107,4 +105,4 @@ class InputRounds final : public RoundListener {
   Timer timer_;  // due no later than the first round
 };
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::mcp

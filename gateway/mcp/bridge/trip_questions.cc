@@ -1,13 +1,13 @@
-#include "gateway/backend/trip_questions.h"
+#include "gateway/mcp/bridge/trip_questions.h"
 
 #include <string>
 #include <utility>
 
-#include "gateway/backend/trip_parking.h"
+#include "gateway/mcp/bridge/trip_parking.h"
 #include "gateway/pool/child_output.h"
 #include "gateway/rpc/known_message.h"
 
-namespace stdgate::backend {
+namespace stdgate::mcp {
 
 namespace {
 
@@ -50,14 +50,14 @@ bool TripQuestions::take(Trip& trip, std::string_view text) {
 // False: the client of the trip's call cannot be asked this.
 bool TripQuestions::add(Trip& trip, rpc::WireId ask, const rpc::Envelope& request,
                         std::string_view method) {
-  pool::InputRuling ruling = input().judge(request, method, trip.greeting);
-  if (ruling.verdict != pool::InputRuling::Verdict::allowed) {
-    if (ruling.verdict == pool::InputRuling::Verdict::lacks_capability) {
+  InputRuling ruling = kInput.judge(request, method, trip.greeting);
+  if (ruling.verdict != InputRuling::Verdict::allowed) {
+    if (ruling.verdict == InputRuling::Verdict::lacks_capability) {
       trip.lacking = std::move(ruling.capability);
     }
     return false;
   }
-  trip.is_private = trip.is_private || input().is_private(method);
+  trip.is_private = trip.is_private || kInput.is_private(method);
   if (trip.questions.empty()) trip.asking_until = services_.core.clock.now() + kGather;
   trip.is_unanswered = false;
   const session::Ask& asked = sessions_.find(trip.session)->asks->at(ask);
@@ -83,4 +83,4 @@ void TripQuestions::take_first(Trip& trip) {
   trip.charge_first(services_.payer);
 }
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::mcp

@@ -1,12 +1,15 @@
-#include "gateway/backend/modern_calls.h"
+#include "gateway/mcp/bridge/modern_calls.h"
 
 #include <string>
 #include <utility>
 
 #include "gateway/config/modern_clients.h"
+#include "gateway/mcp/era_bridge.h"
+#include "gateway/mcp/mcp_dialect.h"
+#include "gateway/mcp/mcp_input.h"
 #include "gateway/rpc/known_message.h"
 
-namespace stdgate::backend {
+namespace stdgate::mcp {
 
 namespace {
 // The greeting of a client that cannot be asked anything.
@@ -15,7 +18,7 @@ constexpr std::string_view kNothingDeclared = "{}";
 
 bool ModernCalls::can_serve_alone() const {
   const bool has_child = services_.config.serves_one || pool_.has_own_places();
-  return services_.core.states != nullptr && services_.dialect.input() != nullptr && has_child;
+  return services_.core.states != nullptr && has_child;
 }
 
 // A legacy child of one session keeps state for its client, and has to reach that client with its
@@ -48,7 +51,7 @@ void ModernCalls::refuse(call::CallPtr call) {
   note_refused();
   const bool is_probe = call->method_name == services_.dialect.traits().probe;
   chain_.answer(*call, is_probe ? Outcome::other_era() : Outcome::error(),
-                R"("error":)" + services_.dialect.wrong_era_error(),
+                R"("error":)" + unsupported_version_error(kModernRevision, false),
                 rpc::rpc_error_code(rpc::RpcError::unsupported_version));
 }
 
@@ -93,29 +96,27 @@ call::EraChanges ModernCalls::changes_of(const rpc::Envelope& request,
 // The child may be asking because of a call that was given up.
 void ModernCalls::note_ask(pool::Child& child, const rpc::Envelope& ask,
                            std::string_view method) const {
-  const pool::InputDialect* const input = services_.dialect.input();
   call::Call* const only = child.calls().only();
-  if (input == nullptr || only == nullptr || only->client_era != Era::modern || only->alone ||
+  if (only == nullptr || only->client_era != Era::modern || only->alone ||
       !child.abandoned().empty()) {
     return;
   }
-  pool::InputRuling ruling = input->judge(ask, method, kNothingDeclared);
-  if (ruling.verdict == pool::InputRuling::Verdict::lacks_capability) {
+  InputRuling ruling = kInput.judge(ask, method, kNothingDeclared);
+  if (ruling.verdict == InputRuling::Verdict::lacks_capability) {
     lacking_.of(only->slots).text = std::move(ruling.capability);
   }
 }
 
 void ModernCalls::refuse_lack(call::CallPtr& call, const rpc::Envelope& error) {
-  const pool::InputDialect* const input = services_.dialect.input();
-  if (input == nullptr || call->alone) return;
+  if (call->alone) return;
   const call::KeptText* const asked = lacking_.find(call->slots);
   std::string lacking = asked == nullptr ? std::string() : asked->text;
-  for (pool::InputRuling& demand : input->demanded(error, kNothingDeclared)) {
+  for (InputRuling& demand : kInput.demanded(error, kNothingDeclared)) {
     lacking = std::move(demand.capability);
   }
   if (lacking.empty()) return;
   const call::CallPtr refused = std::move(call);
-  chain_.answer_error(*refused, input->missing_capability(lacking));
+  chain_.answer_error(*refused, kInput.missing_capability(lacking));
 }
 
 bool ModernCalls::listen_again(call::CallPtr& call) const {
@@ -135,23 +136,24 @@ std::vector<std::string> ModernCalls::listened_keys(const call::Call& call,
                                                     const pool::ChildFacts& facts) const {
   std::string text = call.request;
   const rpc::KnownMessage known(text);
-  return services_.dialect.listened_keys(known.envelope(), facts);
+  return McpDialect::listened_keys(known.envelope(), facts);
 }
 
 void ModernCalls::begin_listening(const call::Call& call, std::span<const std::string> keys,
                                   const pool::ChildFacts& facts) const {
   session::ReplySink* const sink = callers_.find(call.caller);
   if (sink == nullptr) return;
-  sink->on_event(call.tag, services_.dialect.begin_listening(call.id, call.lists, keys, facts));
+  const auto lists = static_cast<uint8_t>(services_.dialect.changing_lists(facts) & call.lists);
+  sink->on_event(call.tag, listening_acknowledgement(call.id, lists, keys));
 }
 
 void ModernCalls::end_listening(const call::Call& call) const {
-  chain_.answer(call, Outcome::ok(), services_.dialect.listening_end(call.id));
+  chain_.answer(call, Outcome::ok(), mcp::listening_end(call.id));
 }
 
 std::optional<std::string> ModernCalls::tagged(const call::Call& call,
                                                const rpc::Envelope& notification) const {
-  const std::string tag = services_.dialect.listening_tag(call.id);
+  const std::string tag = subscription_tag(call.id);
   const auto insertion = call::insertion_at(call::InsertionPlace::meta, notification, tag);
   if (!insertion) return std::nullopt;
   std::string text(notification.text.substr(0, insertion->offset));
@@ -178,4 +180,4 @@ bool ModernCalls::pass_to_listeners(pool::Child& child, const rpc::Envelope& not
   return is_passed;
 }
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::mcp

@@ -10,15 +10,16 @@
 #include <cstdint>
 #include <string_view>
 
-#include "gateway/backend/round_trip.h"
 #include "gateway/backend/session_router.h"
+#include "gateway/mcp/bridge/round_trip.h"
+#include "gateway/mcp/mcp_input.h"
 #include "gateway/pool/pool_services.h"
 
-namespace stdgate::backend {
+namespace stdgate::mcp {
 
 class TripQuestions {
  public:
-  TripQuestions(const pool::PoolServices& services, const SessionRouter& sessions)
+  TripQuestions(const pool::PoolServices& services, const backend::SessionRouter& sessions)
       : services_(services), sessions_(sessions) {}
 
   // A message of the trip's child. Returns whether it asks something.
@@ -31,13 +32,12 @@ class TripQuestions {
   }
 
  private:
-  [[nodiscard]] const pool::InputDialect& input() const { return *services_.dialect.input(); }
   std::string next_key() { return std::string(Trip::kOwnKey) + std::to_string(++keys_); }
   bool add(Trip& trip, rpc::WireId ask, const rpc::Envelope& request, std::string_view method);
 
   const pool::PoolServices& services_;
-  const SessionRouter& sessions_;
+  const backend::SessionRouter& sessions_;
   uint64_t keys_ = 0;
 };
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::mcp

@@ -1,0 +1,143 @@
+// Bridge: connects clients and children of a backend that speak different eras of its protocol (see
+// Era).
+//
+// A protocol of one era has none: this class, which does nothing. A protocol of two makes its own
+// (Dialect::make_bridge). The bridge has filters in the chain, hears of what the pool cannot give
+// to a child, asks clients of one era what children of the other want to know, and listens at
+// children for clients. Calls that it keeps are at no child. Owner: the backend.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "gateway/backend/upstream.h"
+#include "gateway/call/chain.h"
+#include "gateway/call/trace_filter.h"
+#include "gateway/pool/child_listener.h"
+#include "gateway/pool/era_events.h"
+#include "gateway/pool/pool.h"
+#include "gateway/pool/pool_events.h"
+#include "gateway/session/session.h"
+
+namespace stdgate::backend {
+
+class SessionRouter;
+
+// Parts of the backend, some of which are constructed after the bridge; they outlive it.
+struct BridgeParts {
+  Upstream& backend;
+  config::BackendConfig& config;  // the one in `services`
+  const pool::PoolServices& services;
+  pool::Pool& pool;
+  pool::PoolEvents& events;
+  call::Chain& chain;
+  SessionRouter& sessions;
+  session::Callers& callers;
+  call::TraceFilter& traces;
+  const Duration& input_timeout;  // may change
+  bool has_principals = false;    // see BackendOptions
+  // Sessions share children from now on, or do not any more.
+  std::function<void(bool)> note_sharing;
+};
+
+class Bridge : public pool::EraEvents {
+ public:
+  Bridge() = default;
+  ~Bridge() override = default;
+  Bridge(const Bridge&) = delete;
+  Bridge& operator=(const Bridge&) = delete;
+
+  // --- The chain
+  // Where its filters stand: above what concerns a child alone; below those that learn from
+  // answers; next to the pool.
+  enum class Place : uint8_t { above_children, below_answers, at_pool };
+  virtual void add_filter(call::Chain& /*chain*/, Place /*place*/) {}
+  // The changes of a request for a child of the other era than its client's.
+  [[nodiscard]] virtual call::EraChanges changes_of(const rpc::Envelope& /*request*/,
+                                                    const call::CallContext& /*context*/) const {
+    return {};
+  }
+  // Takes a call that no child of the pool can serve (Call::alone). False: a child can.
+  virtual bool take(call::CallPtr& /*call*/, const call::Outgoing& /*message*/) { return false; }
+  // Whether the children do not know this notification of a client.
+  [[nodiscard]] virtual bool swallows(std::string_view /*method*/,
+                                      const call::CallContext& /*context*/) const {
+    return false;
+  }
+
+  // --- Calls that it keeps while their clients are asked
+  // Removes the client's call with this id, which is given up; null: it is not here.
+  virtual call::CallPtr take_asking(session::Caller /*caller*/, std::string_view /*id*/) {
+    return nullptr;
+  }
+  virtual std::vector<call::CallPtr> withdraw(session::Caller /*caller*/) { return {}; }
+  // Clients are asked nothing more.
+  virtual void drain() {}
+  [[nodiscard]] virtual size_t asking() const { return 0; }
+  // Calls at children whose clients have been answered and may come back.
+  [[nodiscard]] virtual size_t parked() const { return 0; }
+  virtual void for_each_call(const std::function<void(const call::Call&)>& /*visit*/) const {}
+
+  // --- Questions of children
+  // Whether a client that has greeted so may be asked this.
+  [[nodiscard]] virtual bool may_be_asked(std::string_view /*greeting*/,
+                                          const rpc::Envelope& /*ask*/,
+                                          std::string_view /*method*/) const {
+    return true;
+  }
+  // A child asks something that no client here will be asked.
+  virtual void note_ask(pool::Child& /*child*/, const rpc::Envelope& /*ask*/,
+                        std::string_view /*method*/) const {}
+  // The session's client has greeted, or has set the level of its log messages.
+  virtual void note_greeting(session::Session& /*session*/, std::string_view /*greeting*/) const {}
+  virtual void note_severity(session::Session& /*session*/) const {}
+  // The client's answer to a question that no child waits for. `round`: see session::Ask. `key`:
+  // the key of the question. Null: it will not be answered.
+  virtual void on_round_answer(uint64_t /*round*/, std::string_view /*key*/,
+                               const rpc::Envelope* /*answer*/) {}
+  // See ChildListener.
+  [[nodiscard]] virtual TimePoint needed_until(uint64_t /*child*/) const {
+    return pool::ChildListener::kNotNeeded;
+  }
+  // Children have refused sessions before a restart or a reload.
+  virtual void share_as_before() {}
+
+  // --- Listening
+  // Ends a call of a client that listens, with its result.
+  virtual void end_listening(const call::Call& /*call*/) {}
+  // Passes on a change of this list to calls that listen at a child. False: none does.
+  virtual bool pass_to_listeners(pool::Child& /*child*/, const rpc::Envelope& /*notification*/,
+                                 uint8_t /*list*/) const {
+    return false;
+  }
+  // A child has greeted the session's client with this answer.
+  virtual void begin_listening(session::SessionId /*session*/, const rpc::Envelope& /*answer*/) {}
+  // The session continues at shared children; its former child may have promised changes.
+  virtual void go_on(session::SessionId /*session*/) {}
+  // The server is awake again.
+  virtual void go_on_all() {}
+  // See ChildListener::let_sleep(). `calls`: all that listen. Returns the sessions whose calls were
+  // ended; none: another call listens.
+  virtual std::vector<session::SessionId> fall_asleep(size_t /*calls*/) { return {}; }
+  // What sessions subscribe to at children that know no sessions. wants(): the bridge listens for
+  // the key.
+  [[nodiscard]] virtual bool wants(session::SessionId /*session*/, std::string_view /*key*/) const {
+    return false;
+  }
+  virtual tl::expected<void, rpc::FaultReport> subscribe(session::SessionId /*session*/,
+                                                         std::string_view /*key*/) {
+    return {};
+  }
+  // False: the bridge does not listen for the key.
+  virtual bool unsubscribe(session::SessionId /*session*/, std::string_view /*key*/) {
+    return false;
+  }
+
+  // Ends the process if an invariant is broken.
+  virtual void check_invariants() const {}
+};
+
+}  // namespace stdgate::backend

@@ -1,0 +1,118 @@
+// McpBridge: clients and children of MCP's two eras, see backend::Bridge.
+//
+//   modern client, legacy child    RoundTrips, KeyWatches; ModernCalls tells changes of lists
+//   session, modern child          InputRounds, SessionListening, RefusedGreetings
+//
+// Owner: the backend.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateway/backend/bridge.h"
+#include "gateway/mcp/bridge/bridge_filter.h"
+#include "gateway/mcp/bridge/refused_greetings.h"
+#include "gateway/mcp/bridge/session_listening.h"
+
+namespace stdgate::mcp {
+
+class McpBridge final : public backend::Bridge, private RefusedGreetings::Owner {
+ public:
+  // `stamp`: the members of _meta for requests of the gateway.
+  McpBridge(const backend::BridgeParts& parts, const std::string& stamp);
+
+  void add_filter(call::Chain& chain, Place place) override;
+  [[nodiscard]] call::EraChanges changes_of(const rpc::Envelope& request,
+                                            const call::CallContext& context) const override;
+  bool take(call::CallPtr& call, const call::Outgoing& message) override;
+  [[nodiscard]] bool swallows(std::string_view method,
+                              const call::CallContext& context) const override {
+    return modern_.swallows(method, context);
+  }
+
+  call::CallPtr take_asking(session::Caller caller, std::string_view id) override {
+    return rounds_.take(caller, id);
+  }
+  std::vector<call::CallPtr> withdraw(session::Caller caller) override {
+    return rounds_.withdraw(caller);
+  }
+  void drain() override {
+    trips_.drain();
+    rounds_.drain();
+  }
+  [[nodiscard]] size_t asking() const override { return rounds_.size(); }
+  [[nodiscard]] size_t parked() const override { return trips_.parked(); }
+  void for_each_call(const std::function<void(const call::Call&)>& visit) const override {
+    rounds_.for_each_call(visit);
+  }
+
+  [[nodiscard]] bool may_be_asked(std::string_view greeting, const rpc::Envelope& ask,
+                                  std::string_view method) const override {
+    return kInput.judge(ask, method, greeting).verdict == InputRuling::Verdict::allowed;
+  }
+  void note_ask(pool::Child& child, const rpc::Envelope& ask,
+                std::string_view method) const override {
+    modern_.note_ask(child, ask, method);
+  }
+  void note_greeting(session::Session& session, std::string_view greeting) const override;
+  void note_severity(session::Session& session) const override;
+  void on_round_answer(uint64_t round, std::string_view key, const rpc::Envelope* answer) override {
+    rounds_.on_round_answer(round, key, answer);
+  }
+  [[nodiscard]] TimePoint needed_until(uint64_t child) const override {
+    return rounds_.needed_until(child);
+  }
+  void share_as_before() override { greetings_.share_as_before(); }
+
+  void end_listening(const call::Call& call) override { modern_.end_listening(call); }
+  bool pass_to_listeners(pool::Child& child, const rpc::Envelope& notification,
+                         uint8_t list) const override {
+    return modern_.pass_to_listeners(child, notification, list);
+  }
+  void begin_listening(session::SessionId session, const rpc::Envelope& answer) override {
+    listening_.begin(session, answer);
+  }
+  void go_on(session::SessionId session) override { listening_.go_on(session); }
+  void go_on_all() override { listening_.go_on_all(); }
+  std::vector<session::SessionId> fall_asleep(size_t calls) override {
+    return listening_.fall_asleep(calls);
+  }
+  [[nodiscard]] bool wants(session::SessionId session, std::string_view key) const override {
+    return listening_.wants(session, key);
+  }
+  tl::expected<void, rpc::FaultReport> subscribe(session::SessionId session,
+                                                 std::string_view key) override {
+    return listening_.subscribe(session, key);
+  }
+  bool unsubscribe(session::SessionId session, std::string_view key) override {
+    return listening_.unsubscribe(session, key);
+  }
+  void check_invariants() const override { watches_.check_invariants(); }
+
+  // EraEvents
+  void on_era(Era era) override { greetings_.note_era(era); }
+  void on_wrong_era(call::CallPtr call) override { modern_.refuse(std::move(call)); }
+  void on_call_alone(call::CallPtr call, const call::Outgoing& message) override;
+  void on_listening(const call::Call& call, const pool::ChildFacts& facts) override;
+  void on_listening_end(call::CallPtr call) override { modern_.end_listening(*call); }
+  void on_listener_lost(call::CallPtr call, const rpc::FaultReport& report) override;
+
+ private:
+  // RefusedGreetings::Owner
+  void on_children_shared() override { parts_.note_sharing(true); }
+  std::vector<call::CallPtr> on_children_separated() override;
+  void on_session_moved(session::SessionId session) override { listening_.go_on(session); }
+
+  const backend::BridgeParts parts_;
+  ModernCalls modern_;
+  SessionListening listening_;
+  RoundTrips trips_;
+  InputRounds rounds_;
+  RefusedGreetings greetings_;
+  KeyWatches watches_;
+  BridgeFilter at_pool_;
+};
+
+}  // namespace stdgate::mcp
