@@ -140,9 +140,7 @@ void Child::request_cancel(rpc::WireId id, CancelReason reason) {
 
 call::CallPtr Child::abandon(rpc::WireId id, CancelReason reason) {
   request_cancel(id, reason);
-  if (services_.traces) {
-    trace_ended(services_, calls_.at(id), name_, id, "call abandoned", 0);
-  }
+  if (services_.traces) trace_ended(services_, calls_.at(id), name_, id, "call abandoned", 0);
   call::CallPtr call = calls_.close(id);
   given_up_.add(id, reason);
   // Calls of the gateway itself reveal nothing about a client; nor do calls that only listen.
@@ -224,10 +222,8 @@ void Child::finish_own_call(rpc::WireId id, const rpc::Envelope* answer) {
 void Child::on_notification(const rpc::Envelope& notification, std::string_view method) {
   const std::string_view token = services_.dialect.progress_token(notification, method);
   if (token.empty()) {
-    if (!end_listening(notification, method)) {
-      listener_.on_notification(*this, notification, method);
-    }
-    return;
+    if (end_listening(notification, method)) return;
+    return listener_.on_notification(*this, notification, method);
   }
   if (call::Call* call = calls_.with_token(token); call != nullptr) {
     call->heard = life_.last();
