@@ -26,6 +26,7 @@ LinkRemote::LinkRemote(std::string url, std::unique_ptr<RemoteLink> link,
       link_(std::move(link)),
       fallback_from_(std::move(fallback_from)),
       parser_(rpc::EnvelopeLimits{}),
+      queue_([this] { on_link_room(); }),
       backoff_(services.random),
       open_timer_(services.timers, [this] { open(); }),
       expiry_timer_(services.timers, [this] { expire(); }) {}
@@ -118,6 +119,10 @@ bool LinkRemote::take_own_answer(const rpc::Envelope& envelope) {
   return true;
 }
 
+void LinkRemote::on_link_room() {
+  if (!is_full()) services_.client.on_room();
+}
+
 void LinkRemote::on_link_lost(const ClientMessage& message, const Problem& problem) {
   for (const std::string& id : message.requests) {
     if (calls_.erase(id) > 0) services_.client.send(answer_of(problem, id));
@@ -128,6 +133,7 @@ void LinkRemote::on_link_lost(const ClientMessage& message, const Problem& probl
 
 void LinkRemote::on_link_end(const LinkEnd& end) {
   if (phase_ == Phase::over) return;
+  on_link_room();
   const Problem& problem =
       !is_known_ && !fallback_from_.message.empty() ? fallback_from_ : end.problem;
   lose_calls(lost_answer(url_, problem.message));

@@ -42,6 +42,7 @@ class LinkRemote final : public Remote, private RemoteLink::Owner {
 
   void on_link_open() override;
   void on_link_text(std::span<char> text) override;
+  void on_link_room() override;
   void on_link_lost(const ClientMessage& message, const Problem& problem) override;
   void on_link_end(const LinkEnd& end) override;
 

@@ -25,9 +25,11 @@ bool MessageQueue::is_full() const {
 
 std::optional<ClientMessage> MessageQueue::take_out(const Place& place) {
   if (place == messages_.end()) return std::nullopt;
+  const bool was_full = is_full();
   ClientMessage message = std::move(*place);
   messages_.erase(place);
   bytes_ -= message.text.size();
+  if (was_full && !is_full()) on_room_();
   return message;
 }
 
@@ -58,8 +60,11 @@ std::optional<TimePoint> MessageQueue::next_due() const {
 }
 
 std::deque<ClientMessage> MessageQueue::take_all() {
+  const bool was_full = is_full();
   bytes_ = 0;
-  return std::exchange(messages_, {});
+  std::deque<ClientMessage> all = std::exchange(messages_, {});
+  if (was_full) on_room_();
+  return all;
 }
 
 }  // namespace stdgate::remote

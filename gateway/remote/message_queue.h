@@ -1,14 +1,16 @@
 // MessageQueue: messages of a client that cannot be sent yet, in the client's order.
 //
 // Owner: a Remote. Limits: kMaxMessages and kMaxBytes. At either limit is_full() holds, and the
-// client is not read any more. Messages that are sent again may exceed the limits.
+// client is not read until it no longer does. Messages that are sent again may exceed the limits.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "gateway/remote/client_message.h"
 
@@ -18,6 +20,9 @@ class MessageQueue {
  public:
   static constexpr size_t kMaxMessages = 1024;
   static constexpr size_t kMaxBytes = 64 << 20;
+
+  // `on_room`: is_full() no longer holds.
+  explicit MessageQueue(std::function<void()> on_room) : on_room_(std::move(on_room)) {}
 
   // Appends a message. `due`: the end of its wait.
   void push(ClientMessage message, TimePoint due);
@@ -39,6 +44,7 @@ class MessageQueue {
   using Place = std::deque<ClientMessage>::iterator;
   std::optional<ClientMessage> take_out(const Place& place);
 
+  const std::function<void()> on_room_;
   std::deque<ClientMessage> messages_;
   size_t bytes_ = 0;
   uint64_t last_number_ = 0;

@@ -31,6 +31,8 @@ class LocalClient {
   // The server cannot be used any more: the program ends with this code once the client has read
   // everything.
   virtual void leave(Exit exit) = 0;
+  // Remote::is_full() may have become false. Implementations must not hand messages over at once.
+  virtual void on_room() = 0;
 };
 
 // Authorizer: the credentials of requests.

@@ -28,6 +28,8 @@ class RemoteLink {
     virtual ~Owner() = default;
     virtual void on_link_open() = 0;
     virtual void on_link_text(std::span<char> text) = 0;
+    // is_full() may have become false.
+    virtual void on_link_room() = 0;
     // The server has not taken this message, or it is not known whether it has.
     virtual void on_link_lost(const ClientMessage& message, const Problem& problem) = 0;
     // The link is closed, and may be opened again.

@@ -149,7 +149,9 @@ void SseLink::end_post(const WebFailure* failure) {
   if (owner_ == nullptr || waiting_.empty()) return;
   const ClientMessage message = std::move(waiting_.front());
   waiting_.pop_front();
+  const bool was_full = is_full();
   waiting_bytes_ -= message.text.size();
+  if (was_full && !is_full()) owner_->on_link_room();
   const WebHead& head = post_->stream.head();
   if (failure != nullptr && head.status == 0) {
     owner_->on_link_lost(message, failure->may_be_sent ? lost_answer(endpoint_, failure->detail)

@@ -41,6 +41,7 @@ StreamableRemote::StreamableRemote(std::string url, const RemoteServices& servic
       services_(services),
       fall_back_(std::move(fall_back)),
       parser_(rpc::EnvelopeLimits{}),
+      queue_([this] { services_.client.on_room(); }),
       fields_(url_, services.authorizer),
       backoff_(services.random),
       wake_timer_(services.timers, [this] { wake(); }),

@@ -96,7 +96,6 @@ ConnectSession::ConnectSession(ConnectPlan plan)
       framer_(rpc::make_framer(plan_.framing, kMaxMessage, loop_.storages())),
       signals_(loop_, [this](int /*signal*/) { end(); }),
       output_events_(std::make_unique<Output>(*this)),
-      full_timer_(loop_.timers(), [this] { look_again(); }),
       answers_timer_(loop_.timers(), [this] { end_when_answered(); }),
       end_timer_(loop_.timers(), [this] { finish(); }) {}
 
@@ -115,6 +114,7 @@ int ConnectSession::run() {
   if (!is_ending_) loop_.run();
   remote_.reset();
   lookup_.reset();
+  departure_.reset();
   input_.reset();
   output_.reset();
   return exit_code_;
@@ -129,6 +129,7 @@ bool ConnectSession::open_streams() {
   input_ = ByteStream::adopt(loop_, in, ByteStream::Kind::pipe, *this, &error);
   output_ = ByteStream::adopt(loop_, out, ByteStream::Kind::pipe, *output_events_, &error);
   if (input_ == nullptr || output_ == nullptr) return false;
+  departure_ = std::make_unique<net::DepartureWatch>(loop_, in, [this] { end(); });
   output_->set_watermark(kMaxUnread);
   input_->resume_read(net::Stream::kNotStarted);
   return true;
@@ -167,6 +168,7 @@ void ConnectSession::open_remote(const std::string& url) {
   for (remote::ClientMessage& message : std::exchange(early_, {})) {
     if (!is_ending_ && !is_leaving_) remote_->take(std::move(message));
   }
+  on_room();
 }
 
 // --- What comes from the server -----------------------------------------------------------------
@@ -219,7 +221,7 @@ void ConnectSession::end_when_answered() {
     if (!is_answered) say("the end of input came before the last answers; they are given up");
     return end();
   }
-  answers_timer_.arm(std::min(answers_due_, loop_.now() + kFullTime));
+  answers_timer_.arm(std::min(answers_due_, loop_.now() + kAnswersInterval));
 }
 
 void ConnectSession::on_error(int /*error*/) { end(); }
@@ -258,17 +260,21 @@ void ConnectSession::answer(std::string_view id, const rpc::FaultReport& report)
 
 // While much waits, the client is not read; that it has gone is noticed all the same.
 void ConnectSession::hold_back() {
-  const bool is_full = remote_ != nullptr ? remote_->is_full() : early_.size() >= kMaxEarly;
-  if (!is_full || is_ending_) return;
+  if (is_held_ || !is_full() || is_ending_) return;
+  is_held_ = true;
   input_->pause_read(net::Stream::kBackPressure);
-  full_timer_.arm(loop_.now() + kFullTime);
+  departure_->start();
 }
 
-void ConnectSession::look_again() {
-  const bool is_full = remote_ != nullptr ? remote_->is_full() : early_.size() >= kMaxEarly;
-  if (!is_full) return input_->resume_read(net::Stream::kBackPressure);
-  if (input_->has_peer_left()) return end();
-  full_timer_.arm(loop_.now() + kFullTime);
+bool ConnectSession::is_full() const {
+  return remote_ != nullptr ? remote_->is_full() : early_.size() >= kMaxEarly;
+}
+
+void ConnectSession::on_room() {
+  if (!is_held_ || is_ending_ || is_full()) return;
+  is_held_ = false;
+  departure_->stop();
+  input_->resume_read(net::Stream::kBackPressure);
 }
 
 // --- Ends ---------------------------------------------------------------------------------------
@@ -283,7 +289,7 @@ void ConnectSession::fail_early() {
       is_told = true;
     }
   }
-  if (!is_told) return;
+  if (!is_told) return on_room();
   say(problem_->message);
   leave(problem_->exit);
 }
@@ -294,8 +300,8 @@ void ConnectSession::end() {
     say(problem_->message);
     exit_code_ = static_cast<int>(problem_->exit);
   }
+  departure_->stop();
   input_->close();
-  full_timer_.disarm();
   answers_timer_.disarm();
   if (remote_ == nullptr || is_leaving_) return finish();
   end_timer_.arm(loop_.now() + remote::Remote::kFarewellTime);

@@ -24,6 +24,7 @@
 #include "gateway/tools/connect_plan.h"
 #include "transports/fetch/curl_web_client.h"
 #include "transports/net/byte_stream.h"
+#include "transports/net/departure_watch.h"
 #include "transports/net/loop.h"
 
 namespace stdgate::tools {
@@ -39,7 +40,8 @@ class ConnectSession final : private remote::LocalClient,
   // For answers to what was asked before the end of input. Shorter than clients wait for the
   // program to end.
   static constexpr Duration kLastAnswersTime = std::chrono::milliseconds(1500);
-  static constexpr Duration kFullTime = std::chrono::milliseconds(50);
+  // Between two looks for them.
+  static constexpr Duration kAnswersInterval = std::chrono::milliseconds(50);
 
   explicit ConnectSession(ConnectPlan plan);
   ~ConnectSession() override;
@@ -62,6 +64,7 @@ class ConnectSession final : private remote::LocalClient,
   void send(std::string_view message) override;
   void say(const std::string& line) override;
   void leave(remote::Exit exit) override;
+  void on_room() override;
   // net::StreamEvents
   void on_bytes(std::span<char> bytes) override;
   void on_end() override;
@@ -74,7 +77,7 @@ class ConnectSession final : private remote::LocalClient,
   void answer(std::string_view id, const rpc::FaultReport& report);
   void fail_early();
   void hold_back();
-  void look_again();
+  [[nodiscard]] bool is_full() const;
   void end_when_answered();
   void end();
   void finish();
@@ -96,7 +99,8 @@ class ConnectSession final : private remote::LocalClient,
   std::deque<remote::ClientMessage> early_;  // before there is a remote_
   std::optional<remote::Problem> problem_;   // why there will be none
   std::string frame_head_;
-  Timer full_timer_;
+  std::unique_ptr<net::DepartureWatch> departure_;  // while the client is not read
+  bool is_held_ = false;                            // it is not read
   Timer answers_timer_;
   Timer end_timer_;
   int exit_code_ = 0;

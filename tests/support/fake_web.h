@@ -127,11 +127,13 @@ class RemoteWorld : private remote::LocalClient, private remote::Authorizer {
   std::string token;       // shown in each request
   std::string next_token;  // what renew() gives; empty: there is none
   size_t renewals = 0;
+  size_t rooms = 0;  // how often the client was told that there is room
 
  private:
   void send(std::string_view text) override { told.emplace_back(text); }
   void say(const std::string& line) override { lines.push_back(line); }
   void leave(remote::Exit exit) override { left = exit; }
+  void on_room() override { ++rooms; }
   [[nodiscard]] std::vector<std::string> fields() const override {
     if (token.empty()) return {};
     return {"Authorization: Bearer " + token};

@@ -111,6 +111,7 @@ void CurlConnection::send() {
   unsent_.clear();
   sent_ = 0;
   watch();
+  events_.on_sent();
 }
 
 void CurlConnection::pause() {

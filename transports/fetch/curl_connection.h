@@ -31,6 +31,8 @@ class CurlConnection final : private CurlUser {
     virtual ~Events() = default;
     virtual void on_connected() = 0;
     virtual void on_bytes(std::span<char> bytes) = 0;
+    // All that was written has been sent.
+    virtual void on_sent() {}
     // It is closed. Last.
     virtual void on_closed(const remote::WebFailure& failure) = 0;
   };

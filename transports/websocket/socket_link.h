@@ -42,6 +42,9 @@ class SocketLink final : public remote::RemoteLink,
   // fetch::CurlConnection::Events
   void on_connected() override;
   void on_bytes(std::span<char> bytes) override;
+  void on_sent() override {
+    if (owner_ != nullptr && is_open_) owner_->on_link_room();
+  }
   void on_closed(const remote::WebFailure& failure) override;
   // MessageSink
   bool on_message(std::span<char> text) override;

@@ -95,11 +95,10 @@ export async function freePort() {
   await once(probe, 'close');
   return port;
 }
-export function gatewayAt(port, folder, more = '') {
-  return Stdgate.serve(`listen: ["127.0.0.1:${port}"]
+export const configAt = (port, folder, more = '', ofBackend = '') => `listen: ["127.0.0.1:${port}"]
 admin: "127.0.0.1:0"
 ${more}
 backends:
-  counts: { command: ["python3", "${folder}/counts.py", "${folder}/marks"], protocol: mcp, revision: legacy }
-`);
-}
+  counts: { command: ["python3", "${folder}/counts.py", "${folder}/marks"], protocol: mcp, revision: legacy${ofBackend} }
+`;
+export const gatewayAt = (port, folder, more) => Stdgate.serve(configAt(port, folder, more));

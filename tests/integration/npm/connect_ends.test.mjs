@@ -1,4 +1,4 @@
-// `stdgate connect` at its ends: of input, of a gateway that is replaced, of patience, and of trust.
+// `stdgate connect` at its ends: of input, of patience, and of trust.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 
-import { Connect, folderFor, freePort, gatewayAt, marks } from './connect_client.mjs';
+import { Connect, folderFor, gatewayAt, marks } from './connect_client.mjs';
 import { Stdgate, eventually, program } from './stdgate_process.mjs';
 
 const line = (message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`;
@@ -73,27 +73,6 @@ describe('the end of input', { timeout: 100_000 }, () => {
   it('of nothing is the end at once', () => {
     const { status, answers, err } = piped('', `${gate.url}/counts/mcp`);
     assert.deepEqual({ status, answers, err }, { status: 0, answers: [], err: '' });
-  });
-});
-
-describe('a gateway that is replaced', { timeout: 100_000 }, () => {
-  it('answers what is under way, and the next one begins the session anew', async (test) => {
-    const folder = folderFor(test);
-    const port = await freePort();
-    const old = await gatewayAt(port, folder);
-    const client = new Connect(`http://127.0.0.1:${port}/counts/mcp`);
-    await client.greet();
-    client.process.stdin.write(call(1, { mark: 'under way', wait: 1 }));
-    await eventually(() => marks(folder).includes('under way'), 'the call');
-    old.process.kill('SIGTERM');
-    assert.equal((await client.answer(1)).result.content[0].text, 'under way');
-    await old.exited;
-    const next = await gatewayAt(port, folder);
-    test.after(() => next.stop());
-    client.process.stdin.write(call(2, { mark: 'afterwards' }));
-    assert.equal((await client.answer(2)).result.content[0].text, 'afterwards');
-    assert.deepEqual(marks(folder), ['under way', 'afterwards']);
-    assert.equal(await client.end(), 0);
   });
 });
 

@@ -431,6 +431,12 @@ TEST_F(StreamableRemoteTest, ManyRequestsWaitForAPlaceAndWhatTheServerWaitsForDo
   EXPECT_FALSE(remote_.is_full());
   for (size_t i = 0; i < MessageQueue::kMaxMessages; ++i) take(call(std::to_string(5000 + i)));
   EXPECT_TRUE(remote_.is_full());
+  EXPECT_EQ(world_.rooms, 0U);
+  for (size_t i = 0; i < 2 * StreamableRemote::kMaxPosts && world_.rooms == 0; ++i) {
+    world_.web.open(WebMethod::post).front()->answer(202);
+  }
+  EXPECT_EQ(world_.rooms, 1U) << "and the client is read again";
+  EXPECT_FALSE(remote_.is_full());
 }
 
 TEST_F(StreamableRemoteTest, AServerOf2024IsFound) {

@@ -1,0 +1,94 @@
+// LinkRemote: when its client may be read again.
+#include "gateway/remote/link_remote.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "tests/support/fake_web.h"
+
+namespace stdgate::remote {
+namespace {
+
+struct LinkState {
+  RemoteLink::Owner* owner = nullptr;
+  bool is_full = false;
+};
+
+class FakeLink final : public RemoteLink {
+ public:
+  explicit FakeLink(LinkState& state) : state_(state) {}
+  void open(Owner& owner, bool /*is_mcp*/) override { state_.owner = &owner; }
+  void send(const ClientMessage& /*message*/) override {}
+  [[nodiscard]] bool is_full() const override { return state_.is_full; }
+  void pause() override {}
+  void resume() override {}
+  void close() override {}
+
+ private:
+  LinkState& state_;
+};
+
+class LinkRemoteRoom : public testing::Test {
+ protected:
+  void take(size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      remote_.take(*test::RemoteWorld::message(R"({"jsonrpc":"2.0","id":)" + std::to_string(i) +
+                                               R"(,"method":"m"})"));
+    }
+  }
+
+  test::RemoteWorld world_;
+  LinkState link_;
+  LinkRemote remote_{"ws://x.example/ws", std::make_unique<FakeLink>(link_), world_.services()};
+};
+
+TEST_F(LinkRemoteRoom, OnceWhatWaitsForTheServerIsSent) {
+  take(MessageQueue::kMaxMessages - 1);
+  EXPECT_FALSE(remote_.is_full());
+  take(1);
+  EXPECT_TRUE(remote_.is_full());
+  link_.owner->on_link_open();
+  EXPECT_FALSE(remote_.is_full());
+  EXPECT_EQ(world_.rooms, 1U);
+}
+
+TEST_F(LinkRemoteRoom, NotWhileTheLinkIsFull) {
+  take(1);
+  link_.owner->on_link_open();
+  link_.is_full = true;
+  EXPECT_TRUE(remote_.is_full());
+  link_.owner->on_link_room();
+  EXPECT_EQ(world_.rooms, 0U);
+  link_.is_full = false;
+  link_.owner->on_link_room();
+  EXPECT_EQ(world_.rooms, 1U);
+}
+
+// What it was full of has gone with it.
+TEST_F(LinkRemoteRoom, OnceAFullLinkHasEnded) {
+  take(1);
+  link_.owner->on_link_open();
+  link_.is_full = true;
+  ASSERT_TRUE(remote_.is_full());
+  link_.is_full = false;
+  link_.owner->on_link_end({{Exit::lost, rpc::Fault::child_failed, "gone"}});
+  EXPECT_FALSE(remote_.is_full());
+  EXPECT_EQ(world_.rooms, 1U);
+}
+
+TEST_F(LinkRemoteRoom, OnceWhatWaitedHasExpired) {
+  take(1);
+  link_.owner->on_link_open();
+  link_.owner->on_link_end({{Exit::lost, rpc::Fault::child_failed, "gone"}});
+  world_.rooms = 0;
+  take(MessageQueue::kMaxMessages);
+  ASSERT_TRUE(remote_.is_full());
+  world_.wait(std::chrono::minutes(10));
+  EXPECT_FALSE(remote_.is_full());
+  EXPECT_EQ(world_.rooms, 1U);
+}
+
+}  // namespace
+}  // namespace stdgate::remote
