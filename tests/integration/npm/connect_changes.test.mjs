@@ -112,7 +112,7 @@ const slowServers = {
   },
 };
 
-describe('a server that is slow to read', { timeout: 100_000 }, () => {
+describe('a server that is slow to read', { timeout: 240_000 }, () => {
   // More than connect keeps for such a server.
   const amounts = { http: [1500, 2000], ws: [600, 50_000] };
 
