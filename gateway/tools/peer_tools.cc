@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "gateway/app/client_snippets.h"
@@ -13,6 +14,7 @@
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/fault.h"
 #include "gateway/rpc/json_writer.h"
+#include "gateway/servers/tool_look.h"
 #include "gateway/tools/backend_lives.h"
 #include "gateway/tools/listing.h"
 #include "gateway/tools/peer.h"
@@ -153,6 +155,41 @@ bool is_absent(const Trouble& trouble) {
   return trouble.code == std::to_string(rpc::rpc_error_code(rpc::RpcError::method_not_found));
 }
 
+// The name that a virtual server shows for a member's own one.
+std::string shown_name(const ShownList& list, const config::MemberConfig& member,
+                       const std::string& own) {
+  if (list.word == "tool") {
+    return servers::shown_tool_name(member.prefix, servers::renamed(member.tools, own));
+  }
+  return list.word == "prompt" ? member.prefix + own : own;
+}
+
+// What the rules of its members hide from the principal, as a virtual server names it. None for a
+// backend.
+std::set<std::string> hidden_by_members(Peer& peer, const config::Config& config,
+                                        const std::string& server, const ShownList& list,
+                                        const policy::Principal* principal) {
+  std::set<std::string> hidden;
+  const auto of = std::ranges::find(config.servers, server, &config::ServerConfig::name);
+  if (of == config.servers.end()) return hidden;
+  for (const config::MemberConfig& member : of->members) {
+    const auto backend =
+        std::ranges::find(config.backends, member.backend, &config::BackendConfig::name);
+    PrincipalView view(config, *backend, principal);
+    const bool sees_list = view.shows_list(list.kind.method);
+    const Listed all = read_list(peer, member.backend, list.kind, nullptr);
+    const Listed seen =
+        sees_list ? read_list(peer, member.backend, list.kind, &view) : std::vector<ListEntry>();
+    if (!all || !seen) continue;  // it is down, or has no such list
+    for (const ListEntry& one : *all) {
+      if (std::ranges::find(*seen, one.name, &ListEntry::name) == seen->end()) {
+        hidden.insert(shown_name(list, member, one.name));
+      }
+    }
+  }
+  return hidden;
+}
+
 tl::expected<std::vector<ShownEntry>, Trouble> seen_of(Peer& peer, const config::Config& config,
                                                        const config::BackendConfig& backend,
                                                        const policy::Principal* principal) {
@@ -163,6 +200,8 @@ tl::expected<std::vector<ShownEntry>, Trouble> seen_of(Peer& peer, const config:
     auto entries = read_list(peer, backend.name, list.kind, &view);
     if (!entries && is_absent(entries.error())) continue;
     if (!entries) return tl::unexpected(entries.error());
+    const auto hidden = hidden_by_members(peer, config, backend.name, list, principal);
+    std::erase_if(*entries, [&](const ListEntry& one) { return hidden.contains(one.name); });
     append(seen, list.word, *std::move(entries));
   }
   return seen;
