@@ -4,13 +4,13 @@
 
 namespace stdgate::backend {
 
-void ListWatches::tell_changed(uint8_t lists) {
+void ListWatches::tell_changed(uint8_t lists, std::string_view identity) {
   if (lists == 0) return;
-  for_each([lists](ListWatch& watch) { watch.on_lists_changed(lists); });
+  for_each([=](ListWatch& watch) { watch.on_lists_changed(lists, identity); });
 }
 
-void ListWatches::tell_restart() {
-  for_each([](ListWatch& watch) { watch.on_restart(); });
+void ListWatches::tell_restart(std::string_view identity) {
+  for_each([=](ListWatch& watch) { watch.on_restart(identity); });
 }
 
 void ListWatches::for_each(const std::function<void(ListWatch&)>& visit) {

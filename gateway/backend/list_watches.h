@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "gateway/call/filter.h"
@@ -16,18 +17,19 @@ class ListWatch {
  public:
   virtual ~ListWatch() = default;
   // A child has reported a change, or is known to answer differently from another child. `lists`:
-  // bits of the dialect (pool::Audience).
-  virtual void on_lists_changed(uint8_t lists) = 0;
+  // bits of the dialect (pool::Audience). `identity`: of the principal whose child it is, see
+  // policy::identity_of(); empty: all share it.
+  virtual void on_lists_changed(uint8_t lists, std::string_view identity) = 0;
   // A shared child has gone; the next one may be another program.
-  virtual void on_restart() = 0;
+  virtual void on_restart(std::string_view identity) = 0;
 };
 
 // Owner: the upstream. A watch that has been destroyed hears nothing.
 class ListWatches {
  public:
   void add(std::weak_ptr<ListWatch> watch) { watches_.push_back(std::move(watch)); }
-  void tell_changed(uint8_t lists);
-  void tell_restart();
+  void tell_changed(uint8_t lists, std::string_view identity = {});
+  void tell_restart(std::string_view identity = {});
 
  private:
   void for_each(const std::function<void(ListWatch&)>& visit);

@@ -73,6 +73,23 @@ void keep_first(std::vector<pool::SessionStatus>& sessions, Less&& goes_first) {
 
 }  // namespace
 
+// Passes on changes of a pool's lists.
+class PrincipalPools::PoolWatch final : public ListWatch {
+ public:
+  PoolWatch(PrincipalPools& pools, std::string identity)
+      : pools_(pools), identity_(std::move(identity)) {}
+  void on_lists_changed(uint8_t lists, std::string_view /*of_all*/) override {
+    pools_.list_watches().tell_changed(lists, identity_);
+  }
+  void on_restart(std::string_view /*of_all*/) override {
+    pools_.list_watches().tell_restart(identity_);
+  }
+
+ private:
+  PrincipalPools& pools_;
+  const std::string identity_;
+};
+
 struct PrincipalPools::Pool {
   Pool(std::string of, std::unique_ptr<Upstream> made)
       : principal(std::move(of)), upstream(std::move(made)) {}
@@ -85,6 +102,7 @@ struct PrincipalPools::Pool {
 
   const std::string principal;  // name of the principal
   const std::unique_ptr<Upstream> upstream;
+  std::shared_ptr<PoolWatch> watch{};
   size_t sessions = 0;  // number of open sessions
   TimePoint used{};     // time of the last message, or of the last check that found it at work
 };
@@ -181,7 +199,8 @@ tl::expected<PrincipalPools::Pool*, rpc::FaultReport> PrincipalPools::make(
   pool->used = now();
   if (!sweep_timer_.armed()) sweep_timer_.arm(now() + kSweep);
   Pool* const made = pool.get();
-  made->upstream->watch_lists(watch_);
+  made->watch = std::make_shared<PoolWatch>(*this, policy::identity_of(&principal));
+  made->upstream->watch_lists(made->watch);
   made->upstream->start();
   return made;
 }

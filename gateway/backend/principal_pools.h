@@ -120,16 +120,7 @@ class PrincipalPools final : public Upstream {
       const std::function<tl::expected<session::SessionId, rpc::FaultReport>(Upstream&)>& open);
   template <class Visitor>
   void for_each(Visitor&& visit) const;
-  // Passes on changes of the pools' lists.
-  class PoolWatch final : public ListWatch {
-   public:
-    explicit PoolWatch(PrincipalPools& pools) : pools_(pools) {}
-    void on_lists_changed(uint8_t lists) override { pools_.list_watches().tell_changed(lists); }
-    void on_restart() override { pools_.list_watches().tell_restart(); }
-
-   private:
-    PrincipalPools& pools_;
-  };
+  class PoolWatch;
   [[nodiscard]] TimePoint now() const { return services_.clock.now(); }
 
   const size_t max_pools_;
@@ -145,7 +136,6 @@ class PrincipalPools final : public Upstream {
   std::function<void(Upstream&)> set_limits_;
   RateLimit refusals_{1};
   bool draining_ = false;
-  const std::shared_ptr<PoolWatch> watch_ = std::make_shared<PoolWatch>(*this);
   Timer sweep_timer_;
 };
 

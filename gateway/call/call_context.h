@@ -40,6 +40,7 @@ struct CallContext {
   // another message. Valid during the call only.
   const mcp::ModernParams* params = nullptr;
   bool is_own = false;  // the gateway asks on behalf of a session: no limit of the client counts it
+  bool is_of_server = false;  // by a virtual server: its client can open no session here
   bool wants_events = false;  // notifications of the call go to ReplySink::on_event()
 };
 

@@ -23,6 +23,16 @@ ModernClients modern_clients(const BackendConfig& backend) {
           "for those that cannot: isolation: principal, isolation: shared, or bridge: true"};
 }
 
+ModernClients modern_clients_of_servers(const BackendConfig& backend) {
+  if (backend.bridge == Bridge::off) {
+    return {"clients of MCP 2026-07-28 do without it",
+            "for these: bridge: true, isolation: principal or isolation: shared"};
+  }
+  if (backend.isolation != Isolation::session) return modern_clients(backend);
+  return {"each call of an anonymous client of MCP 2026-07-28 has a process of its own",
+          "where it keeps something between calls: isolation: principal, or bridge: false"};
+}
+
 ModernClients modern_clients_of_both_eras(const BackendConfig& backend) {
   // Legacy sessions share it.
   const bool is_shared_as_legacy =

@@ -15,6 +15,8 @@ struct ModernClients {
 
 // For a backend with `protocol: mcp` whose server is of an older revision.
 ModernClients modern_clients(const BackendConfig& backend);
+// As modern_clients(), for the clients of a virtual server that has it as a member.
+ModernClients modern_clients_of_servers(const BackendConfig& backend);
 // As modern_clients(), for a server of both eras.
 ModernClients modern_clients_of_both_eras(const BackendConfig& backend);
 

@@ -30,18 +30,20 @@ Aggregate::Aggregate(const AggregateServices& services)
     : services_(services),
       stamp_(mcp::stamp_of_gateway("stdgate", services.version)),
       greeting_(greeting_of_gateway(services.version)),
-      member_services_{services.core, services.callers, services.config.name,
-                       stamp_,        greeting_,        services.payer},
+      member_services_{services.core, services.callers, services.config.name, stamp_,
+                       greeting_,     clients_,         services.payer},
       answers_(services.config, members_, services.version, services.payer,
                [this](size_t member, const call::CallContext& context) {
                  return sessions_.own_view(context.session, member);
                }),
-      routes_(members_, answers_, services.payer),
+      tasks_(services.payer),
+      routes_(members_, answers_, tasks_, services.payer),
       under_way_(services.calls),
-      listening_(services.chain, services.callers),
-      sessions_(members_, *this, services.callers, services.core.clock, services.core.timers,
-                services.max_sessions, services.payer.held),
-      changes_(members_, sessions_, listening_, services.core.clock, services.core.timers),
+      listening_(services.chain, services.callers, clients_),
+      sessions_(members_, *this, clients_, tasks_, services.callers, services.core.clock,
+                services.core.timers, services.max_sessions, services.payer.held),
+      changes_(members_, sessions_, listening_, clients_, services.core.clock,
+               services.core.timers),
       own_({services.config, services.chain, services.dialect, members_, answers_, sessions_,
             changes_}),
       review_timer_(services.core.timers, [this] { review(); }),
@@ -62,7 +64,7 @@ void Aggregate::attach(const backend::Upstreams& upstreams, const config::Config
     is_changed = is_changed || upstream != member->upstream();
     member->attach(upstream, backend == config.backends.end() ? nullptr : &*backend, config.roles);
   }
-  if (is_changed) changes_.gather(kAllLists);
+  if (is_changed) note_changed();
   sessions_.settle();
 }
 
@@ -91,6 +93,10 @@ void Aggregate::take(call::CallPtr call, const call::Request& request, Kept kept
   const Route route = routes_.route_of(request.message, request.method, request.context);
   switch (route.kind) {
     case Route::Kind::member:
+      if (lacks_room(request, route)) {
+        return services_.chain.on_fault(
+            std::move(call), rpc::faults::overloaded("too many subscriptions of this session"));
+      }
       return hand_over(std::move(call), request, route, std::move(kept));
     case Route::Kind::open:
       return hold(std::move(call), request, std::move(kept));
@@ -102,6 +108,13 @@ void Aggregate::take(call::CallPtr call, const call::Request& request, Kept kept
   const Era era = call->client_era.value_or(Era::legacy);
   services_.chain.answer_error(
       *call, services_.dialect.absence(request.method, route.element, route.name, era));
+}
+
+// For one more subscription of the session.
+bool Aggregate::lacks_room(const call::Request& request, const Route& route) {
+  if (request.method != "resources/subscribe") return false;
+  const VirtualSession* const session = sessions_.find(request.context.session);
+  return session != nullptr && !session->may_subscribe(route.name);
 }
 
 void Aggregate::listen(call::CallPtr call, const call::Request& request, Kept kept) {
@@ -119,6 +132,9 @@ void Aggregate::listen(call::CallPtr call, const call::Request& request, Kept ke
     uris[members.front()].push_back(std::move(uri));
   }
   call->request = request.message.text;
+  call->identity = policy::identity_of(request.context.principal);
+  // The URIs are kept for the members too, and the request for when it is made again there.
+  if (!uris.empty()) call->kept_bytes += 2 * call->request.size();
   call->charge({request.context.account, services_.payer.held});
   listening_.begin(key, std::move(call), request.intent.lists, heard);
   changes_.note_clients();
@@ -170,13 +186,17 @@ void Aggregate::hold(call::CallPtr call, const call::Request& request, Kept kept
   }
   if (kept == nullptr) {
     kept = std::make_shared<KeptRequest>(request.message.text, request.method, request.context);
-    call->held.move_to({request.context.account, services_.payer.held});
-    call->held.set(sizeof(call::Call) + kept->text.size());
+    charge(*call, *kept);
   }
   waiting_.push_back({std::move(call), std::move(kept)});
   if (due != TimePoint::max() && (!review_timer_.armed() || due < review_timer_.due())) {
     review_timer_.arm(due);
   }
+}
+
+void Aggregate::charge(call::Call& call, const KeptRequest& kept) const {
+  call.held.move_to({kept.context().account, services_.payer.held});
+  call.held.set(sizeof(call::Call) + kept.text.size());
 }
 
 void Aggregate::review() {
@@ -204,6 +224,7 @@ void Aggregate::hand_over(call::CallPtr call, const call::Request& request, cons
   out.others.assign(route.members.begin() + 1, route.members.end());
   if (kept == nullptr && (!out.others.empty() || is_subscription(request.method))) {
     kept = std::make_shared<KeptRequest>(request.message.text, request.method, request.context);
+    charge(*call, *kept);
   }
   const session::Tag tag = under_way_.next_tag();
   call::Outgoing message;
@@ -234,9 +255,11 @@ void Aggregate::send(MemberCall out, session::Tag tag, std::string text,
     under_way_.add(tag, std::move(out));
     return part->hand_over(tag, std::move(text), own);
   }
+  if (context.era == Era::modern) members_[out.member]->note_modern_call();
   backend::Upstream& upstream = *out.upstream;
   own.caller = caller_.caller();
   own.session = {};
+  own.is_of_server = true;
   // The answer may come while the member takes it, and the context may be of what is kept.
   const Kept kept = out.kept;
   under_way_.add(tag, std::move(out));
@@ -269,12 +292,21 @@ void Aggregate::on_member_reply(session::Tag tag, const session::Reply& reply) {
     }
   }
   note_answer(*ended, answer);
-  const bool may_ask = ended->call->client_era == Era::modern;
-  std::string asking =
-      may_ask ? with_asking_member(answer, members_[ended->member]->name()) : std::string();
-  if (asking.empty()) return services_.chain.on_answer(std::move(ended->call), answer);
-  const rpc::KnownMessage shown(asking);
+  std::string other = shown_answer(*ended, answer);
+  if (other.empty()) return services_.chain.on_answer(std::move(ended->call), answer);
+  const rpc::KnownMessage shown(other);
   services_.chain.on_answer(std::move(ended->call), shown.envelope());
+}
+
+std::string Aggregate::shown_answer(const MemberCall& call, const rpc::Envelope& answer) {
+  if (answer.kind != rpc::MessageKind::result) return {};
+  const std::string& name = members_[call.member]->name();
+  std::string shown = tasks_.shown(answer, {call.member, name}, call.call->session);
+  if (call.call->client_era != Era::modern) return shown;
+  if (shown.empty()) return with_asking_member(answer, name);
+  const rpc::KnownMessage known(shown);
+  std::string asking = with_asking_member(known.envelope(), name);
+  return asking.empty() ? std::string(known.envelope().text) : asking;
 }
 
 void Aggregate::lose(MemberCall listener) {
@@ -319,9 +351,9 @@ void Aggregate::note_answer(const MemberCall& call, const rpc::Envelope& answer)
   const std::string uri(rpc::decode_string(
       rpc::string_content(rpc::member_or_empty(known.envelope().params, "uri")), scratch));
   if (call.kept->method == "resources/unsubscribe") {
-    session->subscriptions.erase(uri);
-  } else if (session->subscriptions.size() < VirtualSession::kMaxSubscriptions) {
-    session->subscriptions[uri] = call.member;
+    session->unsubscribe(uri);
+  } else {
+    session->subscribe(uri, call.member);
   }
 }
 
@@ -363,9 +395,12 @@ void Aggregate::tell_caller(session::Tag tag, std::string_view notification) {
   if (call->listener != 0) return listening_.on_event(call->listener, notification);
   session::ReplySink* const sink = services_.callers.find(call->call->caller);
   if (sink == nullptr) return;
+  const std::string& name = members_[call->member]->name();
   std::string text(notification);
   const rpc::KnownMessage known(text);
-  sink->on_event(call->call->tag, with_logger(known.envelope(), members_[call->member]->name()));
+  std::string shown = tasks_.shown(known.envelope(), {call->member, name}, call->call->session);
+  const rpc::KnownMessage message(shown.empty() ? text : shown);
+  sink->on_event(call->call->tag, with_logger(message.envelope(), name));
 }
 
 // --- Ends ----------------------------------------------------------------------------------------
@@ -432,6 +467,7 @@ void Aggregate::cancel_at_member(const MemberCall& call, session::Tag tag) {
 
 void Aggregate::end_listening() {
   listening_.end_all();
+  changes_.note_clients();
   lost_.clear();
   for (const session::Tag tag :
        under_way_.tags([](const MemberCall& call) { return call.listener != 0; })) {
@@ -441,18 +477,16 @@ void Aggregate::end_listening() {
 
 // --- What members offer --------------------------------------------------------------------------
 
-void Aggregate::on_lists(MemberView& view, uint8_t news) {
-  if (news != 0 && view.part != nullptr) {
-    VirtualSession& session = view.part->session();
-    session.changed = static_cast<uint8_t>(session.changed | news);
-    changes_.gather(0);
-  } else if (news != 0) {
-    changes_.gather(news);
-  }
+void Aggregate::on_lists(Member& member, MemberView& view, uint8_t news) {
+  Audience audience{view.identity};
+  if (view.part != nullptr) audience.session = view.part->session().id;
+  changes_.gather(&member, audience, news);
   if (!waiting_.empty()) review_timer_.arm(now());
 }
 
-void Aggregate::on_lists_changed(Member& /*member*/, uint8_t lists) { changes_.gather(lists); }
+void Aggregate::on_lists_changed(Member& member, std::string_view identity, uint8_t lists) {
+  changes_.gather(&member, {std::string(identity)}, lists);
+}
 
 void Aggregate::describe(pool::BackendStatus& status) const {
   status.sessions = sessions_.size();

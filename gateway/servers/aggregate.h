@@ -24,6 +24,7 @@
 #include "gateway/servers/listening.h"
 #include "gateway/servers/member_calls.h"
 #include "gateway/servers/own_requests.h"
+#include "gateway/servers/presence.h"
 #include "gateway/servers/routes.h"
 #include "gateway/servers/server_answers.h"
 #include "gateway/servers/virtual_sessions.h"
@@ -76,7 +77,7 @@ class Aggregate final : public call::Filter, private MemberOwner, private PartCa
     answers_.set_rules(server, roles);
   }
   // Clients may see other lists.
-  void note_changed() { changes_.gather(kAllLists); }
+  void note_changed() { changes_.gather(nullptr, {}, kAllLists); }
   // Clients have come, or gone.
   void note_clients() { changes_.note_clients(); }
   [[nodiscard]] tl::expected<call::ClientIntent, const char*> intent_of(
@@ -85,8 +86,6 @@ class Aggregate final : public call::Filter, private MemberOwner, private PartCa
   void describe(pool::BackendStatus& status) const;
 
  private:
-  static constexpr uint8_t kAllLists = 7;  // bits of mcp::kMcpLists
-
   // Where members answer calls that stand alone.
   class Returns final : public session::ReplySink {
    public:
@@ -114,7 +113,9 @@ class Aggregate final : public call::Filter, private MemberOwner, private PartCa
   void listen(call::CallPtr call, const call::Request& request, Kept kept);
   void listen_at(size_t member, uint64_t key, std::vector<std::string> uris, const Kept& kept);
   void listen_again();
+  bool lacks_room(const call::Request& request, const Route& route);
   void hold(call::CallPtr call, const call::Request& request, Kept kept);
+  void charge(call::Call& call, const KeptRequest& kept) const;
   void review();
 
   void hand_over(call::CallPtr call, const call::Request& request, const Route& route, Kept kept);
@@ -125,28 +126,34 @@ class Aggregate final : public call::Filter, private MemberOwner, private PartCa
   // One that listens has ended at its member; it is made again.
   void lose(MemberCall listener);
   void note_answer(const MemberCall& call, const rpc::Envelope& answer);
+  // As the client is to see it; empty: as it is.
+  std::string shown_answer(const MemberCall& call, const rpc::Envelope& answer);
   void cancel_at_member(const MemberCall& call, session::Tag tag);
   void tell_caller(session::Tag tag, std::string_view notification);
 
   // MemberOwner
-  void on_lists(MemberView& view, uint8_t news) override;
-  void on_lists_changed(Member& member, uint8_t lists) override;
+  void on_lists(Member& member, MemberView& view, uint8_t news) override;
+  void on_lists_changed(Member& member, std::string_view identity, uint8_t lists) override;
   // PartCalls
   void on_member_reply(session::Tag tag, const session::Reply& reply) override;
   void on_member_fault(session::Tag tag, const rpc::FaultReport& report) override;
   void on_member_cancelled(session::Tag tag) override;
   [[nodiscard]] std::optional<session::Tag> client_tag(session::Tag tag) override;
   bool has_calls(Part& part) override;
-  void on_own_lists_changed() override { changes_.gather(0); }
+  void on_part_lists_changed(Part& part, uint8_t lists) override {
+    changes_.gather(members_[part.member()].get(), {{}, part.session().id}, lists);
+  }
 
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
 
   const AggregateServices services_;
   const std::string stamp_;
   const std::string greeting_;
+  Presence clients_;
   const MemberServices member_services_;
   Members members_;
   ServerAnswers answers_;
+  TaskNames tasks_;
   Routes routes_;
   MemberCalls under_way_;
   Listening listening_;

@@ -5,23 +5,53 @@
 
 namespace stdgate::servers {
 
-void ListChanges::gather(uint8_t lists) {
-  changed_ = static_cast<uint8_t>(changed_ | lists);
-  if (!gather_timer_.armed()) gather_timer_.arm(clock_.now() + kGather);
+void ListChanges::gather(const Member* member, const Audience& audience, uint8_t lists) {
+  if (lists == 0 || is_stopped_) return;
+  const auto [place, is_new] = paces_.try_emplace({member, audience});
+  Pace& pace = place->second;
+  pace.lists = static_cast<uint8_t>(pace.lists | lists);
+  if (!is_new) return;
+  // What several members change at once is told at once.
+  const TimePoint latest = clock_.now() + kGather;
+  const bool is_soon = tell_timer_.armed() && tell_timer_.due() < latest;
+  pace.due = is_soon ? std::max(tell_timer_.due(), clock_.now()) : latest;
+  arm(pace.due);
+}
+
+void ListChanges::arm(TimePoint due) {
+  if (!tell_timer_.armed() || due < tell_timer_.due()) tell_timer_.arm(due);
 }
 
 void ListChanges::tell() {
-  const uint8_t changed = std::exchange(changed_, uint8_t{0});
-  sessions_.tell_changed(changed);
-  listening_.tell_changed(changed);
+  const TimePoint now = clock_.now();
+  ListNews news;
+  TimePoint next = TimePoint::max();
+  for (auto place = paces_.begin(); place != paces_.end();) {
+    Pace& pace = place->second;
+    if (pace.due <= now && pace.lists == 0) {
+      place = paces_.erase(place);
+      continue;
+    }
+    if (pace.due <= now) {
+      news.add(place->first.second, std::exchange(pace.lists, uint8_t{0}));
+      pace.due = now + kQuiet;
+    }
+    next = std::min(next, pace.due);
+    ++place;
+  }
+  if (next != TimePoint::max()) arm(next);
+  if (!news.any()) return;
+  sessions_.tell_changed(news);
+  listening_.tell_changed(news);
 }
 
 void ListChanges::note_clients() {
-  for (const auto& member : members_) member->set_heard(is_heard());
+  if (!clients_.take_change()) return;
+  for (const auto& member : members_) member->settle_listening();
 }
 
 void ListChanges::arm_retry() {
-  if (is_stopped_ || retry_timer_.armed() || !is_heard()) return;
+  if (is_stopped_ || retry_timer_.armed() || !clients_.any()) return;
   const bool is_any =
       std::ranges::any_of(members_, [](const auto& member) { return member->has_failed(); });
   if (is_any) retry_timer_.arm(clock_.now() + kRetry);

@@ -18,8 +18,9 @@ std::vector<std::string> Listening::wished_uris(std::string_view params) {
   std::string scratch;
   const std::string_view wishes = rpc::member_or_empty(params, "notifications");
   for_each_element(rpc::member_or_empty(wishes, mcp::kUpdatesWish), [&](std::string_view uri) {
-    if (!uri.starts_with('"')) return;
-    uris.emplace_back(rpc::decode_string(rpc::string_content(uri), scratch));
+    const std::string_view content = rpc::string_content(uri);
+    if (!uri.starts_with('"') || content.size() > kMaxUri || uris.size() == kMaxUris) return;
+    uris.emplace_back(rpc::decode_string(content, scratch));
   });
   return uris;
 }
@@ -41,6 +42,7 @@ void Listening::begin(uint64_t key, call::CallPtr call, uint8_t lists,
   call->lists = lists;
   call->has_begun = true;
   const call::Call& kept = *call;
+  clients_.come(kept.identity);
   listeners_.emplace(key, std::move(call));
   session::ReplySink* const sink = callers_.find(kept.caller);
   if (sink == nullptr) return;
@@ -70,8 +72,9 @@ void Listening::tell(const call::Call& call, std::string_view notification) {
   sink->on_event(call.tag, edits.apply());
 }
 
-void Listening::tell_changed(uint8_t lists) {
+void Listening::tell_changed(const ListNews& news) {
   for (const auto& [key, call] : listeners_) {
+    const uint8_t lists = news.of(call->identity, {});
     for (const mcp::McpList& list : mcp::kMcpLists) {
       if ((list.bit & lists & call->lists) == 0) continue;
       tell(*call, R"({"jsonrpc":"2.0","method":")" + std::string(list.changed) + "\"}");
@@ -81,6 +84,7 @@ void Listening::tell_changed(uint8_t lists) {
 
 void Listening::end_all() {
   for (auto& [key, call] : std::exchange(listeners_, {})) {
+    clients_.go(call->identity);
     chain_.answer(*call, Outcome::ok(), mcp::listening_end(call->id));
   }
 }
@@ -96,6 +100,7 @@ std::vector<uint64_t> Listening::withdraw(const std::function<bool(const call::C
     const call::CallPtr call = std::move(listener->second);
     keys.push_back(listener->first);
     listener = listeners_.erase(listener);
+    clients_.go(call->identity);
     chain_.end(*call, outcome, detail);
   }
   return keys;

@@ -1,8 +1,9 @@
 // Listening: clients of the modern era that listen (subscriptions/listen) at a virtual server.
 //
 // Job: keep these calls; tell their clients of changed lists and updated resources; listen at the
-// members that have the resources. Owner: the virtual server. Limits: CapacityFilter::kMaxListening
-// for a call, and the limits of calls.
+// members that have the resources. Owner: the virtual server. Limits: kMaxUris of at most kMaxUri
+// bytes each for a call, further ones are not promised; CapacityFilter::kMaxListening for a call,
+// and the limits of calls.
 #pragma once
 
 #include <functional>
@@ -12,26 +13,34 @@
 #include <vector>
 
 #include "gateway/call/chain.h"
+#include "gateway/servers/list_news.h"
+#include "gateway/servers/presence.h"
 #include "gateway/session/reply_sink.h"
+#include "gateway/session/subscriptions.h"
 
 namespace stdgate::servers {
 
 class Listening {
  public:
-  Listening(call::Chain& chain, session::Callers& callers) : chain_(chain), callers_(callers) {}
+  static constexpr size_t kMaxUris = session::Subscriptions::kMaxPerSession;
+  static constexpr size_t kMaxUri = session::Subscriptions::kMaxKey;
 
-  // The URIs, decoded, whose updates a request with these params wants.
+  Listening(call::Chain& chain, session::Callers& callers, Presence& clients)
+      : chain_(chain), callers_(callers), clients_(clients) {}
+
+  // The URIs, decoded, whose updates a request with these params wants, as far as they may be
+  // watched.
   static std::vector<std::string> wished_uris(std::string_view params);
   // The gateway's own request, under this tag, that listens at a member for the call. `stamp`: the
   // members of the client's _meta, as a raw object.
   static std::string request_for(session::Tag tag, std::string_view meta,
                                  const std::vector<std::string>& uris);
 
-  // Tells the client that it listens. `key` is not in use.
+  // Tells the client, whose identity the call has, that it listens. `key` is not in use.
   void begin(uint64_t key, call::CallPtr call, uint8_t lists, const std::vector<std::string>& uris);
   // A member has sent this notification to the gateway's own call that listens.
   void on_event(uint64_t key, std::string_view notification);
-  void tell_changed(uint8_t lists);
+  void tell_changed(const ListNews& news);
   // Ends all calls with a result.
   void end_all();
   // Ends the calls that fit without an answer, and returns their keys.
@@ -45,6 +54,7 @@ class Listening {
 
   call::Chain& chain_;
   session::Callers& callers_;
+  Presence& clients_;
   std::map<uint64_t, call::CallPtr> listeners_;
 };
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "gateway/config/modern_clients.h"
-#include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/policy/name_pattern.h"
 #include "gateway/rpc/json_member.h"
@@ -41,13 +40,10 @@ class Member::Watch final : public backend::ListWatch {
  public:
   explicit Watch(Member& member) : member_(member) {}
 
-  void on_lists_changed(uint8_t lists) override { member_.note_changed(lists); }
-  void on_restart() override {
-    for (auto& [key, view] : member_.views_) {
-      for (MemberList& list : view->lists) list.is_stale = true;
-      view->is_refused = false;
-    }
+  void on_lists_changed(uint8_t lists, std::string_view identity) override {
+    member_.note_changed(lists, identity);
   }
+  void on_restart(std::string_view identity) override { member_.note_restart(identity); }
 
  private:
   Member& member_;
@@ -55,40 +51,54 @@ class Member::Watch final : public backend::ListWatch {
 
 Member::Member(const MemberServices& services, MemberOwner& owner,
                const config::MemberConfig& config)
-    : services_(services), owner_(owner), config_(config) {
+    : services_(services),
+      owner_(owner),
+      config_(config),
+      listening_(services.core.clock, services.stamp, caller_) {
   caller_.take(services_.callers, *this);
 }
 
 Member::~Member() = default;
 
-void Member::note_changed(uint8_t lists) {
+void Member::note_changed(uint8_t lists, std::string_view identity) {
   for (auto& [key, view] : views_) {
+    if (!identity.empty() && view->identity != identity) continue;
     for (size_t i = 0; i < kListKinds; ++i) {
       MemberList& list = view->lists[i];
       if ((facts_of(static_cast<ListKind>(i)).change & lists) == 0) continue;
       list.is_stale = list.is_told = true;
     }
   }
-  owner_.on_lists_changed(*this, lists);
+  owner_.on_lists_changed(*this, identity, lists);
+}
+
+void Member::note_restart(std::string_view identity) {
+  for (auto& [key, view] : views_) {
+    if (!identity.empty() && view->identity != identity) continue;
+    for (MemberList& list : view->lists) list.is_stale = true;
+    view->is_refused = false;
+  }
 }
 
 void Member::attach(backend::Upstream* upstream, const config::BackendConfig* backend,
                     const std::vector<config::RoleConfig>& roles) {
   if (backend != nullptr) rules_.emplace(*backend, roles);
   if (upstream == upstream_ && upstream != nullptr) return;
-  const bool is_heard = is_heard_;
-  set_heard(false);  // by the former one, which is still there
+  if (upstream_ != nullptr) listening_.settle(*upstream_, {});  // the former one is still there
   upstream_ = upstream;
   // Answers of the former backend are ignored from now on.
   watch_.reset();
-  listening_ = 0;
+  listening_.forget();
   asks_.clear();
   forget();
   if (upstream == nullptr) return set_up(false, "there is no such backend");
   has_principals_ = backend->isolation == config::Isolation::principal;
-  may_refuse_ = !backend->bridges() && backend->revision != config::Revision::modern;
-  advice_ = config::modern_clients(*backend).advice;
-  set_heard(is_heard);
+  may_refuse_ =
+      backend->bridge == config::Bridge::off && backend->revision != config::Revision::modern;
+  forgets_ = backend->isolation == config::Isolation::session &&
+             backend->bridge == config::Bridge::automatic;
+  advice_ = config::modern_clients_of_servers(*backend).advice;
+  settle_listening();
   watch_ = std::make_shared<Watch>(*this);
   upstream->watch_lists(watch_);
 }
@@ -115,7 +125,9 @@ void Member::forget() {
 MemberView& Member::view_of(const call::CallContext& context) {
   const bool is_modern = may_refuse_ && context.era == Era::modern;
   std::string key = is_modern ? "m" : "";
-  if (has_principals_) key += policy::identity_of(context.principal);
+  const std::string identity =
+      has_principals_ ? policy::identity_of(context.principal) : std::string();
+  key += identity;
   const auto found = views_.find(key);
   if (found != views_.end()) {
     found->second->used = now();
@@ -124,6 +136,7 @@ MemberView& Member::view_of(const call::CallContext& context) {
   make_room();
   auto view = std::make_unique<MemberView>();
   if (has_principals_ && context.principal != nullptr) view->principal = *context.principal;
+  view->identity = identity;
   view->is_modern = is_modern;
   view->used = now();
   view->held = Share(services_.payer, Holding::caches);
@@ -257,8 +270,18 @@ void Member::ask(MemberView& view, ListKind kind, std::string_view cursor) {
   upstream_->accept({known.envelope()}, context);
 }
 
+void Member::note_modern_call() {
+  if (!forgets_ || std::exchange(has_advised_, true)) return;
+  if (upstream_->status().era == Era::modern) return;
+  services_.core.log.write(LogLevel::info, "each call of a modern client has its own process",
+                           {{"server", services_.server},
+                            {"backend", name()},
+                            {"advice", advice_ + ", in backends." + name()}});
+}
+
 void Member::stop() {
-  set_heard(false);
+  is_stopped_ = true;
+  settle_listening();
   if (upstream_ == nullptr) return;
   std::vector<session::Tag> tags;
   for (const auto& [tag, ask] : asks_) {
@@ -277,34 +300,22 @@ void Member::stop() {
   }
 }
 
-void Member::set_heard(bool is_heard) {
-  if (std::exchange(is_heard_, is_heard) != is_heard) settle_listening();
-}
-
-// The member's Watch hears the changes.
 void Member::settle_listening() {
-  if (upstream_ == nullptr || has_principals_ || caller_.is_none()) return;
-  call::CallContext context;
-  context.caller = caller_.caller();
-  context.era = Era::modern;
-  context.arrived = now();
-  context.is_own = context.wants_events = true;
-  if (is_heard_ && listening_ == 0 && upstream_->status().era == Era::modern) {
-    context.tag = listening_ = ++last_tag_;
-    std::string text = mcp::listen_request(services_.stamp, true, {});
-    const rpc::KnownMessage known(text);
-    upstream_->accept({known.envelope()}, context);
-  } else if (!is_heard_ && listening_ != 0) {
-    listening_ = 0;
-    std::string text =
-        R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"listen"}})";
-    const rpc::KnownMessage known(text);
-    upstream_->take_cancel({known.envelope()}, context);
+  if (upstream_ == nullptr || caller_.is_none()) return;
+  std::vector<const policy::Principal*> wanted;
+  if (!has_principals_) {
+    if (!is_stopped_ && services_.clients.any()) wanted.push_back(nullptr);
+  } else if (!is_stopped_) {
+    for (const auto& [key, view] : views_) {
+      const bool is_here = view->principal && services_.clients.has(view->identity);
+      if (is_here) wanted.push_back(&*view->principal);
+    }
   }
+  listening_.settle(*upstream_, wanted);
 }
 
 void Member::on_cancelled(session::Tag tag) {
-  if (tag == listening_) listening_ = 0;
+  if (listening_.note_end(tag)) return;
   const auto found = asks_.find(tag);
   if (found == asks_.end()) return;
   const Ask ask = found->second;
@@ -313,7 +324,7 @@ void Member::on_cancelled(session::Tag tag) {
 }
 
 void Member::on_reply(session::Tag tag, const session::Reply& reply) {
-  if (tag == listening_) listening_ = 0;  // it is taken up with the next list
+  if (listening_.note_end(tag)) return;
   const auto found = asks_.find(tag);
   if (found == asks_.end()) return;
   const Ask ask = found->second;
@@ -388,7 +399,7 @@ void Member::finish(MemberView& view, ListKind kind, std::string_view result) {
   charge(view);
   set_up(true, {});
   settle_listening();
-  owner_.on_lists(view, is_news && !view.is_refused ? facts_of(kind).change : uint8_t{0});
+  owner_.on_lists(*this, view, is_news && !view.is_refused ? facts_of(kind).change : uint8_t{0});
 }
 
 void Member::charge(MemberView& view) {
@@ -410,7 +421,7 @@ void Member::fail(MemberView& view, ListKind kind, std::string cause) {
   list.failure = std::move(cause);
   list.until = now() + kRest;
   set_up(false, list.failure);
-  owner_.on_lists(view, 0);
+  owner_.on_lists(*this, view, 0);
 }
 
 void Member::report(ListKind kind, const std::vector<Finding>& findings) const {

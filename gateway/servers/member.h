@@ -4,7 +4,7 @@
 // it changes or its time is over; say whether the member is up; judge by the rules of the backend
 // what a client sees and calls. All clients share one view, with these exceptions. Each principal
 // has a view where the backend has a pool for each principal. Modern clients have a view of a
-// backend that may refuse them. A session has a view where it has a child of its own. Owner: the
+// backend that refuses them. A session has a view where it has a child of its own. Owner: the
 // virtual server. Limits: kMaxViews, kMaxPages, and the limits of ElementList.
 #pragma once
 
@@ -22,6 +22,8 @@
 #include "gateway/policy/rules.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/servers/element_list.h"
+#include "gateway/servers/member_listening.h"
+#include "gateway/servers/presence.h"
 #include "gateway/session/reply_sink.h"
 
 namespace stdgate::servers {
@@ -35,9 +37,10 @@ class MemberOwner {
   virtual ~MemberOwner() = default;
   // Something has come, or not, of what the member was asked for this view. `news`: those who have
   // it have seen other lists (bits of mcp::kMcpLists).
-  virtual void on_lists(MemberView& view, uint8_t news) = 0;
-  // The member has said itself that lists have changed.
-  virtual void on_lists_changed(Member& member, uint8_t lists) = 0;
+  virtual void on_lists(Member& member, MemberView& view, uint8_t news) = 0;
+  // The member has said itself that lists have changed, of this principal (see
+  // policy::identity_of()) or, if empty, of all.
+  virtual void on_lists_changed(Member& member, std::string_view identity, uint8_t lists) = 0;
 };
 
 struct MemberServices {
@@ -46,6 +49,7 @@ struct MemberServices {
   const std::string& server;    // the name of the virtual server
   const std::string& stamp;     // members of _meta for requests of the gateway itself
   const std::string& greeting;  // params of its initialize
+  const Presence& clients;      // of the server
   Payer payer;                  // of what is kept for all clients
 };
 
@@ -73,6 +77,7 @@ struct MemberList {
 struct MemberView {
   Part* part = nullptr;  // whose session at the member it is of; null: it is of no session
   std::optional<policy::Principal> principal;
+  std::string identity;  // of the principal
   bool is_modern = false;
   bool is_refused = false;  // the backend does not serve clients of the modern era
   TimePoint used{};
@@ -133,14 +138,15 @@ class Member final : public session::ReplySink {
 
   // Gives up all open requests, so that the shutdown does not wait for them.
   void stop();
-  // Whether a client would hear of changes. A modern child reports changes only to a client that
-  // listens.
-  void set_heard(bool is_heard);
+  // Listens for changes if a client is here that would hear of them, else not any more.
+  void settle_listening();
   // The member has a caller slot, so the gateway can ask in its own name.
   [[nodiscard]] bool has_caller() const { return !caller_.is_none(); }
   [[nodiscard]] bool may_refuse_modern() const { return may_refuse_; }
   [[nodiscard]] bool is_up() const { return is_up_.value_or(false); }
   [[nodiscard]] const std::string& failure() const { return failure_; }
+  // A modern client calls it, without a session. The log says once what that may cost.
+  void note_modern_call();
   // A call of a client has ended at it.
   void count(MemberEnd end) { ++ended_[static_cast<size_t>(end)]; }
   [[nodiscard]] const MemberEnds& ended() const { return ended_; }
@@ -150,7 +156,7 @@ class Member final : public session::ReplySink {
   // The view that clients share; null: not asked for yet.
   MemberView* common_view();
 
-  void note_changed(uint8_t lists);
+  void note_changed(uint8_t lists, std::string_view identity);
   // Gives up the requests for a view that is about to go.
   void forget(const MemberView& view);
 
@@ -166,7 +172,7 @@ class Member final : public session::ReplySink {
     ListKind kind;
   };
 
-  void settle_listening();
+  void note_restart(std::string_view identity);
   void ask(MemberView& view, ListKind kind, std::string_view cursor);
   void take_page(MemberView& view, ListKind kind, std::string_view result);
   void finish(MemberView& view, ListKind kind, std::string_view result);
@@ -187,6 +193,7 @@ class Member final : public session::ReplySink {
   backend::Upstream* upstream_ = nullptr;
   bool has_principals_ = false;  // children for each
   bool may_refuse_ = false;      // clients of the modern era
+  bool forgets_ = false;         // a legacy server forgets anonymous ones after each call
   std::string advice_;           // what to write, so that it serves them
   bool has_advised_ = false;
   std::optional<policy::Rules> rules_;
@@ -195,8 +202,8 @@ class Member final : public session::ReplySink {
   std::map<std::string, std::unique_ptr<MemberView>, std::less<>> views_;
   std::unordered_map<session::Tag, Ask> asks_;
   session::Tag last_tag_ = 0;
-  session::Tag listening_ = 0;  // the call that listens for changes; 0: none
-  bool is_heard_ = false;
+  MemberListening listening_;
+  bool is_stopped_ = false;
   std::optional<bool> is_up_;  // nothing: not asked yet
   MemberEnds ended_{};
   std::string failure_;

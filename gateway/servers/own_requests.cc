@@ -115,7 +115,7 @@ void OwnRequests::greet(const call::Call& call, const call::Request& request) {
     session->greeting = params.empty() ? "{}" : params;
     session->revision = mcp::agreed_mcp_revision(params);
     session->transport = request.context.transport;
-    session->held.set(sizeof(VirtualSession) + session->greeting.size());
+    session->charge();
   }
   services_.chain.answer_result(call, services_.answers.greeting(params, request.context));
 }

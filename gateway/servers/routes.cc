@@ -37,16 +37,6 @@ Route malformed(const char* problem) {
   return route;
 }
 
-std::string key_of_link(std::string_view uri) { return std::string("u").append(uri); }
-
-// Ids of tasks are unique to who has got them: two members may give the same one.
-std::string key_of_task(session::SessionId session, std::string_view id) {
-  const std::string owner =
-      session.is_none() ? std::string()
-                        : std::to_string(session.index) + "." + std::to_string(session.generation);
-  return std::string("t").append(owner).append(" ").append(id);
-}
-
 // Whether it has said that it has no resources at all.
 bool has_none(MemberView& view) {
   const std::string& greeting = view.list(ListKind::greeting).greeting;
@@ -130,7 +120,7 @@ std::vector<size_t> Routes::members_of(std::string_view uri, const call::CallCon
       return {i};
     }
   }
-  const std::optional<size_t> linked = noted(key_of_link(uri));
+  const std::optional<size_t> linked = noted(std::string(uri));
   std::vector<size_t> fitting;
   std::vector<size_t> all;
   for (size_t i = 0; i < members_.size(); ++i) {
@@ -196,8 +186,7 @@ Route Routes::route_of_completion(const rpc::Envelope& request, const call::Call
   return route_of_resource(request, *name, context);
 }
 
-// The member that gave the id. A member that seals ids recognises its own; for others, this process
-// has noted it.
+// The member that gave the id. A member that seals ids recognises its own.
 Route Routes::route_of_task(const rpc::Envelope& request, const call::CallContext& context) {
   const auto id = clear_text(request.params, "taskId");
   if (!id) return malformed(id.error());
@@ -207,8 +196,11 @@ Route Routes::route_of_task(const rpc::Envelope& request, const call::CallContex
     if (upstream != nullptr && upstream->gave(request, context)) route.members = {i};
   }
   if (route.members.empty()) {
-    if (const auto member = noted(key_of_task(context.session, decoded(*id)))) {
-      route.members = {*member};
+    route.name = decoded(*id);
+    if (const TaskNames::Task* const task = tasks_.find(context.session, route.name)) {
+      route.members = {task->member};
+      route.name_place = *id;
+      route.own_name = task->own;
     }
   }
   if (!route.members.empty()) {
@@ -224,18 +216,12 @@ Route Routes::route_of_task(const rpc::Envelope& request, const call::CallContex
 // --- What results name ---------------------------------------------------------------------------
 
 void Routes::note_result(size_t member, const call::Call& call, std::string_view result) {
-  if (result.find("taskId\"") != std::string_view::npos) {
-    for (const std::string_view object : {result, rpc::member_or_empty(result, "task")}) {
-      const std::string_view id = rpc::member_or_empty(object, "taskId");
-      if (id.starts_with('"')) note(key_of_task(call.session, decoded(id)), member);
-    }
-  }
   const bool may_link = call.method_name == "tools/call" || call.method_name == "prompts/get";
   if (!may_link || result.find("\"resource") == std::string_view::npos) return;
   const auto note_block = [&](std::string_view block) {
     for (const std::string_view object : {block, rpc::member_or_empty(block, "resource")}) {
       const std::string_view uri = rpc::member_or_empty(object, "uri");
-      if (uri.starts_with('"')) note(key_of_link(decoded(uri)), member);
+      if (uri.starts_with('"')) note(decoded(uri), member);
     }
   };
   for_each_element(rpc::member_or_empty(result, "content"), note_block);

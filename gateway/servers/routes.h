@@ -1,8 +1,8 @@
 // Routes: which member a request of a client is for, and how the member gets it.
 //
 // Job: read what the request names, find whose that is, and put the member's own names into the
-// request. Remembers who has given a task, or linked to a resource. Asks nobody. Owner: the virtual
-// server. Limits: kMaxNoted ids and URIs, the oldest go.
+// request. Remembers who has linked to a resource. Asks nobody. Owner: the virtual server. Limits:
+// kMaxNoted URIs, the oldest go.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@
 #include "gateway/config/config.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/servers/server_answers.h"
+#include "gateway/servers/task_names.h"
 
 namespace stdgate::servers {
 
@@ -45,8 +46,8 @@ class Routes {
   static constexpr size_t kMaxNoted = 4096;
   static constexpr size_t kMaxNotedName = 4096;  // bytes
 
-  Routes(Members& members, ServerAnswers& answers, const Payer& payer)
-      : members_(members), answers_(answers), held_(payer, Holding::caches) {}
+  Routes(Members& members, ServerAnswers& answers, const TaskNames& tasks, const Payer& payer)
+      : members_(members), answers_(answers), tasks_(tasks), held_(payer, Holding::caches) {}
 
   Route route_of(const rpc::Envelope& request, std::string_view method,
                  const call::CallContext& context);
@@ -55,7 +56,7 @@ class Routes {
   // Whether lists that are not there yet may say more of it; they are asked for.
   bool is_open(std::string_view uri, const call::CallContext& context);
 
-  // Notes what a member's answer names, because the client may ask for it later.
+  // Notes the resources that a member's answer links to, because the client may ask for them later.
   void note_result(size_t member, const call::Call& call, std::string_view result);
 
  private:
@@ -72,6 +73,7 @@ class Routes {
 
   Members& members_;
   ServerAnswers& answers_;
+  const TaskNames& tasks_;
   std::unordered_map<std::string, size_t> noted_;
   std::deque<std::string> order_;
   Share held_;

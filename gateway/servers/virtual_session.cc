@@ -6,6 +6,7 @@
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
+#include "gateway/session/subscriptions.h"
 
 namespace stdgate::servers {
 
@@ -190,6 +191,30 @@ void Part::on_session_end(session::SessionEnd /*end*/, std::string_view message)
   if (std::exchange(is_over_, true)) return;
   fail_queued(rpc::faults::child_failed(std::string(message)));
   owner_.on_part_over(*this);
+}
+
+// --- Subscriptions -------------------------------------------------------------------------------
+
+bool VirtualSession::may_subscribe(const std::string& uri) const {
+  if (subscriptions.contains(uri)) return true;
+  return subscriptions.size() < kMaxSubscriptions &&
+         uri.size() <= session::Subscriptions::kMaxKey &&
+         subscribed + uri.size() <= kMaxSubscriptionBytes;
+}
+
+void VirtualSession::subscribe(const std::string& uri, size_t member) {
+  if (subscriptions.insert_or_assign(uri, member).second) subscribed += uri.size();
+  charge();
+}
+
+void VirtualSession::unsubscribe(const std::string& uri) {
+  if (subscriptions.erase(uri) == 1) subscribed -= uri.size();
+  charge();
+}
+
+void VirtualSession::charge() {
+  constexpr size_t kNode = sizeof(std::pair<std::string, size_t>) + 4 * sizeof(void*);
+  held.set(sizeof(VirtualSession) + greeting.size() + subscribed + subscriptions.size() * kNode);
 }
 
 }  // namespace stdgate::servers

@@ -133,18 +133,19 @@ struct VirtualSession {
   static constexpr size_t kMaxQuestions = 256;
   static constexpr size_t kMaxGreeting = 64 << 10;
   static constexpr size_t kMaxSubscriptions = 1000;
+  static constexpr size_t kMaxSubscriptionBytes = 256 << 10;  // of all URIs
 
   session::SessionId id;
   session::Caller caller;
   session::SessionSink* sink = nullptr;
   policy::Client client;
+  std::string identity;  // of the client's principal; empty: anonymous
   Transport transport = Transport::mcp;
   std::string greeting;       // params of its initialize; empty: it has not greeted
   std::string_view revision;  // that was agreed on; empty: not known
   bool is_adopted = false;    // it has begun in another process
   Duration age{0};            // there
   bool has_ended = false;     // its client has been told
-  uint8_t changed = 0;        // changes of lists that the client has not been told
   std::string level;          // params of its logging/setLevel; empty: none
   std::map<size_t, std::unique_ptr<Part>> parts;  // by member
   std::vector<std::unique_ptr<Part>> leaving;     // over, or at a backend that was replaced
@@ -156,7 +157,15 @@ struct VirtualSession {
   };
   std::map<uint64_t, Question> questions;
   uint64_t last_question = 0;
+  size_t subscribed = 0;  // bytes of the subscriptions' URIs
   Share held{{}, Holding::sessions};
+
+  // The member says whether a subscription holds; this, whether one more may be asked for.
+  [[nodiscard]] bool may_subscribe(const std::string& uri) const;
+  void subscribe(const std::string& uri, size_t member);
+  void unsubscribe(const std::string& uri);
+  // Charges what is kept of the client.
+  void charge();
 };
 
 }  // namespace stdgate::servers

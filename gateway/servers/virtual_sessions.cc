@@ -27,7 +27,9 @@ tl::expected<session::SessionId, rpc::FaultReport> VirtualSessions::add(
   session.is_adopted = !session.greeting.empty();
   session.age = beginning.age;
   session.held = Share({client.account.get(), held_}, Holding::sessions);
-  session.held.set(sizeof(VirtualSession) + session.greeting.size());
+  session.charge();
+  session.identity = policy::identity_of(client.principal.get());
+  clients_.come(session.identity);
   return *id;
 }
 
@@ -38,6 +40,7 @@ void VirtualSessions::close(session::SessionId id) {
   for (const auto& part : session.leaving) close(*part);
   session.parts.clear();
   session.leaving.clear();
+  clients_.go(session.identity);
   static_cast<void>(std::exchange(session, VirtualSession()));
   sessions_.release(id);
 }
@@ -161,10 +164,9 @@ void VirtualSessions::close_parts(VirtualSession& session) {
       ++part;
       continue;
     }
+    calls_.on_part_lists_changed(*part->second, kAllLists);  // it has promised other ones
     session.leaving.push_back(std::move(part->second));
     part = session.parts.erase(part);
-    session.changed = 7;  // what it has promised may not hold any more
-    calls_.on_own_lists_changed();
   }
   // A call that fails with its part may go on to another member, whose former part leaves then.
   std::vector<std::unique_ptr<Part>> leaving = std::exchange(session.leaving, {});
@@ -185,12 +187,12 @@ void VirtualSessions::tell(VirtualSession& session, std::optional<session::Tag> 
   if (!session.has_ended) session.sink->on_message(call, {&text, 1});
 }
 
-void VirtualSessions::tell_changed(uint8_t lists) {
-  sessions_.for_each([&](session::SessionId, VirtualSession& session) {
-    const auto changed = static_cast<uint8_t>(std::exchange(session.changed, uint8_t{0}) | lists);
+void VirtualSessions::tell_changed(const ListNews& news) {
+  sessions_.for_each([&](session::SessionId id, VirtualSession& session) {
     if (session.greeting.empty()) return;
+    const uint8_t lists = news.of(session.identity, id);
     for (const mcp::McpList& list : mcp::kMcpLists) {
-      if ((list.bit & changed) == 0) continue;
+      if ((list.bit & lists) == 0) continue;
       tell(session, {}, R"({"jsonrpc":"2.0","method":")" + std::string(list.changed) + "\"}");
     }
   });
@@ -199,7 +201,15 @@ void VirtualSessions::tell_changed(uint8_t lists) {
 void VirtualSessions::on_part_message(Part& part, std::optional<session::Tag> call,
                                       std::string text) {
   const rpc::KnownMessage known(text);
-  const rpc::Envelope& message = known.envelope();
+  const TaskGiver giver{part.member(), members_[part.member()]->name()};
+  std::string shown = tasks_.shown(known.envelope(), giver, part.session().id);
+  if (shown.empty()) return tell_of(part, call, known.envelope());
+  const rpc::KnownMessage renamed(shown);
+  tell_of(part, call, renamed.envelope());
+}
+
+void VirtualSessions::tell_of(Part& part, std::optional<session::Tag> call,
+                              const rpc::Envelope& message) {
   if (message.kind == rpc::MessageKind::request) return ask_client(part, message);
   std::string scratch;
   const std::string_view method = rpc::decode_string(message.method, scratch);
@@ -210,9 +220,7 @@ void VirtualSessions::on_part_message(Part& part, std::optional<session::Tag> ca
       const bool is_meant = (facts_of(static_cast<ListKind>(i)).change & list->bit) != 0;
       if (is_meant) own.is_stale = own.is_told = true;
     }
-    VirtualSession& session = part.session();
-    session.changed = static_cast<uint8_t>(session.changed | list->bit);
-    return calls_.on_own_lists_changed();
+    return calls_.on_part_lists_changed(part, list->bit);
   }
   if (method == "notifications/cancelled") {
     const std::string_view id = rpc::member_or_empty(message.params, "requestId");

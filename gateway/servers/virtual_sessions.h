@@ -13,7 +13,10 @@
 #include "gateway/base/slot_map.h"
 #include "gateway/base/timers.h"
 #include "gateway/policy/principal.h"
+#include "gateway/servers/list_news.h"
+#include "gateway/servers/presence.h"
 #include "gateway/servers/server_answers.h"
+#include "gateway/servers/task_names.h"
 #include "gateway/servers/virtual_session.h"
 
 namespace stdgate::servers {
@@ -29,16 +32,19 @@ class PartCalls {
   [[nodiscard]] virtual std::optional<session::Tag> client_tag(session::Tag tag) = 0;
   // Whether it has calls; these get a fault if it is over.
   virtual bool has_calls(Part& part) = 0;
-  // VirtualSession::changed has become something.
-  virtual void on_own_lists_changed() = 0;
+  // What the part's session sees there may be other lists now.
+  virtual void on_part_lists_changed(Part& part, uint8_t lists) = 0;
 };
 
 class VirtualSessions final : private PartOwner {
  public:
-  VirtualSessions(Members& members, PartCalls& calls, session::Callers& callers, const Clock& clock,
-                  TimerQueue& timers, size_t most, HeldBytes* held)
+  VirtualSessions(Members& members, PartCalls& calls, Presence& clients, TaskNames& tasks,
+                  session::Callers& callers, const Clock& clock, TimerQueue& timers, size_t most,
+                  HeldBytes* held)
       : members_(members),
         calls_(calls),
+        clients_(clients),
+        tasks_(tasks),
         services_{callers, clock, held},
         sessions_(most),
         held_(held),
@@ -66,8 +72,7 @@ class VirtualSessions final : private PartOwner {
   bool pass_answer(VirtualSession& session, const rpc::Envelope& answer);
   void set_level(VirtualSession& session, std::string_view level);
   static void tell_parts(VirtualSession& session, std::string_view text);
-  // Tells clients that these lists, and the lists of their own children, have changed.
-  void tell_changed(uint8_t lists);
+  void tell_changed(const ListNews& news);
   // The view that a session has of its own child; null: it has the one that others have.
   MemberView* own_view(session::SessionId session, size_t member);
   // Parts that are over, or elsewhere than today's members, are closed as soon as they can be.
@@ -87,16 +92,19 @@ class VirtualSessions final : private PartOwner {
   void on_part_greeted(Part& part) override;
   void on_part_over(Part& part) override;
 
+  void tell_of(Part& part, std::optional<session::Tag> call, const rpc::Envelope& message);
   void ask_client(Part& part, const rpc::Envelope& question);
   void tell(VirtualSession& session, std::optional<session::Tag> call, std::string_view text);
-  // The id of a question, as the client knows it; nothing: the part has no such question.
   void close(Part& part);
+  // The id of a question, as the client knows it; nothing: the part has no such question.
   static std::optional<uint64_t> question_of(const Part& part, std::string_view id);
   void close_parts();
   void close_parts(VirtualSession& session);
 
   Members& members_;
   PartCalls& calls_;
+  Presence& clients_;
+  TaskNames& tasks_;
   const PartServices services_;
   SlotMap<VirtualSession> sessions_;
   HeldBytes* const held_;

@@ -7,9 +7,10 @@
 namespace stdgate::harness {
 
 // It has the tools "echo", which answers its arguments, and "die". Modes: "exits" at once, "hangs"
-// at every list, writes "garbage" between its messages, is "slow" to answer, "lies" (tools that are
-// none, twice, and too long), "changes" its list each time and says so, "errors" at lists,
-// "many" tools (1500 in pages), "twenty" tools, and "renamed" (echo is other).
+// at every list, writes "garbage" between its messages, is "slow" (it answers nothing before there
+// is a file "go" in its folder), "lies" (tools that are none, twice, and too long), "changes" its
+// list each time and says so, "errors" at lists, "many" tools (1500 in pages), "twenty" tools, and
+// "renamed" (echo is other).
 inline std::vector<std::string> member_server(const std::string& mode = "good") {
   static constexpr const char* kServer = R"py(
 import json, os, sys, time
@@ -47,9 +48,8 @@ for line in sys.stdin:
     if "id" not in message or "method" not in message:
         continue
     id, method, params = message["id"], message["method"], message.get("params") or {}
-    if mode == "slow":
-        time.sleep(3)
-        mode = "slept"
+    while mode == "slow" and not os.path.exists("go"):
+        time.sleep(0.01)
     if method == "initialize":
         say({"id": id, "result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {"listChanged": True}},
              "serverInfo": {"name": "member", "version": "1"}}})

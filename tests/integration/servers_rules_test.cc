@@ -110,6 +110,15 @@ std::string by_socket(const GatewayProcess& gateway, const std::string& path,
   return client.message();
 }
 
+// A client of the modern era, which says nothing before.
+std::string by_modern_socket(const GatewayProcess& gateway, const std::string& path,
+                             const std::string& method, const std::string& params) {
+  WebSocketClient client(gateway.url(),
+                         {.path = path, .headers = {{"sec-websocket-protocol", "mcp"}}});
+  client.send(modern_request(method, params.substr(1, params.size() - 2)));
+  return client.message();
+}
+
 std::vector<std::pair<std::string, Door>> doors(const GatewayProcess& gateway) {
   return {
       {"/rpc", [&](const auto& method,
@@ -146,6 +155,10 @@ std::vector<std::pair<std::string, Door>> doors(const GatewayProcess& gateway) {
        }},
       {"/ws", [&](const auto& method,
                   const auto& params) { return by_socket(gateway, "/ws", method, params); }},
+      {"/team/ws, modern",
+       [&](const auto& method, const auto& params) {
+         return by_modern_socket(gateway, "/team/ws", method, params);
+       }},
       {"/rpc/ws",
        [&](const auto& method, const auto& params) {
          return by_socket(gateway, "/team/rpc/ws", method, params);
@@ -192,6 +205,7 @@ struct Hidden {
   const char* backend;
   const char* member;
   const char* server;
+  const char* isolation = "shared";
 };
 
 class ServersRules : public testing::TestWithParam<Hidden> {};
@@ -199,7 +213,9 @@ class ServersRules : public testing::TestWithParam<Hidden> {};
 TEST_P(ServersRules, NoDoorLeadsToAHiddenTool) {
   const Hidden hidden = GetParam();
   GatewayProcess gateway(
-      serve({backend("good", member_server(), std::string(kMember) + hidden.backend)},
+      serve({backend("good", member_server(),
+                     std::string("protocol: mcp, revision: legacy, isolation: ") +
+                         hidden.isolation + hidden.backend)},
             "servers: { team: { default: true, members: [{ backend: good" +
                 std::string(hidden.member) + " }]" + hidden.server + " } }\n"));
   for (const auto& [name, door] : doors(gateway)) {
@@ -228,7 +244,11 @@ INSTANTIATE_TEST_SUITE_P(
         Hidden{"search", "", "",
                R"(, expose: { search: {} }, rules: [{ allow: ["*"], except: [good_secret] }])"},
         Hidden{"searchmember", R"(, rules: [{ allow: ["*"], except: [secret] }])", "",
-               ", expose: { search: {} }"}),
+               ", expose: { search: {} }"},
+        Hidden{"session", "", "", R"(, rules: [{ allow: ["*"], except: [good_secret] }])",
+               "session"},
+        Hidden{"sessionmember", R"(, rules: [{ allow: ["*"], except: [secret] }])", "", "",
+               "session"}),
     [](const auto& row) { return std::string(row.param.name); });
 
 TEST(ServersRulesOfRoles, AHiddenToolIsNotFound) {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <string>
 
 #include "tests/integration/harness/eventually.h"
@@ -50,15 +51,14 @@ class ServersFaults : public testing::TestWithParam<Fault> {};
 
 TEST_P(ServersFaults, AreOfTheMemberAlone) {
   const Fault fault = GetParam();
-  const std::string wait = fault.is_listed ? "10s" : "300ms";
+  // Of one that never answers the shortest; of one that does, longer than any machine takes.
+  const std::string wait = fault.is_listed ? "5m" : "10ms";
   GatewayProcess gateway(serve({backend("good", member_server(), kMember),
                                 backend("bad", member_server(fault.mode), kMember),
                                 backend("fine", member_server(), kMember)},
                                servers("good, { backend: bad, wait: " + wait + " }, fine")));
   HttpClient client = gateway.connect();
-  const auto begin = std::chrono::steady_clock::now();
   const std::string list = list_of(client);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(6));
   EXPECT_THAT(names_of(list), Contains("good_echo")) << list;
   EXPECT_THAT(names_of(list), Contains("fine_echo")) << list;
   if (fault.is_listed) {
@@ -107,9 +107,10 @@ TEST(Servers, AMemberThatIsKilledLosesItsCallsAlone) {
 TEST(Servers, ALateMemberIsShownWhenItIsThere) {
   GatewayProcess gateway(serve(
       {backend("good", member_server(), kMember), backend("late", member_server("slow"), kMember)},
-      servers("good, { backend: late, wait: 50ms }")));
+      servers("good, { backend: late, wait: 10ms }")));
   HttpClient client = gateway.connect();
   EXPECT_THAT(list_of(client), HasSubstr(R"("stdgate/missing":["late"])"));
+  std::ofstream(gateway.folder() / "go").put('\n');
   eventually("the member is there",
              [&] { return list_of(client).find("late_echo") != std::string::npos; });
   EXPECT_THAT(use(client, "late_echo", R"({"word":"now"})"), HasSubstr("now"));
@@ -181,6 +182,30 @@ TEST(Servers, ASessionGoesOnOverAReloadOfItsMember) {
   EXPECT_THAT(post("a_echo"), HasSubstr("here"));
   ASSERT_TRUE(reload(gateway, file("renamed").config));
   EXPECT_THAT(post("a_other"), HasSubstr("here"));
+}
+
+// A legacy server with a process for each session: each call has a process of its own.
+TEST(Servers, AModernClientNeedsNoSessionForALegacyMember) {
+  const auto file = [](const std::string& more) {
+    return serve({backend("own", member_server(), "protocol: mcp, revision: legacy" + more)},
+                 servers("own"));
+  };
+  const auto ask = [](const GatewayProcess& gateway, const std::string& path,
+                      const std::string& name) {
+    HttpClient client = gateway.connect();
+    return client
+        .post(
+            path,
+            modern_request("tools/call", R"("name":")" + name + R"(","arguments":{"word":"here"})"),
+            modern_headers("tools/call", name))
+        .body;
+  };
+  GatewayProcess gateway(file(""));
+  EXPECT_THAT(ask(gateway, "/mcp", "own_echo"), HasSubstr("here"));
+  EXPECT_THAT(ask(gateway, "/own/mcp", "echo"), HasSubstr("-32022"));
+  EXPECT_THAT(ask(gateway, "/mcp", "own_echo"), HasSubstr("here"));
+  GatewayProcess closed(file(", bridge: false"));
+  EXPECT_THAT(ask(closed, "/mcp", "own_echo"), Not(HasSubstr("here")));
 }
 
 TEST(Servers, MembersAreSeenFromOutside) {

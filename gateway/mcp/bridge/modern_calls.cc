@@ -26,7 +26,8 @@ bool ModernCalls::can_serve_alone() const {
 // state. A principal has one child, so its calls need not wait because of state.
 void ModernCalls::note(const call::Request& request, call::Call& call) const {
   const call::ClientIntent& intent = request.intent;
-  if (!is_bridged_) {
+  const bool is_bridged = request.context.is_of_server ? is_bridged_in_servers_ : is_bridged_;
+  if (!is_bridged) {
     call.needs_modern = true;
   } else if (can_serve_alone()) {
     const bool is_call = intent.kind == call::ClientIntent::Kind::forward && !intent.listens;

@@ -27,6 +27,7 @@ class ModernCalls final : public call::Filter {
         callers_(callers),
         lacking_(services.calls.reserve<call::KeptText>()),
         is_bridged_(services.config.bridges()),
+        is_bridged_in_servers_(services.config.bridge != config::Bridge::off),
         is_strict_(services.config.isolation == config::Isolation::session) {}
 
   void on_request(call::CallPtr& call, const call::Request& request) override {
@@ -95,8 +96,10 @@ class ModernCalls final : public call::Filter {
   session::Callers& callers_;
   const call::Slot<call::KeptText> lacking_;  // a capability that a client would have to declare
   // Fixed, even if later children are of another era. is_bridged_: legacy children serve modern
-  // clients. is_strict_: no client gets a child that another client has used.
+  // clients. is_bridged_in_servers_: those of a virtual server, which can open no session here
+  // instead. is_strict_: no client gets a child that another client has used.
   const bool is_bridged_;
+  const bool is_bridged_in_servers_;
   const bool is_strict_;
   bool has_told_ = false;
 };

@@ -154,16 +154,74 @@ describe('a modern client at a virtual server', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a modern client at a virtual server, some of whose members have sessions alone', { timeout: 60_000 }, () => {
+const modern = async (gate) => {
+  const client = new successor.Client({ name: 'eve', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
+  await client.connect(new successor.StreamableHTTPClientTransport(new URL(`${gate.url}/mcp`)));
+  return client;
+};
+
+describe('a modern client at a virtual server whose legacy members have a process for each session', { timeout: 60_000 }, () => {
   let gate;
+  let client;
   before(async () => {
     gate = await serve('session');
+    writeFileSync(join(gate.folder, 'note.txt'), 'a note');
+    client = await modern(gate);
+  });
+  after(async () => {
+    await client.close();
+    assert.deepEqual(await gate.stop(), cleanExit);
+  });
+
+  it('sees and uses all of them', async () => {
+    const { tools, _meta } = await client.listTools();
+    assert.equal(_meta?.['stdgate/missing'], undefined);
+    const first = (prefix) => tools.findIndex(({ name }) => name.startsWith(prefix));
+    assert.ok(first('everything_') === 0 && first('files_') > 0 && first('memory_') > 0 && first('modern_') > 0);
+    const text = async (name, args) => (await client.callTool({ name, arguments: args })).content[0].text;
+    assert.equal(await text('everything_echo', { message: 'hello' }), 'Echo: hello');
+    assert.equal(await text('files_read', { path: join(gate.folder, 'note.txt') }), 'a note');
+    assert.match(await text('modern_test_simple_text', {}), /simple text response/);
+  });
+
+  it('makes the log say once what that costs, and what to write', async () => {
+    await eventually(() => /has its own process.*backend=everything.*isolation: principal/.test(gate.log), 'the log names it');
+    assert.equal(gate.log.match(/has its own process.*backend=everything/g).length, 1);
+    assert.doesNotMatch(gate.log, /has its own process.*backend=modern/);
+  });
+
+  it('is told at the member itself to open a session', async () => {
+    const answer = await fetch(`${gate.url}/everything/mcp`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json', accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'echo',
+      },
+      body: JSON.stringify({
+        jsonrpc: '2.0', id: 1, method: 'tools/call',
+        params: {
+          name: 'echo', arguments: { message: 'x' },
+          _meta: {
+            'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+            'io.modelcontextprotocol/clientInfo': { name: 'eve', version: '1' },
+            'io.modelcontextprotocol/clientCapabilities': {},
+          },
+        },
+      }),
+    });
+    assert.match(await answer.text(), /-32022/);
+  });
+});
+
+describe('a modern client at a virtual server, some of whose members refuse it', { timeout: 60_000 }, () => {
+  let gate;
+  before(async () => {
+    gate = await serve('session, bridge: false');
   });
   after(async () => assert.deepEqual(await gate.stop(), cleanExit));
 
   it('sees the others, and is told who is missing', async () => {
-    const client = new successor.Client({ name: 'eve', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
-    await client.connect(new successor.StreamableHTTPClientTransport(new URL(`${gate.url}/mcp`)));
+    const client = await modern(gate);
     const { tools, _meta } = await client.listTools();
     assert.deepEqual(_meta['stdgate/missing'], ['everything', 'files', 'memory']);
     assert.ok(tools.length > 0 && tools.every(({ name }) => name.startsWith('modern_')));

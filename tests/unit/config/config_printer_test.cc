@@ -130,7 +130,7 @@ TEST(ConfigPrinter, ShowsDefaults) {
            "\nallowed_origins: []\n",
            "\nbackends:\n  a:\n    command: [\"x\"]\n    protocol: mcp\n",
            "\n    bridge: auto  # clients of MCP 2026-07-28 have to open a session; for those",
-           "cannot: isolation: principal, isolation: shared, or bridge: true\n",
+           "cannot: isolation: principal, isolation: shared, or bridge: true. In a virtual server",
            "\n    env_inherit: [\"PATH\", \"HOME\", \"USER\", \"LOGNAME\", \"SHELL\", \"TERM\", ",
            "\"LANG\", \"LC_ALL\", \"TZ\", \"TMPDIR\"]\n    sandbox: off\n    timeout: 1m\n",
            "\n    pool:\n      min: 0\n      max: 16\n",

@@ -38,7 +38,9 @@ backend::Admission ScriptedMember::accept(const rpc::ParsedMessage& message,
                   std::string(envelope.id),
                   context.caller,
                   context.tag,
-                  context.session};
+                  context.session,
+                  context.principal == nullptr ? "" : context.principal->name,
+                  context.is_of_server};
   asked.push_back(one);
   const std::string tail = script ? script(one) : std::string();
   if (!tail.empty()) answer(one, tail);
@@ -72,6 +74,7 @@ pool::BackendStatus ScriptedMember::status() const {
   pool::BackendStatus status;
   status.name = name();
   status.ready = true;
+  status.era = era;
   return status;
 }
 
@@ -103,6 +106,20 @@ void ScriptedMember::say(const std::string& text) {
   for (session::SessionSink* const sink : sinks) sink->on_message({}, {&view, 1});
 }
 
+void ScriptedMember::say_of(const std::string& method, const std::string& text) {
+  const auto last = std::find_if(asked.rbegin(), asked.rend(),
+                                 [&](const Asked& one) { return one.method == method; });
+  callers.find(last->caller)->on_event(last->tag, text);
+}
+
+void ScriptedMember::lose_sessions() {
+  std::vector<session::SessionSink*> sinks;
+  sessions.for_each([&](session::SessionId, const auto& one) { sinks.push_back(one.second); });
+  for (session::SessionSink* const sink : sinks) {
+    sink->on_session_end(session::SessionEnd::failed, "it has gone");
+  }
+}
+
 std::vector<std::string> ScriptedMember::methods() const {
   std::vector<std::string> all;
   for (const Asked& one : asked) all.push_back(one.method);
@@ -116,7 +133,9 @@ ServerBench::ServerBench(const std::vector<std::string>& backends, config::Serve
     backend.name = name;
     backend.protocol = config::Protocol::mcp;
     const bool is_own = name.starts_with("own");
-    backend.isolation = is_own ? config::Isolation::session : config::Isolation::shared;
+    backend.isolation = is_own                     ? config::Isolation::session
+                        : name.starts_with("each") ? config::Isolation::principal
+                                                   : config::Isolation::shared;
     const bool is_member =
         std::ranges::find(own.members, name, &config::MemberConfig::backend) != own.members.end();
     if (!is_member) {
@@ -146,6 +165,7 @@ void ServerBench::send(FakeClient& client, std::string text, Era era, session::T
   context.arrived = clock.now();
   context.account = account.get();
   context.wants_events = true;
+  context.principal = principal.get();
   server->accept(parser.parse(text).value().messages[0], context);
 }
 
@@ -157,6 +177,7 @@ void ServerBench::send(FakeSession& session, std::string text, session::Tag tag)
   context.tag = tag;
   context.arrived = clock.now();
   context.account = account.get();
+  context.principal = principal.get();
   server->accept(parser.parse(text).value().messages[0], context);
 }
 
@@ -170,7 +191,8 @@ std::string ServerBench::ask(const std::string& method, const std::string& param
 }
 
 void ServerBench::open(FakeSession& session, const session::Beginning& beginning) {
-  session.id = *server->adopt_session(session.caller(), session, {{}, nullptr, account}, beginning);
+  session.id =
+      *server->adopt_session(session.caller(), session, {{}, principal, account}, beginning);
   if (!beginning.greeting.empty()) return;
   send(session,
        R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25",)"

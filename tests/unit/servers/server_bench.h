@@ -33,6 +33,8 @@ class ScriptedMember final : public backend::Upstream {
     session::Caller caller;
     session::Tag tag = 0;
     session::SessionId session;
+    std::string principal;  // its name; empty: anonymous
+    bool is_of_server = false;
   };
   // `"result":…` or `"error":…`; empty: it is not answered yet.
   using Script = std::function<std::string(const Asked& asked)>;
@@ -85,10 +87,17 @@ class ScriptedMember final : public backend::Upstream {
   void fail(const Asked& asked, rpc::Fault fault = rpc::Fault::child_failed);
   // Says this to all its sessions.
   void say(const std::string& text);
-  void change_lists(uint8_t lists) { list_watches().tell_changed(lists); }
+  void change_lists(uint8_t lists, const std::string& identity = {}) {
+    list_watches().tell_changed(lists, identity);
+  }
+  // Says this to the last call of this method.
+  void say_of(const std::string& method, const std::string& text);
+  // All its sessions end.
+  void lose_sessions();
   [[nodiscard]] std::vector<std::string> methods() const;
 
   Script script;
+  std::optional<Era> era;  // of its children
   std::vector<Asked> asked;
   std::vector<std::string> notes;  // texts
   session::Callers& callers;
@@ -101,7 +110,8 @@ class ScriptedMember final : public backend::Upstream {
 class ServerBench {
  public:
   // Of backends with these names; `config` has the server's members. Their backends have children
-  // for each session where a name begins with "own".
+  // for each session where a name begins with "own", for each principal where it begins with
+  // "each".
   explicit ServerBench(const std::vector<std::string>& names, config::ServerConfig config = {});
 
   void send(FakeClient& client, std::string text, Era era = Era::legacy, session::Tag tag = 0);
@@ -124,6 +134,7 @@ class ServerBench {
   StoragePool storages;
   policy::Accounts accounts{{.gateway = size_t{256} << 20, .client = size_t{64} << 20}};
   AccountRef account = accounts.of({});  // of all clients
+  policy::PrincipalRef principal;        // of the next client that says something; null: anonymous
   session::Callers callers{1000};
   pool::CoreServices services{clock,   timers,   log,     observer, launcher,
                               random,  storages, nullptr, nullptr,  nullptr,

@@ -118,6 +118,38 @@ TEST(VirtualServerTasks, TheSameIdOfTwoMembersIsEachSessionsOwn) {
   EXPECT_THAT(say(bob, "tasks/list", "{}"), Contains(HasSubstr("-32601")));
 }
 
+// Two members that count their tasks alike.
+TEST(VirtualServerTasks, TheSameIdOfTwoMembersIsTwoTasks) {
+  ServerBench bench({"a", "b"});
+  for (const size_t i : {0, 1}) {
+    bench.member(i).script = with_tool(
+        "t", {{"tools/call", R"("result":{"task":{"taskId":"1","status":"working"}})"},
+              {"tasks/get", R"("result":{"taskId":"1","of":")" + bench.member(i).name() + "\"}"},
+              {"tasks/result",
+               R"("result":{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"1"}}})"}});
+  }
+  FakeSession session(bench.callers);
+  bench.open(session);
+  const auto say = [&](const std::string& method, const std::string& params) {
+    bench.send(session,
+               R"({"jsonrpc":"2.0","id":5,"method":")" + method + R"(","params":)" + params + "}");
+    bench.advance(milliseconds(1));
+    return session.take();
+  };
+  EXPECT_THAT(say("tools/call", R"({"name":"a_t"})"), Contains(HasSubstr(R"("taskId":"1")")));
+  EXPECT_THAT(say("tools/call", R"({"name":"b_t"})"), Contains(HasSubstr(R"("taskId":"1.b")")));
+  EXPECT_THAT(say("tasks/get", R"({"taskId":"1"})"),
+              Contains(HasSubstr(R"({"taskId":"1","of":"a"})")));
+  EXPECT_THAT(say("tasks/get", R"({"taskId":"1.b"})"),
+              Contains(HasSubstr(R"({"taskId":"1.b","of":"b"})")));
+  EXPECT_EQ(bench.member(1).asked.back().params, R"({"taskId":"1"})");
+  EXPECT_THAT(say("tasks/result", R"({"taskId":"1.b"})"),
+              Contains(HasSubstr(R"(related-task":{"taskId":"1.b"})")));
+  bench.member(1).say(
+      R"({"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"1"}})");
+  EXPECT_THAT(session.take(), Contains(HasSubstr(R"("params":{"taskId":"1.b"})")));
+}
+
 TEST(VirtualServerTasks, NoListOfTasksIsPromised) {
   ServerBench bench({"a"});
   bench.member(0).script = with_tool(
@@ -194,6 +226,63 @@ TEST(VirtualServerSessions, CallsThatWaitForAPartAreCharged) {
   EXPECT_LE(bench.account->used(), before);
 }
 
+// --- Subscriptions -------------------------------------------------------------------------------
+
+class VirtualServerSubscriptions : public testing::Test {
+ protected:
+  VirtualServerSubscriptions() {
+    bench_.member(0).script =
+        with_tool("t", {{"resources/templates/list",
+                         R"("result":{"resourceTemplates":[{"name":"x","uriTemplate":"x:{id}"}]})"},
+                        {"resources/subscribe", R"("result":{})"},
+                        {"resources/unsubscribe", R"("result":{})"}});
+    bench_.open(session_);
+    subscribe("x:0");
+  }
+
+  std::string subscribe(const std::string& uri, const std::string& what = "subscribe") {
+    bench_.send(session_, R"({"jsonrpc":"2.0","id":5,"method":"resources/)" + what +
+                              R"(","params":{"uri":")" + uri + R"("}})");
+    bench_.advance(milliseconds(1));
+    std::string all;
+    for (const std::string& text : session_.take()) all += text + "\n";
+    return all;
+  }
+
+  ServerBench bench_{{"a"}};
+  FakeSession session_{bench_.callers};
+};
+
+TEST_F(VirtualServerSubscriptions, AreAsManyAsTheLimit) {
+  for (size_t i = 1; i < servers::VirtualSession::kMaxSubscriptions; ++i) {
+    ASSERT_THAT(subscribe("x:" + std::to_string(i)), HasSubstr(R"("result":{})")) << i;
+  }
+  const size_t asked = bench_.member(0).asked.size();
+  EXPECT_THAT(subscribe("x:more"), HasSubstr("too many subscriptions"));
+  EXPECT_EQ(bench_.member(0).asked.size(), asked);
+  EXPECT_THAT(subscribe("x:7"), HasSubstr(R"("result":{})"));  // it has that one
+  EXPECT_THAT(subscribe("x:7", "unsubscribe"), HasSubstr(R"("result":{})"));
+  EXPECT_THAT(subscribe("x:more"), HasSubstr(R"("result":{})"));
+}
+
+TEST_F(VirtualServerSubscriptions, AreChargedToTheClient) {
+  const size_t before = bench_.account->used();
+  const std::string uri = "x:" + std::string(session::Subscriptions::kMaxKey - 2, 'x');
+  EXPECT_THAT(subscribe(uri), HasSubstr(R"("result":{})"));
+  EXPECT_GT(bench_.account->used(), before + session::Subscriptions::kMaxKey);
+  EXPECT_THAT(subscribe(uri + "x"), HasSubstr("too many subscriptions"));
+  EXPECT_THAT(subscribe(uri, "unsubscribe"), HasSubstr(R"("result":{})"));
+  EXPECT_EQ(bench_.account->used(), before);
+  const size_t most = servers::VirtualSession::kMaxSubscriptionBytes / uri.size();
+  size_t granted = 0;
+  for (size_t i = 0; i < most + 10; ++i) {
+    std::string one = uri;
+    one.replace(2, 4, std::to_string(1000 + i));
+    granted += subscribe(one).find("result") == std::string::npos ? 0 : 1;
+  }
+  EXPECT_EQ(granted, most - 1);  // beside the first one
+}
+
 // --- Listening -----------------------------------------------------------------------------------
 
 // `client` listens for updates of the resource x:1.
@@ -222,6 +311,32 @@ TEST(VirtualServerListening, AsksTheMemberThatHasTheResource) {
   EXPECT_THAT(bench.member(0).methods(), Not(Contains("subscriptions/listen")));
   EXPECT_THAT(bench.member(1).methods(), Contains("subscriptions/listen"));
   bench.server->cancel_calls_of(client.caller());
+}
+
+TEST(VirtualServerListening, HearsOfAsManyResourcesAsTheLimit) {
+  ServerBench bench({"a"});
+  bench.member(0).script =
+      with_tool("t", {{"subscriptions/listen", ""},
+                      {"resources/templates/list",
+                       R"("result":{"resourceTemplates":[{"name":"x","uriTemplate":"x:{id}"}]})"}});
+  FakeClient client(bench.callers);
+  std::string uris = R"("x:)" + std::string(servers::Listening::kMaxUri, 'x') + "\"";
+  for (size_t i = 0; i <= servers::Listening::kMaxUris; ++i) {
+    uris += R"(,"x:)" + std::to_string(i) + "\"";
+  }
+  bench.send(client,
+             R"({"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"_meta":{},)"
+             R"("notifications":{"resourceSubscriptions":[)" +
+                 uris + "]}}}",
+             Era::modern);
+  bench.advance(milliseconds(1));
+  const std::string& asked = bench.member(0).asked.back().params;
+  EXPECT_THAT(asked, HasSubstr(R"("x:0")"));
+  EXPECT_THAT(asked, HasSubstr(R"("x:255")"));
+  EXPECT_THAT(asked, Not(HasSubstr(R"("x:256")")));
+  EXPECT_THAT(asked, Not(HasSubstr("xxxx")));
+  bench.server->cancel_calls_of(client.caller());
+  EXPECT_EQ(bench.account->used(), 0U);
 }
 
 TEST(VirtualServerListening, GoesOnWhenAMemberHasLostItsEnd) {

@@ -1,0 +1,19 @@
+#include "gateway/servers/presence.h"
+
+#include "gateway/base/check.h"
+
+namespace stdgate::servers {
+
+void Presence::come(const std::string& identity) {
+  if (++counts_[identity] == 1) is_changed_ = true;
+}
+
+void Presence::go(const std::string& identity) {
+  const auto found = counts_.find(identity);
+  STDGATE_CHECK(found != counts_.end());
+  if (--found->second != 0) return;
+  counts_.erase(found);
+  is_changed_ = true;
+}
+
+}  // namespace stdgate::servers

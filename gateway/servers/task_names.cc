@@ -1,0 +1,81 @@
+#include "gateway/servers/task_names.h"
+
+#include <utility>
+
+#include "gateway/mcp/mcp_revision.h"
+#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_string.h"
+#include "gateway/servers/text_edits.h"
+
+namespace stdgate::servers {
+
+namespace {
+
+std::string key_of(session::SessionId session, std::string_view shown) {
+  std::string key;
+  if (!session.is_none()) {
+    key = std::to_string(session.index) + "." + std::to_string(session.generation);
+  }
+  return key.append(" ").append(shown);
+}
+
+size_t bytes_of(const std::string& key, const TaskNames::Task& task) {
+  return 2 * key.size() + task.own.size() + sizeof(task);
+}
+
+}  // namespace
+
+const TaskNames::Task* TaskNames::find(session::SessionId session, std::string_view shown) const {
+  const auto found = tasks_.find(key_of(session, shown));
+  return found == tasks_.end() ? nullptr : &found->second;
+}
+
+std::string TaskNames::shown(const rpc::Envelope& message, const TaskGiver& giver,
+                             session::SessionId session) {
+  if (message.text.find("taskId\"") == std::string_view::npos) return {};
+  const bool is_result = message.kind == rpc::MessageKind::result;
+  const std::string_view object = is_result ? message.payload : message.params;
+  const std::string_view meta = rpc::member_or_empty(object, "_meta");
+  TextEdits edits(message.text);
+  bool is_other = false;
+  for (const std::string_view place : {object, rpc::member_or_empty(object, "task"),
+                                       rpc::member_or_empty(meta, mcp::kRelatedTaskKey)}) {
+    const std::string_view raw = rpc::member_or_empty(place, "taskId");
+    if (!raw.starts_with('"')) continue;
+    std::string scratch;
+    const std::string own(rpc::decode_string(rpc::string_content(raw), scratch));
+    const std::string id = shown_id(own, giver, session);
+    if (id == own) continue;
+    edits.replace(raw, json_text(id));
+    is_other = true;
+  }
+  return is_other ? edits.apply() : std::string();
+}
+
+std::string TaskNames::shown_id(std::string_view own, const TaskGiver& giver,
+                                session::SessionId session) {
+  std::string id(own);
+  while (id.size() <= kMaxId) {
+    const Task* const known = find(session, id);
+    if (known == nullptr) {
+      note(key_of(session, id), {giver.member, std::string(own)});
+      return id;
+    }
+    if (known->member == giver.member && known->own == own) return id;
+    id.append(".").append(giver.name);
+  }
+  return std::string(own);
+}
+
+void TaskNames::note(std::string key, Task task) {
+  held_.add(bytes_of(key, task));
+  tasks_.emplace(key, std::move(task));
+  order_.push_back(std::move(key));
+  if (order_.size() <= kMaxTasks) return;
+  const auto oldest = tasks_.find(order_.front());
+  held_.set(held_.bytes() - bytes_of(oldest->first, oldest->second));
+  tasks_.erase(oldest);
+  order_.pop_front();
+}
+
+}  // namespace stdgate::servers
