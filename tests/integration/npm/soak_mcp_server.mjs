@@ -9,6 +9,7 @@ const results = {
     serverInfo: { name: 'soak', version: '0' },
   }),
   'tools/call': ({ arguments: { message } }) => ({ content: [{ type: 'text', text: message }] }),
+  'tools/list': () => ({ tools: [{ name: 'echo', inputSchema: { type: 'object' } }] }),
   ping: () => ({}),
 };
 
