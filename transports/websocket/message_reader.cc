@@ -149,7 +149,7 @@ MessageReader::Checked MessageReader::check_begin(const FrameHeader& header) con
   const bool continues = header.opcode == static_cast<uint8_t>(Opcode::continuation);
   if (continues && !in_message_) return broken("continuation without a message");
   if (!continues && in_message_) return broken("a new message inside a fragmented one");
-  if (header.opcode == static_cast<uint8_t>(Opcode::binary)) {
+  if (header.opcode == static_cast<uint8_t>(Opcode::binary) && !ignores_binary_) {
     return tl::unexpected(ReadError{CloseCode::unsupported_data, "send JSON in text frames"});
   }
   return {};
@@ -161,6 +161,7 @@ MessageReader::Checked MessageReader::begin_frame() {
     if (frame_.length > limit_ - message_.size()) {
       return tl::unexpected(ReadError{CloseCode::too_big, "message larger than limits.message"});
     }
+    if (!in_message_) is_ignored_ = frame_.opcode == static_cast<uint8_t>(Opcode::binary);
     in_message_ = true;
   }
   left_ = frame_.length;
@@ -179,7 +180,7 @@ tl::expected<bool, ReadError> MessageReader::read_payload(std::span<char> part, 
 }
 
 tl::expected<bool, ReadError> MessageReader::read_text(std::span<char> part, MessageSink& sink) {
-  if (discards_) {
+  if (discards_ || is_ignored_) {
     in_message_ = left_ > 0 || !frame_.final;
     return true;
   }

@@ -76,6 +76,8 @@ class MessageReader {
   [[nodiscard]] bool is_in_message() const { return in_message_; }
   // Memory of a message that is not complete.
   [[nodiscard]] size_t held() const { return message_.capacity() + control_.capacity(); }
+  // From now on binary messages are read and dropped; without it they are an error.
+  void ignore_binary() { ignores_binary_ = true; }
   // From now on messages are read and dropped, what has come of one included; control frames are
   // told as before. Holds from our close frame to the client's.
   void discard_messages();
@@ -107,6 +109,8 @@ class MessageReader {
   Utf8Validator utf8_;
   bool in_payload_ = false;
   bool in_message_ = false;  // its last frame has not ended
+  bool ignores_binary_ = false;
+  bool is_ignored_ = false;  // the message is binary
   bool discards_ = false;
   bool feeding_ = false;  // feed() is on the stack
   bool done_ = false;

@@ -70,6 +70,8 @@ WebSocketConnection::WebSocketConnection(http::Server& server,
       pending_(server.services().loop.storages()),
       expires_(greeting.identity.expires) {
   meter_.set_payer(greeting.payer);
+  // Sessions are kept for ACP alone, whose RFD says that binary frames are ignored.
+  if (route.keeper != nullptr) reader_.ignore_binary();
 }
 
 void WebSocketConnection::take_over(std::unique_ptr<net::Stream> stream, ByteQueue already_read) {

@@ -44,9 +44,13 @@ class Transcript final : public websocket::MessageSink {
 
 using Cuts = std::function<size_t(size_t at)>;  // the size of the piece at `at`
 
-std::vector<std::string> read(std::string bytes, const Cuts& piece_at) {
+enum class Binary : uint8_t { refused, ignored };
+
+std::vector<std::string> read(std::string bytes, const Cuts& piece_at,
+                              Binary binary = Binary::refused) {
   StoragePool storages;
   websocket::MessageReader reader(storages, kLimit);
+  if (binary == Binary::ignored) reader.ignore_binary();
   Transcript transcript;
   for (size_t at = 0; at < bytes.size();) {
     const size_t piece = std::min(piece_at(at), bytes.size() - at);
@@ -63,11 +67,19 @@ std::vector<std::string> read(std::string bytes, const Cuts& piece_at) {
 }
 
 void check(const std::string& what, const std::string& bytes,
-           const std::vector<std::string>& wanted) {
-  EXPECT_EQ(read(bytes, [&](size_t) { return bytes.size(); }), wanted) << what << ", whole";
-  EXPECT_EQ(read(bytes, [](size_t) { return 1; }), wanted) << what << ", byte by byte";
+           const std::vector<std::string>& wanted, Binary binary = Binary::refused) {
+  EXPECT_EQ(read(
+                bytes, [&](size_t) { return bytes.size(); }, binary),
+            wanted)
+      << what << ", whole";
+  EXPECT_EQ(read(
+                bytes, [](size_t) { return 1; }, binary),
+            wanted)
+      << what << ", byte by byte";
   for (size_t cut = 1; cut < bytes.size(); ++cut) {
-    EXPECT_EQ(read(bytes, [cut](size_t at) { return at == 0 ? cut : SIZE_MAX; }), wanted)
+    EXPECT_EQ(read(
+                  bytes, [cut](size_t at) { return at == 0 ? cut : SIZE_MAX; }, binary),
+              wanted)
         << what << ", cut at " << cut;
   }
 }
@@ -119,6 +131,22 @@ TEST(MessageReader, KeepsNothingOfMessagesThatAreDiscarded) {
     ASSERT_EQ(reader.feed({bytes.data() + cut, bytes.size() - cut}, transcript), rest.size() - cut);
     EXPECT_EQ(transcript.lines, (std::vector<std::string>{"ping p", "close 1000 "})) << cut;
   }
+}
+
+TEST(MessageReader, IgnoresBinaryMessagesWhereTheProtocolSaysSo) {
+  const auto binary = [](std::string_view payload, bool final = true) {
+    return client_frame(websocket::Opcode::binary, payload, final);
+  };
+  const auto ping = client_frame(websocket::Opcode::ping, "p");
+  check("one", binary("\xff\xfe") + text("x"), {"message x"}, Binary::ignored);
+  check("an empty one", binary("") + text("x"), {"message x"}, Binary::ignored);
+  check("fragments", text("a") + binary("\xff", false) + ping + more("\xff") + text("b"),
+        {"message a", "ping p", "message b"}, Binary::ignored);
+  check("inside of a message", text("x", false) + binary("y"), {"failed 1002"}, Binary::ignored);
+  check("at the limit", binary(std::string(kLimit, 'x')) + text("x"), {"message x"},
+        Binary::ignored);
+  check("above the limit", binary(std::string(kLimit + 1, 'x')), {"failed 1009"}, Binary::ignored);
+  check("then bad text", binary("\xff") + text("\xff"), {"failed 1007"}, Binary::ignored);
 }
 
 TEST(MessageReader, ControlFramesStandAnywhere) {
