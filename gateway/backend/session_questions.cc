@@ -115,8 +115,14 @@ bool SessionQuestions::awaits_answer(uint64_t child, session::SessionId session)
   return of_children_.any_of(child, [&](const session::AskIndex::Place& place) {
     const session::Ask& open = place.asks->at(place.id);
     const bool is_meant = session.is_none() || place.asks->session().id == session;
-    return is_meant && open.has_time() && now() < open.expires;
+    const bool is_in_time = now() < open.expires || may_return(place.asks->session());
+    return is_meant && open.has_time() && is_in_time;
   });
+}
+
+bool SessionQuestions::may_return(const session::Session& session) const {
+  return services_.config.linger > Duration::zero() && session.sink != nullptr &&
+         session.sink->hold() == session::ClientHold::nothing;
 }
 
 void SessionQuestions::look_at_time() {
@@ -126,11 +132,12 @@ void SessionQuestions::look_at_time() {
   sessions_.for_each([&](session::SessionId id, const session::Session& session) {
     if (session.asks == nullptr) return;
     session::Asks& asks = *session.asks;
+    const bool waits_for_return = may_return(session);
     for (auto ask = asks.oldest(); ask; ask = asks.next(*ask)) {
       session::Ask& open = asks.at(*ask);
       if (!open.has_time()) continue;
       const bool is_late = open.expires <= time;
-      if (is_late && pool_.has_calls_at(id, open.child)) {
+      if (is_late && !waits_for_return && pool_.has_calls_at(id, open.child)) {
         late.emplace_back(id, *ask);
         continue;
       }

@@ -47,6 +47,9 @@ class SessionQuestions {
   [[nodiscard]] bool awaits_answer(uint64_t child, session::SessionId session) const;
 
  private:
+  // Whether the client is away and is asked again when it comes back. Its session ends if it does
+  // not, and the questions with it.
+  [[nodiscard]] bool may_return(const session::Session& session) const;
   void look_at_time();
   void expire(session::SessionId id, rpc::WireId ask);
   void tell_cancelled(const session::Session& session, rpc::WireId ask) const;

@@ -33,11 +33,11 @@ inline void start_clock(Call& call, Duration timeout, const config::BackendConfi
 // The fault of a call that is due. `heard`: its last sign of life. `place`: where the call waited.
 rpc::FaultReport gave_up(const Call& call, CallPlace place, TimePoint heard,
                          const config::BackendConfig& config);
-// The fault of a question to a client that was not answered within `input_timeout`.
 // How long a question waits for its client. One that may be away for longer finds it again.
 inline Duration question_time(const config::BackendConfig& config, Duration input_timeout) {
   return std::max(input_timeout, config.linger);
 }
+// The fault of a question to a client that was not answered within question_time().
 rpc::FaultReport gave_up_question(const config::BackendConfig& config, Duration input_timeout);
 
 }  // namespace stdgate::call

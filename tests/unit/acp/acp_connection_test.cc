@@ -35,16 +35,18 @@ std::string question(const std::string& session, int id) {
 
 struct AcpWorld {
   explicit AcpWorld(Duration linger = kLinger, size_t sessions = 10)
-      : bench(options(sessions), std::make_unique<acp::AcpDialect>()),
+      : bench(options(sessions, linger), std::make_unique<acp::AcpDialect>()),
         ids([this] { return "a-secret-of-this-connection-" + std::to_string(++opened); }),
         connections({bench.backend, bench.callers, bench.timers, bench.clock, limits,
                      bench.storages, linger},
                     ids) {}
 
-  static backend::BackendOptions options(size_t sessions) {
+  static backend::BackendOptions options(size_t sessions, Duration linger) {
     backend::BackendOptions options = session_options(16);
     options.config.protocol = config::Protocol::acp;
     options.config.pool.sessions = static_cast<uint32_t>(sessions);
+    options.config.linger = linger;
+    options.config.max_time = std::chrono::hours(10);
     return options;
   }
 
@@ -171,6 +173,32 @@ TEST(AcpConnection, AQuestionIsKeptBeyondTheReplayUntilItIsAnswered) {
   EXPECT_THAT(third.take(), IsEmpty());
   third.leave();
   connection.detach(third);
+}
+
+TEST(AcpConnection, AQuestionWaitsForAClientThatIsAway) {
+  AcpWorld world;
+  AcpConnection& connection = world.greet();
+  FakeEventSink first;
+  connection.listen(first, "s", std::nullopt);
+  EXPECT_EQ(world.prompt(connection, 3), AcpConnection::Posted::taken);
+  world.child->say(question("s", 7));
+  const std::vector<std::string> asked = first.take();
+  ASSERT_EQ(asked.size(), 1u);
+  world.bench.advance(kLinger - std::chrono::minutes(1));
+  first.leave();
+  connection.detach(first);
+  world.child->take_lines();
+  world.bench.advance(kLinger - std::chrono::minutes(1));
+  EXPECT_THAT(world.child->take_lines(), IsEmpty()) << "it has not been given up";
+  FakeEventSink second;
+  connection.listen(second, "s", std::nullopt);
+  EXPECT_THAT(second.take(), ElementsAre(asked[0]));
+  for (Duration time{0}; time <= kLinger; time += std::chrono::minutes(1)) {
+    world.bench.advance(std::chrono::minutes(1));
+  }
+  EXPECT_THAT(second.take(), testing::Not(IsEmpty())) << "a client that is there has its time";
+  second.leave();
+  connection.detach(second);
 }
 
 TEST(AcpConnection, AClientSaysWhatItHas) {
