@@ -333,9 +333,9 @@ std::unique_ptr<backend::Upstream> Generation::make(const config::ServerConfig& 
 void Generation::retire(std::unique_ptr<backend::Upstream> upstream) {
   backend::Upstream& retired = *upstream;
   std::unique_ptr<mcp::McpSessions> sessions;
-  std::unique_ptr<acp::AcpConnections> connections;
+  RetiredBackends::Agents agents;
   if (const auto found = acp_connections_.find(&retired); found != acp_connections_.end()) {
-    connections = std::move(found->second);
+    agents = agents_of(std::move(found->second));
     acp_connections_.erase(found);
   }
   if (const auto found = mcp_sessions_.find(&retired); found != mcp_sessions_.end()) {
@@ -343,7 +343,7 @@ void Generation::retire(std::unique_ptr<backend::Upstream> upstream) {
     mcp_sessions_.erase(found);
   }
   backends_.retire(std::move(upstream));
-  retired_.add(retired, std::move(sessions), std::move(connections));
+  retired_.add(retired, std::move(sessions), std::move(agents));
 }
 
 void Generation::add_routes(const GenerationServices& services) {
@@ -371,9 +371,19 @@ void Generation::add_acp_routes(const GenerationServices& services) {
       backends_, [&](const std::string& prefix, backend::Upstream& backend) {
         if (backend.protocol() != config::Protocol::acp) return;
         acp::AcpConnections& connections = connections_of(backend, services);
-        http::add_acp_route(routes_, prefix, connections,
-                            std::make_shared<websocket::AcpSocketEndpoint>(connections));
+        auto socket = std::make_shared<websocket::AcpSocketEndpoint>(connections);
+        retired_.note({socket});
+        http::add_acp_route(routes_, prefix,
+                            std::make_shared<http::AcpEndpoint>(connections, std::move(socket),
+                                                                retired_.door_of(backend.name())));
       });
+}
+
+RetiredBackends::Agents Generation::agents_of(std::unique_ptr<acp::AcpConnections> connections) {
+  auto socket = std::make_shared<websocket::AcpSocketEndpoint>(*connections);
+  auto door = std::make_shared<http::AcpEndpoint>(*connections, socket,
+                                                  retired_.door_of(connections->backend().name()));
+  return {std::move(connections), std::move(door), std::move(socket)};
 }
 
 acp::AcpConnections& Generation::connections_of(backend::Upstream& backend,
@@ -391,8 +401,8 @@ acp::AcpConnections& Generation::connections_of(backend::Upstream& backend,
   return *connections;
 }
 
-// Retired backends stay at their paths for their MCP sessions, unless another backend is served
-// there.
+// Retired backends stay at their paths for their MCP sessions and connections to agents, unless
+// another backend is served there.
 void Generation::route_to_retired() {
   http::Router leaving(policy_);
   const auto add = [&](const std::string& prefix, mcp::McpSessions& sessions) {
@@ -403,6 +413,15 @@ void Generation::route_to_retired() {
   retired_.for_each_served([&](const backend::Upstream& upstream, mcp::McpSessions& sessions) {
     add("/" + upstream.name(), sessions);
     if (upstream.is_default()) add("", sessions);
+  });
+  retired_.for_each_door([&](const backend::Upstream& upstream, const auto& door) {
+    const auto add_door = [&](const std::string& prefix) {
+      const std::string path = prefix + "/acp";
+      const bool is_taken = routes_.find(path) != nullptr || leaving.find(path) != nullptr;
+      if (!is_taken) http::add_acp_route(leaving, prefix, door);
+    };
+    add_door("/" + upstream.name());
+    if (upstream.is_default()) add_door("");
   });
   policy_.begin_epoch();  // a head that is kept with its judgement names an endpoint
   retired_.note(routes_.replace_leaving(leaving));
@@ -434,9 +453,9 @@ size_t Generation::drop_replay(const Account* client, const std::function<bool()
   size_t count = 0;
   for_each_sessions(
       [&](mcp::McpSessions& sessions) { count += sessions.drop_replay(client, is_enough); });
-  for (const auto& [upstream, connections] : acp_connections_) {
-    count += connections->drop_replay(client, is_enough);
-  }
+  for_each_connections([&](acp::AcpConnections& connections) {
+    count += connections.drop_replay(client, is_enough);
+  });
   return count;
 }
 
@@ -444,9 +463,9 @@ size_t Generation::forget_sessions(const Account* client, const std::function<bo
   size_t count = 0;
   for_each_sessions(
       [&](mcp::McpSessions& sessions) { count += sessions.forget_idle(client, is_enough); });
-  for (const auto& [upstream, connections] : acp_connections_) {
-    count += connections->forget_idle(client, is_enough);
-  }
+  for_each_connections([&](acp::AcpConnections& connections) {
+    count += connections.forget_idle(client, is_enough);
+  });
   return count;
 }
 

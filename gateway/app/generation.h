@@ -87,7 +87,7 @@ class Generation {
 
   // Frees memory that only makes it faster.
   void drop_caches();
-  // For MCP sessions; see McpSessions.
+  // For MCP sessions, and connections to agents; see McpSessions and AcpConnections.
   size_t drop_replay(const Account* client, const std::function<bool()>& is_enough);
   size_t forget_sessions(const Account* client, const std::function<bool()>& is_enough);
   // The keys of all issuers whose tokens are accepted.
@@ -99,7 +99,7 @@ class Generation {
   // Whether any MCP session over HTTP, or connection to an agent, is open, perhaps at a retired
   // backend.
   [[nodiscard]] bool has_sessions() const;
-  // Shutdown: ends MCP streams that only listen.
+  // Shutdown: ends streams that only listen.
   void drain_sessions();
   // Ends the process if an invariant is broken. Must not be called from within the core.
   void check_invariants();
@@ -140,7 +140,15 @@ class Generation {
     for (const auto& [upstream, sessions] : mcp_sessions_) visit(*sessions);
     retired_.for_each_sessions(visit);
   }
+  // The same for connections to agents.
+  template <class Visitor>
+  void for_each_connections(Visitor&& visit) const {
+    for (const auto& [upstream, connections] : acp_connections_) visit(*connections);
+    retired_.for_each_connections(visit);
+  }
   void add_acp_routes(const GenerationServices& services);
+  // Of a backend that is being retired.
+  RetiredBackends::Agents agents_of(std::unique_ptr<acp::AcpConnections> connections);
   acp::AcpConnections& connections_of(backend::Upstream& backend,
                                       const GenerationServices& services);
   mcp::McpSessions& sessions_of(backend::Upstream& backend, const GenerationServices& services);

@@ -18,14 +18,13 @@ RetiredBackends::RetiredBackends(Services services)
     : services_(std::move(services)), poll_(services_.timers, [this] { poll(); }) {}
 
 void RetiredBackends::add(backend::Upstream& upstream, std::unique_ptr<mcp::McpSessions> sessions,
-                          std::unique_ptr<acp::AcpConnections> connections) {
+                          Agents agents) {
   services_.log.write(LogLevel::info, "backend retired",
                       {{"backend", upstream.name()},
                        {"calls", static_cast<uint64_t>(upstream.calls())},
                        {"sessions", static_cast<uint64_t>(upstream.status().sessions)}});
-  retired_.push_back({&upstream, std::move(sessions), std::move(connections),
+  retired_.push_back({&upstream, std::move(sessions), std::move(agents),
                       services_.clock.now() + services_.drain, false});
-  if (retired_.back().connections != nullptr) retired_.back().connections->drain();
   upstream.retire();
   upstream.end_listening();
   poll_.arm(services_.clock.now() + kPoll);
@@ -53,7 +52,7 @@ void RetiredBackends::poll() {
     services_.log.write(LogLevel::info, "retired backend has ended",
                         {{"backend", upstream.name()}});
     retired.sessions.reset();
-    retired.connections.reset();
+    retired.agents.connections.reset();
     services_.backends.remove(upstream);
     return true;
   });
@@ -64,7 +63,12 @@ void RetiredBackends::end(Retired& retired) {
   backend::Upstream& upstream = *retired.upstream;
   retired.is_ending = true;
   upstream.drain();
-  if (retired.sessions != nullptr) services_.reroute();
+  if (retired.agents.door != nullptr) {
+    note({retired.agents.door, retired.agents.socket});  // WebSockets may use it
+    retired.agents.door.reset();
+    retired.agents.socket.reset();
+  }
+  services_.reroute();
   const uint64_t calls = upstream.calls();
   const uint64_t open = upstream.status().sessions;
   if (calls > 0 || open > 0) {
@@ -90,24 +94,31 @@ mcp::McpSessions* RetiredBackends::sessions_of(std::string_view name) const {
   return nullptr;
 }
 
+std::shared_ptr<http::Endpoint> RetiredBackends::door_of(std::string_view name) const {
+  for (size_t i = retired_.size(); i > 0; --i) {
+    const Retired& retired = retired_[i - 1];
+    if (retired.upstream->name() == name) return retired.agents.door;
+  }
+  return nullptr;
+}
+
 void RetiredBackends::leave_to_shutdown() {
   is_left_to_shutdown_ = true;
-  for (const Retired& retired : retired_) {
-    if (retired.sessions != nullptr) retired.sessions->drain();
-  }
+  for_each_sessions([](mcp::McpSessions& sessions) { sessions.drain(); });
+  for_each_connections([](acp::AcpConnections& connections) { connections.drain(); });
 }
 
 bool RetiredBackends::has_sessions() const {
   return std::ranges::any_of(retired_, [](const Retired& retired) {
     const bool has_sessions = retired.sessions != nullptr && retired.sessions->size() > 0;
-    return has_sessions || (retired.connections != nullptr && retired.connections->size() > 0);
+    const acp::AcpConnections* const connections = retired.agents.connections.get();
+    return has_sessions || (connections != nullptr && connections->size() > 0);
   });
 }
 
 void RetiredBackends::check_invariants() const {
-  for (const Retired& retired : retired_) {
-    if (retired.sessions != nullptr) retired.sessions->check_invariants();
-  }
+  for_each_sessions([](const mcp::McpSessions& sessions) { sessions.check_invariants(); });
+  for_each_connections([](const acp::AcpConnections& some) { some.check_invariants(); });
 }
 
 }  // namespace stdgate::app

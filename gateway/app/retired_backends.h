@@ -2,10 +2,11 @@
 //
 // A backend that the configuration has removed or changed gets no new sessions, and only calls of
 // its own sessions. Calls under way are finished, and sessions continue until they end or
-// timeouts.drain has passed. Then calls get a fault, WebSockets end (1001), and MCP sessions are
-// forgotten; the next backend takes over sessions whose ids carry enough. Then the children are
-// ended. The backend is destroyed after its last endpoint, which the exchanges that use it own.
-// Owner: the generation. Polls every kPoll, and only while a backend is retired.
+// timeouts.drain has passed. Then calls get a fault, WebSockets end (1001), MCP sessions are
+// forgotten, and connections to agents end; the next backend takes over sessions whose ids carry
+// enough. Then the children are ended. The backend is destroyed after its last endpoint, which the
+// exchanges that use it own. Owner: the generation. Polls every kPoll, and only while a backend is
+// retired.
 #pragma once
 
 #include <functional>
@@ -38,10 +39,14 @@ class RetiredBackends {
 
   explicit RetiredBackends(Services services);
 
-  // `upstream`: a retired upstream of the backends. `sessions`: its MCP sessions; `connections`:
-  // its ACP connections; null: none.
-  void add(backend::Upstream& upstream, std::unique_ptr<mcp::McpSessions> sessions,
-           std::unique_ptr<acp::AcpConnections> connections);
+  // The connections to agents of a backend, and the endpoints by which they are reached.
+  struct Agents {
+    std::unique_ptr<acp::AcpConnections> connections{};  // null: no agents
+    std::shared_ptr<http::Endpoint> door{};              // of HTTP; leads to `socket`
+    std::shared_ptr<http::Endpoint> socket{};
+  };
+  // `upstream`: a retired upstream of the backends. `sessions`: its MCP sessions; null: none.
+  void add(backend::Upstream& upstream, std::unique_ptr<mcp::McpSessions> sessions, Agents agents);
   // The router has lost these endpoints. They lead to this backend, or to backends that may be
   // retired later.
   void note(const std::vector<std::shared_ptr<http::Endpoint>>& endpoints);
@@ -57,6 +62,22 @@ class RetiredBackends {
       if (is_served) visit(*retired.upstream, *retired.sessions);
     }
   }
+  // Calls visit(upstream, door) for each upstream with connections that may continue, the latest
+  // first.
+  template <class Visitor>
+  void for_each_door(Visitor&& visit) const {
+    for (size_t i = retired_.size(); i > 0; --i) {
+      const Retired& retired = retired_[i - 1];
+      if (retired.agents.door != nullptr) visit(*retired.upstream, retired.agents.door);
+    }
+  }
+  // Calls visit(AcpConnections&) for each upstream with connections to agents.
+  template <class Visitor>
+  void for_each_connections(Visitor&& visit) const {
+    for (const Retired& retired : retired_) {
+      if (retired.agents.connections != nullptr) visit(*retired.agents.connections);
+    }
+  }
   // Calls visit(McpSessions&) for each upstream with MCP sessions.
   template <class Visitor>
   void for_each_sessions(Visitor&& visit) const {
@@ -66,8 +87,10 @@ class RetiredBackends {
   }
   // The MCP sessions of the backend of this name that was retired last; null: none.
   [[nodiscard]] mcp::McpSessions* sessions_of(std::string_view name) const;
+  // The door of the backend of this name that was retired last; null: none, or it is closed.
+  [[nodiscard]] std::shared_ptr<http::Endpoint> door_of(std::string_view name) const;
 
-  // Shutdown ends the backends itself. Ends MCP streams that only listen.
+  // Shutdown ends the backends itself. Ends streams that only listen.
   void leave_to_shutdown();
   [[nodiscard]] bool has_sessions() const;
   void check_invariants() const;
@@ -76,7 +99,7 @@ class RetiredBackends {
   struct Retired {
     backend::Upstream* upstream;
     std::unique_ptr<mcp::McpSessions> sessions;
-    std::unique_ptr<acp::AcpConnections> connections;
+    Agents agents;
     TimePoint deadline;
     bool is_ending = false;  // its children have been asked to go
   };

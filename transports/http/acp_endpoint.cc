@@ -116,14 +116,18 @@ void AcpExchange::on_gone() {
 
 // --- The endpoint ---------------------------------------------------------------------------
 
-AcpEndpoint::AcpEndpoint(acp::AcpConnections& connections, std::shared_ptr<Endpoint> socket)
+AcpEndpoint::AcpEndpoint(acp::AcpConnections& connections, std::shared_ptr<Endpoint> socket,
+                         std::weak_ptr<Endpoint> former)
     : Endpoint(connections.backend().held()),
       connections_(connections),
       socket_(std::move(socket)),
+      former_(std::move(former)),
       parser_(connections.backend().envelope_limits()) {}
 
 bool AcpEndpoint::continues(const RequestHead& head) const {
-  return connections_.has(field_of(head, kAcpConnectionId));
+  if (connections_.has(field_of(head, kAcpConnectionId))) return true;
+  const std::shared_ptr<Endpoint> former = former_.lock();
+  return former != nullptr && former->continues(head);
 }
 
 std::optional<HttpError> AcpEndpoint::admit(Exchange& exchange) {
@@ -140,6 +144,8 @@ std::optional<HttpError> AcpEndpoint::admit(Exchange& exchange) {
 }
 
 void AcpEndpoint::serve(Exchange& exchange, std::span<char> body) {
+  const std::shared_ptr<Endpoint> former = former_.lock();
+  if (former != nullptr && former->continues(exchange.head)) return former->serve(exchange, body);
   switch (exchange.head.method()) {
     case Method::post:
       return post(exchange, body);
@@ -251,10 +257,9 @@ void AcpEndpoint::end(Exchange& exchange) {
   exchange.respond({.status = 202});
 }
 
-void add_acp_route(Router& router, const std::string& prefix, acp::AcpConnections& connections,
-                   std::shared_ptr<Endpoint> socket) {
-  router.add(prefix + "/acp", "Agent Client Protocol to " + connections.backend().name(),
-             std::make_unique<AcpEndpoint>(connections, std::move(socket)), kAcpGuards);
+void add_acp_route(Router& router, const std::string& prefix, std::shared_ptr<Endpoint> endpoint) {
+  const std::string about = "Agent Client Protocol to " + endpoint->upstream()->name();
+  router.add(prefix + "/acp", about, std::move(endpoint), kAcpGuards);
 }
 
 }  // namespace stdgate::http

@@ -63,8 +63,10 @@ class AcpExchange final : public session::EventSink, public ExchangeHandler {
 
 class AcpEndpoint final : public Endpoint {
  public:
-  // `socket`: takes the requests that upgrade.
-  AcpEndpoint(acp::AcpConnections& connections, std::shared_ptr<Endpoint> socket);
+  // `socket`: takes the requests that upgrade. `former`: the endpoint of the backend that a reload
+  // has replaced by this one; it serves the connections that it has, as long as it lives.
+  AcpEndpoint(acp::AcpConnections& connections, std::shared_ptr<Endpoint> socket,
+              std::weak_ptr<Endpoint> former);
 
   [[nodiscard]] AllowedMethods allowed_methods() const override { return AllowedMethods::session; }
   [[nodiscard]] const backend::Upstream* upstream() const override {
@@ -88,11 +90,11 @@ class AcpEndpoint final : public Endpoint {
 
   acp::AcpConnections& connections_;
   const std::shared_ptr<Endpoint> socket_;
+  const std::weak_ptr<Endpoint> former_;
   rpc::EnvelopeParser parser_;
 };
 
-// Adds <prefix>/acp. `connections` outlives the router.
-void add_acp_route(Router& router, const std::string& prefix, acp::AcpConnections& connections,
-                   std::shared_ptr<Endpoint> socket);
+// Adds <prefix>/acp, served by an AcpEndpoint, whose connections outlive the router.
+void add_acp_route(Router& router, const std::string& prefix, std::shared_ptr<Endpoint> endpoint);
 
 }  // namespace stdgate::http
