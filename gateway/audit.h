@@ -25,7 +25,21 @@ struct AuditedCall {
   AuditedClient client;
   std::string_view element;  // kind of `name`: "tool", "resource", "prompt"; empty: none
   std::string_view name;
-  std::string_view params;  // raw JSON; empty: none
+  std::string_view params;        // raw JSON; empty: none
+  std::string_view of_session{};  // of the protocol, which the call names; empty: none
+};
+
+// A request of a child to its client that has ended, or a notification of a child.
+struct AuditedChildMessage {
+  std::string_view backend;
+  SessionName session;
+  AuditedClient client;
+  std::string_view method;
+  std::string_view outcome;     // "denied", or a question_end_name(); empty: a notification
+  std::string_view of_session;  // see call::Particulars
+  std::string_view title;
+  std::string_view option;
+  Duration open{0};  // from the request to its end
 };
 
 struct AuditedSession {
@@ -72,6 +86,7 @@ class Audit {
   virtual void record_notification(std::string_view backend, const CallRecord& notification,
                                    bool is_covered, std::string_view notes) = 0;
 
+  virtual void on_child_message(const AuditedChildMessage& message) = 0;
   virtual void on_session_opened(const AuditedSession& session) = 0;
   virtual void on_session_ended(const AuditedSession& session) = 0;
   virtual void on_refused(const AuditedRefusal& refusal) = 0;

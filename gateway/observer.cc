@@ -85,7 +85,11 @@ constexpr std::array<std::string_view, kFetchOutcomeCount> kFetchOutcomeNames = 
     "bad_status", "too_large",   "bad_content", "wrong_issuer"};
 
 constexpr std::array<std::string_view, Outcome::kAnswers> kAnswerNames = {
-    "ok", "error", "tool_error", "cancelled", "other_era"};
+    "ok",        "error",   "tool_error", "cancelled",
+    "other_era", "refusal", "max_tokens", "max_turn_requests"};
+
+constexpr std::array<std::string_view, kQuestionEndCount> kQuestionEndNames = {
+    "answered", "refused", "expired", "withdrawn", "left", "lost"};
 
 constexpr std::array<std::string_view, kDirectionCount> kDirectionNames = {"to_child", "to_client"};
 
@@ -169,6 +173,8 @@ std::string_view start_reason_name(StartReason reason) {
 std::string_view replace_reason_name(ReplaceReason reason) {
   return name_in(kReplaceReasonNames, reason);
 }
+
+std::string_view question_end_name(QuestionEnd end) { return name_in(kQuestionEndNames, end); }
 
 std::string_view exit_reason_name(ExitReason reason) { return name_in(kExitReasonNames, reason); }
 

@@ -86,6 +86,18 @@ enum class ReturnEnd : uint8_t {
 inline constexpr size_t kReturnEndCount = static_cast<size_t>(ReturnEnd::lost) + 1;
 std::string_view return_end_name(ReturnEnd end);
 
+// The end of a request of a child to its client.
+enum class QuestionEnd : uint8_t {
+  answered,
+  refused,    // by an error
+  expired,    // the client has not answered in time
+  withdrawn,  // by the child, or by the gateway for calls that are over
+  left,       // the client has gone, or answers nothing
+  lost,       // the child has gone
+};
+inline constexpr size_t kQuestionEndCount = static_cast<size_t>(QuestionEnd::lost) + 1;
+std::string_view question_end_name(QuestionEnd end);
+
 // The end of an attempt to give a session another child.
 enum class RevivalOutcome : uint8_t {
   same,            // the child promises what the former one promised
@@ -194,7 +206,7 @@ std::string_view fetch_outcome_name(FetchOutcome outcome);
 // How a call ended: by the child's answer, by the caller, or by a fault of the gateway.
 class Outcome {
  public:
-  static constexpr size_t kAnswers = 5;  // outcomes that are no faults; they come first
+  static constexpr size_t kAnswers = 8;  // outcomes that are no faults; they come first
   static constexpr size_t kCount = kAnswers + rpc::kFaultCount;
   static constexpr Outcome ok() { return Outcome(0); }
   static constexpr Outcome error() { return Outcome(1); }       // the child's error answer
@@ -203,6 +215,10 @@ class Outcome {
   // A modern client has asked what the server is, and was refused because the server is a legacy
   // one: the client continues with a handshake.
   static constexpr Outcome other_era() { return Outcome(4); }
+  // ACP: why the agent has stopped, where it has not finished.
+  static constexpr Outcome refusal() { return Outcome(5); }
+  static constexpr Outcome max_tokens() { return Outcome(6); }
+  static constexpr Outcome max_turn_requests() { return Outcome(7); }
   static constexpr Outcome of(rpc::Fault fault) {
     return Outcome(static_cast<uint8_t>(kAnswers + static_cast<size_t>(fault)));
   }
@@ -212,6 +228,8 @@ class Outcome {
   [[nodiscard]] uint8_t index() const { return index_; }  // below kCount
   [[nodiscard]] std::string_view name() const;
   [[nodiscard]] bool is_fault() const { return index_ >= kAnswers; }
+  // The child has answered, and said why it has gone no further.
+  [[nodiscard]] bool is_stop() const { return index_ >= refusal().index_ && !is_fault(); }
   friend bool operator==(Outcome, Outcome) = default;
 
  private:
@@ -338,6 +356,9 @@ class Observer {
   virtual void on_session_opened(BackendId) {}
   virtual void on_session_state(BackendId, SessionState /*from*/, SessionState /*to*/) {}
   virtual void on_session_parked(BackendId, ParkReason) {}
+  // A child has asked its client, and the request has ended, this long after.
+  virtual void on_question_asked(BackendId) {}
+  virtual void on_question_ended(BackendId, MethodId, QuestionEnd, Duration /*since_asked*/) {}
   virtual void on_call_parked(BackendId) {}
   virtual void on_parked_call_ended(BackendId, ParkedEnd) {}
   // A request has brought a claim back, with this end.

@@ -86,6 +86,17 @@ void Observers::on_session_parked(BackendId backend, ParkReason reason) {
   for (Observer* observer : of(Event::session_parked)) observer->on_session_parked(backend, reason);
 }
 
+void Observers::on_question_asked(BackendId backend) {
+  for (Observer* observer : of(Event::question_asked)) observer->on_question_asked(backend);
+}
+
+void Observers::on_question_ended(BackendId backend, MethodId method, QuestionEnd end,
+                                  Duration since_asked) {
+  for (Observer* observer : of(Event::question_ended)) {
+    observer->on_question_ended(backend, method, end, since_asked);
+  }
+}
+
 void Observers::on_call_parked(BackendId backend) {
   for (Observer* observer : of(Event::call_parked)) observer->on_call_parked(backend);
 }

@@ -45,6 +45,8 @@ class Observers final : public Observer {
     enlist(Event::session_opened, observer, &Some::on_session_opened, &Observer::on_session_opened);
     enlist(Event::session_state, observer, &Some::on_session_state, &Observer::on_session_state);
     enlist(Event::session_parked, observer, &Some::on_session_parked, &Observer::on_session_parked);
+    enlist(Event::question_asked, observer, &Some::on_question_asked, &Observer::on_question_asked);
+    enlist(Event::question_ended, observer, &Some::on_question_ended, &Observer::on_question_ended);
     enlist(Event::call_parked, observer, &Some::on_call_parked, &Observer::on_call_parked);
     enlist(Event::parked_call_ended, observer, &Some::on_parked_call_ended,
            &Observer::on_parked_call_ended);
@@ -88,6 +90,9 @@ class Observers final : public Observer {
   void on_session_opened(BackendId backend) override;
   void on_session_state(BackendId backend, SessionState from, SessionState to) override;
   void on_session_parked(BackendId backend, ParkReason reason) override;
+  void on_question_asked(BackendId backend) override;
+  void on_question_ended(BackendId backend, MethodId method, QuestionEnd end,
+                         Duration since_asked) override;
   void on_call_parked(BackendId backend) override;
   void on_parked_call_ended(BackendId backend, ParkedEnd end) override;
   void on_return(BackendId backend, ReturnEnd end) override;
@@ -127,6 +132,8 @@ class Observers final : public Observer {
     session_opened,
     session_state,
     session_parked,
+    question_asked,
+    question_ended,
     call_parked,
     parked_call_ended,
     call_returned,

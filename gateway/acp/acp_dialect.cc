@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "gateway/pool/greeting_facts.h"
 #include "gateway/rpc/json_member.h"
@@ -42,6 +43,25 @@ constexpr auto kMethods = std::to_array<std::string_view>({
     "elicitation/complete",
 });
 
+constexpr std::string_view kPrompt = "session/prompt";
+constexpr std::string_view kUpdate = "session/update";
+constexpr std::string_view kAskPermission = "session/request_permission";
+
+// Why an agent stops, where it has not finished its turn.
+constexpr auto kStops = std::to_array<std::pair<std::string_view, Outcome>>({
+    {R"("cancelled")", Outcome::cancelled()},
+    {R"("refusal")", Outcome::refusal()},
+    {R"("max_tokens")", Outcome::max_tokens()},
+    {R"("max_turn_requests")", Outcome::max_turn_requests()},
+});
+
+// What stands between the quotes of a member; empty: it is no string, or missing.
+std::string_view text_in(std::string_view object, std::string_view member) {
+  const auto raw = rpc::find_member(object, member);
+  const bool is_text = raw && raw->size() >= 2 && raw->front() == '"';
+  return is_text ? raw->substr(1, raw->size() - 2) : std::string_view();
+}
+
 // Messages that keep a session alive. A client may always stop its own work.
 constexpr auto kLifecycle =
     std::to_array<std::string_view>({"initialize", "session/cancel", kCancel});
@@ -49,6 +69,37 @@ constexpr auto kLifecycle =
 }  // namespace
 
 AcpDialect::AcpDialect() : pool::Dialect({.shares_children = false, .methods = kMethods}) {}
+
+Outcome AcpDialect::outcome(const rpc::Envelope& answer, std::string_view method) const {
+  if (answer.kind == rpc::MessageKind::error) return Outcome::error();
+  if (method != kPrompt) return Outcome::ok();
+  const auto reason = rpc::find_member(answer.payload, "stopReason");
+  const auto* const stop = std::ranges::find(kStops, reason.value_or(std::string_view()),
+                                             [](const auto& one) { return one.first; });
+  return stop == kStops.end() ? Outcome::ok() : stop->second;
+}
+
+call::Particulars AcpDialect::particulars(const rpc::Envelope& message,
+                                          std::string_view method) const {
+  call::Particulars found;
+  if (message.kind == rpc::MessageKind::result && method == kAskPermission) {
+    const auto outcome = rpc::find_member(message.payload, "outcome");
+    if (outcome) found.option = text_in(*outcome, "optionId");
+    return found;
+  }
+  if (message.params.empty()) return found;
+  found.session = text_in(message.params, "sessionId");
+  if (method == kAskPermission) {
+    const auto tool = rpc::find_member(message.params, "toolCall");
+    if (tool) found.title = text_in(*tool, "title");
+  } else if (method == kUpdate) {
+    const auto update = rpc::find_member(message.params, "update");
+    if (update && text_in(*update, "sessionUpdate") == "tool_call") {
+      found.title = text_in(*update, "title");
+    }
+  }
+  return found;
+}
 
 bool AcpDialect::is_lifecycle(std::string_view method) const {
   return std::ranges::find(kLifecycle, method) != kLifecycle.end();

@@ -16,6 +16,11 @@ class AcpDialect final : public pool::Dialect {
   AcpDialect();
 
   [[nodiscard]] rpc::CodeSet codes() const override { return rpc::CodeSet::plain; }
+  // An answer to a prompt says why the agent has stopped.
+  [[nodiscard]] Outcome outcome(const rpc::Envelope& answer,
+                                std::string_view method) const override;
+  [[nodiscard]] call::Particulars particulars(const rpc::Envelope& message,
+                                              std::string_view method) const override;
   [[nodiscard]] bool is_lifecycle(std::string_view method) const override;
   [[nodiscard]] pool::ChildFacts facts(const rpc::Envelope& answer) const override;
   [[nodiscard]] tl::expected<call::ClientIntent, const char*> read_client(

@@ -48,11 +48,6 @@ Permissions permissions_at(const config::BackendConfig& backend, const config::C
   return found;
 }
 
-bool is_about_everything(const config::RuleConfig& rule) {
-  return rule.methods.empty() && rule.tools.empty() && rule.resources.empty() &&
-         rule.prompts.empty();
-}
-
 std::string join(const Names& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
@@ -70,7 +65,8 @@ std::string words_of(const config::RuleConfig& rule) {
   append_names(line, "tools", rule.tools);
   append_names(line, "resources", rule.resources);
   append_names(line, "prompts", rule.prompts);
-  if (is_about_everything(rule)) line = "everything";
+  append_names(line, "from the agent", rule.from_agent);
+  if (rule.names_nothing()) line = "everything";
   if (!rule.except.empty()) line += "; but not " + join(rule.except);
   if (!rule.scopes.empty()) line += "; with the scopes " + join(rule.scopes);
   return line;
@@ -101,11 +97,12 @@ void write(rpc::JsonWriter& json, const Permissions& permissions) {
   json.begin_array("rules");
   for (const config::RuleConfig* rule : permissions.rules) {
     json.begin_object();
-    json.boolean("everything", is_about_everything(*rule));
+    json.boolean("everything", rule->names_nothing());
     write_names(json, "methods", rule->methods);
     write_names(json, "tools", rule->tools);
     write_names(json, "resources", rule->resources);
     write_names(json, "prompts", rule->prompts);
+    write_names(json, "from_agent", rule->from_agent);
     write_names(json, "except", rule->except);
     write_names(json, "scopes", rule->scopes);
     json.end_object();

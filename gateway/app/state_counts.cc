@@ -23,7 +23,7 @@ std::vector<NamedCount> named(const metrics::Series& series, metrics::Family fam
 }
 
 bool is_failure(Outcome outcome) {
-  return outcome != Outcome::ok() && outcome != Outcome::cancelled();
+  return outcome != Outcome::ok() && outcome != Outcome::cancelled() && !outcome.is_stop();
 }
 
 // Adds up histograms of one store.

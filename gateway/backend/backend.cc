@@ -44,7 +44,7 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       rules_(chain_, options_.roles, calls_, chain_services_),
       bridge_(make_bridge()),
       sessions_(services_, pool_, callers_, *bridge_, options_.input_timeout),
-      delivery_(services_, callers_, names_of_calls_.methods(), sessions_, *bridge_),
+      delivery_(services_, callers_, names_of_calls_.methods(), sessions_, *bridge_, rules_),
       notices_(services_, pool_, sessions_, *bridge_),
       children_say_(chain_, delivery_, notices_, sleeping_),
       pool_(services_, *this, *bridge_, sessions_, children_say_),

@@ -26,6 +26,12 @@ void SessionDelivery::on_event(const call::Call& call, const rpc::Envelope& noti
 
 void SessionDelivery::on_notification(pool::Child& child, const rpc::Envelope& notification,
                                       std::string_view method) {
+  if (child.isolation() == config::Isolation::session) {
+    const session::Session* const owner = sessions_.listener(child.lease());
+    if (owner != nullptr && !may_say(*owner, notification, method)) {
+      return sessions_.drop(DropReason::denied);
+    }
+  }
   const bool has_clients = child.isolation() == config::Isolation::shared || is_of_trip(child);
   const pool::Audience audience =
       has_clients ? services_.dialect.audience(notification, method) : pool::Audience();
@@ -69,8 +75,10 @@ bool SessionDelivery::pass_notification(pool::Child& child, const rpc::Envelope&
   if (!cancelled.empty()) return pass_cancel(child, notification, cancelled);
   if (child.isolation() == config::Isolation::session) {
     const session::Session* session = sessions_.listener(child.lease());
-    if (session != nullptr) sessions_.tell(*session, {&notification.text, 1});
-    return session != nullptr;
+    if (session == nullptr) return false;
+    sessions_.questions().audit().note_told(*session, notification, method);
+    sessions_.tell(*session, {&notification.text, 1});
+    return true;
   }
   if (services_.config.isolation == config::Isolation::session) return false;
   switch (audience.kind) {
@@ -87,6 +95,13 @@ bool SessionDelivery::pass_notification(pool::Child& child, const rpc::Envelope&
       break;
   }
   return pass_to_subscribers(child.number(), notification, rpc::decode_string(audience.key, key_));
+}
+
+bool SessionDelivery::may_say(const session::Session& session, const rpc::Envelope& message,
+                              std::string_view method) {
+  if (rules_.lets_agent(session.principal.get(), method)) return true;
+  sessions_.questions().audit().record_denied(session, message, method);
+  return false;
 }
 
 bool SessionDelivery::pass_to_everybody(const rpc::Envelope& notification) {
@@ -140,8 +155,13 @@ void SessionDelivery::on_request(pool::Child& child, const rpc::Envelope& reques
     return child.refuse(request.id, rpc::RpcError::method_not_found,
                         "no client here takes requests");
   }
-  if (!sessions_.questions().ask(*session, {child.number(), std::string(request.id)}, {},
-                                 request)) {
+  if (!may_say(*session, request, method)) {
+    return child.refuse(request.id, rpc::RpcError::method_not_found, "Method not found");
+  }
+  session::Ask ask{child.number(), std::string(request.id)};
+  ask.method = methods_.learn(method, services_.core.clock.now());
+  ask.notes = sessions_.questions().audit().notes_of(*session, request, method);
+  if (!sessions_.questions().ask(*session, std::move(ask), {}, request)) {
     child.refuse(request.id, rpc::RpcError::internal_error,
                  "the client has too many unanswered requests");
   }
@@ -178,7 +198,7 @@ bool SessionDelivery::pass_cancel(pool::Child& child, const rpc::Envelope& notif
   sessions_.tell(session, with_replaced(notification.text, place_of(id, notification.text),
                                         std::to_string(ask->id)));
   if (services_.dialect.traits().cancel_ends_call) {
-    sessions_.questions().note_end(session.id, ask->asks->close(ask->id));
+    sessions_.questions().note_end(session.id, ask->asks->close(ask->id, QuestionEnd::withdrawn));
   }
   return true;
 }

@@ -17,6 +17,7 @@
 #include "gateway/backend/bridge.h"
 #include "gateway/backend/session_router.h"
 #include "gateway/call/name_table.h"
+#include "gateway/call/rule_filter.h"
 #include "gateway/pool/call_trace.h"
 #include "gateway/pool/child_listener.h"
 
@@ -26,12 +27,14 @@ class SessionDelivery final : public pool::ChildListener {
  public:
   // `methods`: learns the names of notifications.
   SessionDelivery(const pool::PoolServices& services, session::Callers& callers,
-                  call::NameTable& methods, SessionRouter& sessions, const Bridge& bridge)
+                  call::NameTable& methods, SessionRouter& sessions, const Bridge& bridge,
+                  const call::RuleFilter& rules)
       : services_(services),
         callers_(callers),
         methods_(methods),
         sessions_(sessions),
-        bridge_(bridge) {}
+        bridge_(bridge),
+        rules_(rules) {}
 
   void on_event(const call::Call& call, const rpc::Envelope& notification,
                 TextPlace progress_token) override;
@@ -54,6 +57,9 @@ class SessionDelivery final : public pool::ChildListener {
   // False: no session receives it.
   bool pass_notification(pool::Child& child, const rpc::Envelope& notification,
                          std::string_view method, const pool::Audience& audience);
+  // Whether rules let a child say this to its client.
+  bool may_say(const session::Session& session, const rpc::Envelope& message,
+               std::string_view method);
   bool pass_to_everybody(const rpc::Envelope& notification);
   bool pass_to_subscribers(uint64_t child, const rpc::Envelope& notification, std::string_view key);
   bool pass_cancel(pool::Child& child, const rpc::Envelope& notification, std::string_view id);
@@ -90,6 +96,7 @@ class SessionDelivery final : public pool::ChildListener {
   call::NameTable& methods_;
   SessionRouter& sessions_;
   const Bridge& bridge_;
+  const call::RuleFilter& rules_;
   std::string key_;     // scratch
   std::string method_;  // scratch
 };

@@ -28,7 +28,8 @@ SessionQuestions::SessionQuestions(const pool::PoolServices& services, pool::Poo
       bridge_(bridge),
       input_timeout_(input_timeout),
       timer_(services.core.timers, [this] { look_at_time(); }),
-      log_lines_(kMaxLinesPerSecond) {}
+      log_lines_(kMaxLinesPerSecond),
+      audit_(services) {}
 
 pool::Knowledge SessionQuestions::knowledge_of(const session::Session& session) {
   pool::Knowledge known;
@@ -43,6 +44,7 @@ pool::Knowledge SessionQuestions::knowledge_of(const session::Session& session) 
 
 bool SessionQuestions::ask(session::Session& session, session::Ask ask,
                            std::optional<session::Tag> call, const rpc::Envelope& request) {
+  ask.asked = now();
   if (ask.round == 0 && session.kind == session::SessionKind::client) {
     ask.expires = now() + patience();
     if (!timer_.armed()) timer_.arm(ask.expires);
@@ -52,11 +54,18 @@ bool SessionQuestions::ask(session::Session& session, session::Ask ask,
   }
   const auto id = session.asks->open(std::move(ask));
   if (!id) return false;
+  services_.core.observer.on_question_asked(services_.backend);
   const std::string digits = std::to_string(*id);
   const auto parts = with_replaced(request.text, place_of(request.id, request.text), digits);
   services_.core.observer.on_message(services_.backend, Direction::to_client, parts);
   session.sink->on_message(call, parts);
   return true;
+}
+
+void SessionQuestions::on_ask_ended(const session::Ask& ask, QuestionEnd end) {
+  const Duration open = now() - ask.asked;
+  services_.core.observer.on_question_ended(services_.backend, ask.method, end, open);
+  if (ask.notes != nullptr) audit_.record(*ask.notes, question_end_name(end), open);
 }
 
 void SessionQuestions::withdraw(session::Session& session, uint64_t round) const {
@@ -65,7 +74,7 @@ void SessionQuestions::withdraw(session::Session& session, uint64_t round) const
   for (auto ask = asks.oldest(); ask;) {
     const auto next = asks.next(*ask);
     if (asks.at(*ask).round == round) {
-      asks.close(*ask);
+      asks.close(*ask, QuestionEnd::withdrawn);
       tell_cancelled(session, *ask);
     }
     ask = next;
@@ -75,7 +84,7 @@ void SessionQuestions::withdraw(session::Session& session, uint64_t round) const
 void SessionQuestions::give_up(session::Session& session) {
   if (session.asks == nullptr) return;
   while (const auto oldest = session.asks->oldest()) {
-    const session::Ask ask = session.asks->close(*oldest);
+    const session::Ask ask = session.asks->close(*oldest, QuestionEnd::left);
     // The request may still reach the client.
     tell_cancelled(session, *oldest);
     if (ask.round != 0) {
@@ -154,7 +163,7 @@ void SessionQuestions::expire(session::SessionId id, rpc::WireId ask_id) {
   if (session == nullptr || session->asks == nullptr || session->asks->find(ask_id) == nullptr) {
     return;
   }
-  const session::Ask ask = session->asks->close(ask_id);
+  const session::Ask ask = session->asks->close(ask_id, QuestionEnd::expired);
   tell_cancelled(*session, ask_id);
   const rpc::FaultReport report = call::gave_up_question(services_.config, input_timeout_);
   child_that_asked(ask).refuse(ask.id, rpc::fault_code(report.fault, services_.dialect.codes()),

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "gateway/backend/bridge.h"
+#include "gateway/backend/child_audit.h"
 #include "gateway/base/rate_limit.h"
 #include "gateway/base/timers.h"
 #include "gateway/call/call_clock.h"
@@ -21,7 +22,7 @@
 
 namespace stdgate::backend {
 
-class SessionQuestions {
+class SessionQuestions final : private session::AskListener {
  public:
   // `pool` and `bridge` may not be constructed yet. `input_timeout` may change later.
   SessionQuestions(const pool::PoolServices& services, pool::Pool& pool,
@@ -34,6 +35,11 @@ class SessionQuestions {
   // client has too many questions open.
   bool ask(session::Session& session, session::Ask ask, std::optional<session::Tag> call,
            const rpc::Envelope& request);
+  // The client answers this question.
+  void note_answer(const session::Ask& ask, const rpc::Envelope& answer) const {
+    if (ask.notes != nullptr) audit_.note_answer(*ask.notes, answer);
+  }
+  [[nodiscard]] const ChildAudit& audit() const { return audit_; }
   // The questions of children, in all sessions.
   session::AskIndex& of_children() { return of_children_; }
   // Withdraws the open questions of this round, and tells the client.
@@ -47,6 +53,9 @@ class SessionQuestions {
   [[nodiscard]] bool awaits_answer(uint64_t child, session::SessionId session) const;
 
  private:
+  // AskListener
+  void on_ask_ended(const session::Ask& ask, QuestionEnd end) override;
+
   // Whether the client is away and is asked again when it comes back. Its session ends if it does
   // not, and the questions with it.
   [[nodiscard]] bool may_return(const session::Session& session) const;
@@ -67,7 +76,8 @@ class SessionQuestions {
   const Duration& input_timeout_;
   Timer timer_;  // due no later than the first deadline, apart from kLooks
   RateLimit log_lines_;
-  session::AskIndex of_children_;
+  const ChildAudit audit_;
+  session::AskIndex of_children_{*this};
 };
 
 }  // namespace stdgate::backend

@@ -179,7 +179,7 @@ EndedSession SessionRouter::end(session::SessionId id) {
   sessions_.close(id);
   wishes_.close(id);
   for (auto oldest = asks ? asks->oldest() : std::nullopt; oldest; oldest = asks->oldest()) {
-    const session::Ask ask = asks->close(*oldest);
+    const session::Ask ask = asks->close(*oldest, QuestionEnd::left);
     if (ask.round != 0) continue;  // its call is withdrawn too
     child_that_asked(ask).refuse(ask.id, rpc::RpcError::internal_error, "the client has left");
   }
@@ -196,7 +196,10 @@ bool SessionRouter::pass_answer(session::SessionId id, const rpc::Envelope& answ
       session->asks->find(*ask_id) == nullptr) {
     return false;
   }
-  const session::Ask ask = session->asks->close(*ask_id);
+  questions_.note_answer(session->asks->at(*ask_id), answer);
+  const bool is_result = answer.kind == rpc::MessageKind::result;
+  const session::Ask ask =
+      session->asks->close(*ask_id, is_result ? QuestionEnd::answered : QuestionEnd::refused);
   if (ask.round != 0) {
     bridge_.on_round_answer(ask.round, ask.id, &answer);
     return true;

@@ -40,6 +40,9 @@ void AuditFilter::describe(const rpc::Envelope& message, std::string_view method
     about.name = rpc::decode_string(element->name, name_);
   }
   about.params = message.params;
+  std::string session;
+  about.of_session =
+      rpc::decode_string(services_.protocol.particulars(message, method).session, session);
   audit_.describe_call(about, is_covered, text);
 }
 

@@ -58,6 +58,10 @@ class CallRules {
   [[nodiscard]] bool admits(const policy::Principal* principal) const {
     return rules_->is_about(principal);
   }
+  // Whether the agent of this client may ask or tell it this.
+  [[nodiscard]] bool lets_agent(const policy::Principal* principal, std::string_view method) const {
+    return protocol_.is_lifecycle(method) || rules_->lets_agent(principal, method);
+  }
   // `message`: a request or a notification; `method` is decoded. Views in the ruling are valid
   // until the next call.
   CallRuling judge(const rpc::Envelope& message, std::string_view method,

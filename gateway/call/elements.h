@@ -32,6 +32,14 @@ struct ListShape {
   std::string_view private_scope;
 };
 
+// What the audit says of a message besides its element, each as spelled between its quotes; empty:
+// the message has none.
+struct Particulars {
+  std::string_view session{};  // of the protocol, inside of the client's session
+  std::string_view title{};    // of a tool call of an agent
+  std::string_view option{};   // what the client has chosen
+};
+
 // The error of a child for requests of an element or method that it does not have.
 struct Absence {
   rpc::RpcError error = rpc::RpcError::method_not_found;

@@ -24,6 +24,12 @@ class Protocol {
   // The outcome of a call that the child has answered.
   [[nodiscard]] virtual Outcome outcome(const rpc::Envelope& answer, std::string_view method) const;
 
+  // `message`: of a client or a child; an answer to `method` too.
+  [[nodiscard]] virtual Particulars particulars(const rpc::Envelope& /*message*/,
+                                                std::string_view /*method*/) const {
+    return {};
+  }
+
   // --- Rules
   // Whether a session depends on this message of its client. Rules let such messages pass.
   [[nodiscard]] virtual bool is_lifecycle(std::string_view /*method*/) const { return false; }

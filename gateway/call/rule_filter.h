@@ -29,6 +29,13 @@ class RuleFilter final : public Filter {
     return rules_.admits(principal);
   }
 
+  // Whether a child's message with this method may reach the client. Counts those that may not.
+  [[nodiscard]] bool lets_agent(const policy::Principal* principal, std::string_view method) const {
+    const bool lets = !rules_.any() || rules_.lets_agent(principal, method);
+    if (!lets) services_.observer.on_rejected(services_.backend, Rejection::denied);
+    return lets;
+  }
+
   void on_request(CallPtr& call, const Request& request) override {
     if (rules_.any() && !request.context.is_own) judge(call, request);
   }

@@ -60,7 +60,7 @@ void TraceFilter::begin(Call& call, const Arrival& arrival) {
   State& state = states_.of(call.slots);
   if (header != nullptr) state.trace = *header;
   if (!is_on()) return;
-  if (is_mcp() && arrival.message != nullptr) read_meta(arrival.message->params, state.trace);
+  if (has_meta() && arrival.message != nullptr) read_meta(arrival.message->params, state.trace);
   if (state.trace.is_none()) begin_trace(state.trace);
   while (state.span == 0) state.span = random_();
 }

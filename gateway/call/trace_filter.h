@@ -2,9 +2,9 @@
 //
 // Takes the caller's trace from a header or from `_meta`, or begins a trace. Decides whether spans
 // of a trace that begins here are recorded (`traces.sample`); the caller decides about its own
-// traces. Passes the trace on to children that speak MCP, in `params._meta`; the parent is the span
-// of the call's time at the child. Where no spans are recorded, the filter only keeps the header's
-// trace for the record of the call. Owner: the backend.
+// traces. Passes the trace on to children that speak MCP or ACP, in `params._meta`; the parent is
+// the span of the call's time at the child. Where no spans are recorded, the filter only keeps the
+// header's trace for the record of the call. Owner: the backend.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ class TraceFilter final : public Filter {
   // `message` carries `request`, and may have insertions: one stamp, or omissions. The added
   // insertions are valid until the next call.
   void tell_child(const rpc::Envelope& request, const Call& call, Outgoing& message) {
-    if (is_on() && is_mcp()) stamp(request, call, message);
+    if (is_on() && has_meta()) stamp(request, call, message);
   }
 
  private:
@@ -48,7 +48,10 @@ class TraceFilter final : public Filter {
   void begin(Call& call, const Arrival& arrival);
   void stamp(const rpc::Envelope& request, const Call& call, Outgoing& message);
   [[nodiscard]] bool is_on() const { return traces_ != nullptr; }
-  [[nodiscard]] bool is_mcp() const { return config_.protocol == config::Protocol::mcp; }
+  // Whether requests of the protocol carry a trace in `params._meta`.
+  [[nodiscard]] bool has_meta() const {
+    return config_.protocol == config::Protocol::mcp || config_.protocol == config::Protocol::acp;
+  }
   void read_meta(std::string_view params, TraceContext& trace);
   void begin_trace(TraceContext& trace) const;
   [[nodiscard]] bool is_sampled(const TraceContext& trace) const;

@@ -25,8 +25,15 @@ struct RuleConfig {
   std::vector<std::string> tools{};
   std::vector<std::string> resources{};  // URIs
   std::vector<std::string> prompts{};
-  std::vector<std::string> except{};  // any of these
-  std::vector<std::string> scopes{};  // that the client must have been given too
+  std::vector<std::string> from_agent{};  // methods of what an agent asks and tells its client
+  std::vector<std::string> except{};      // any of these
+  std::vector<std::string> scopes{};      // that the client must have been given too
+
+  // Then it is about everything.
+  [[nodiscard]] bool names_nothing() const {
+    return methods.empty() && tools.empty() && resources.empty() && prompts.empty() &&
+           from_agent.empty();
+  }
 
   friend bool operator==(const RuleConfig&, const RuleConfig&) = default;
 };

@@ -137,8 +137,7 @@ bool is_open(const config::BackendConfig& backend) {
   return backend.rules.empty() ||
          std::ranges::any_of(backend.rules, [](const config::RuleConfig& rule) {
            return std::ranges::find(rule.allow, kEverybody) != rule.allow.end() &&
-                  rule.methods.empty() && rule.tools.empty() && rule.resources.empty() &&
-                  rule.prompts.empty() && rule.except.empty() && rule.scopes.empty();
+                  rule.names_nothing() && rule.except.empty() && rule.scopes.empty();
          });
 }
 

@@ -31,17 +31,19 @@ struct NameList {
   std::string_view key;
   Names RuleConfig::*names;
 };
-constexpr std::array<NameList, 4> kNameLists{{{"methods", &RuleConfig::methods},
+constexpr std::array<NameList, 5> kNameLists{{{"methods", &RuleConfig::methods},
                                               {"tools", &RuleConfig::tools},
                                               {"resources", &RuleConfig::resources},
-                                              {"prompts", &RuleConfig::prompts}}};
+                                              {"prompts", &RuleConfig::prompts},
+                                              {"from_agent", &RuleConfig::from_agent}}};
 
+// Of what clients say.
 bool is_about_everything(const RuleConfig& rule) {
-  const bool names_nothing = std::ranges::all_of(
-      kNameLists, [&](const NameList& list) { return (rule.*list.names).empty(); });
   // Every message has a method.
-  return names_nothing || any_covers(rule.methods, kAnything);
+  return rule.names_nothing() || any_covers(rule.methods, kAnything);
 }
+
+bool is_of_agent(const NameList& list) { return list.names == &RuleConfig::from_agent; }
 
 // Whether no URI that rules compare fits the pattern: they compare plain ones only
 // (is_plain_uri()). Every URI that could fit begins with the text before the first `*`, up to a
@@ -59,8 +61,10 @@ class RuleReview {
  public:
   RuleReview(const config::BackendConfig& backend, const std::vector<config::RoleConfig>& roles)
       : backend_(backend), path_("backends." + backend.name + ".rules[") {
-    for (const RuleConfig& rule : backend.rules)
+    for (const RuleConfig& rule : backend.rules) {
       holders_.push_back(with_including(rule.allow, roles));
+      judges_agent_ = judges_agent_ || !rule.from_agent.empty();
+    }
   }
 
   std::vector<config::ConfigError> run() {
@@ -120,11 +124,10 @@ class RuleReview {
     const RuleConfig& rule = backend_.rules[index];
     std::set<size_t> deciding;
     for (const std::string& role : rule.allow) {
-      if (is_about_everything(rule)) {
-        if (!is_covered(index, role, nullptr, kAnything, deciding)) return;
-        continue;
-      }
+      const bool is_about_all = is_about_everything(rule);
+      if (is_about_all && !is_covered(index, role, nullptr, kAnything, deciding)) return;
       for (const NameList& list : kNameLists) {
+        if (is_about_all && !is_of_agent(list)) continue;
         for (const std::string& name : rule.*list.names) {
           if (!is_covered(index, role, &list, name, deciding)) return;
         }
@@ -140,6 +143,18 @@ class RuleReview {
                              " about all of it, and the first rule that fits decides"});
   }
 
+  // Whether `earlier` is about all that `rule` is about by this name.
+  [[nodiscard]] bool decides(const RuleConfig& earlier, const RuleConfig& rule,
+                             const NameList* list, std::string_view name) const {
+    if (list != nullptr && any_covers(earlier.*list->names, name)) return true;
+    if (list != nullptr && is_of_agent(*list)) return earlier.names_nothing();
+    // A rule that names nothing is about what agents say too, where that is judged.
+    const bool is_about_agent = !judges_agent_ || !rule.names_nothing() ||
+                                earlier.names_nothing() ||
+                                any_covers(earlier.from_agent, kAnything);
+    return is_about_everything(earlier) && is_about_agent;
+  }
+
   // Whether one of the rules before `index` decides about `name` for clients with `role`. `list`
   // null: about everything.
   bool is_covered(size_t index, const std::string& role, const NameList* list,
@@ -153,8 +168,7 @@ class RuleReview {
           earlier.except,
           [&rule](const std::string& pattern) { return any_covers(rule.except, pattern); });
       if (!holds || !leaves_nothing_else) continue;
-      if (is_about_everything(earlier) ||
-          (list != nullptr && any_covers(earlier.*list->names, name))) {
+      if (decides(earlier, rule, list, name)) {
         deciding.insert(i);
         return true;
       }
@@ -165,6 +179,7 @@ class RuleReview {
   const config::BackendConfig& backend_;
   const std::string path_;
   std::vector<Names> holders_;  // of each rule: the roles that it holds for
+  bool judges_agent_ = false;   // a rule has `from_agent`
   std::vector<config::ConfigError> findings_;
 };
 

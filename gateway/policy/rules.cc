@@ -20,10 +20,9 @@ Rules::Rules(const config::BackendConfig& backend, const std::vector<config::Rol
     : methods_(backend.methods) {
   STDGATE_CHECK(backend.rules.size() <= config::kMaxRules);
   for (const config::RuleConfig& config : backend.rules) {
-    const bool names_something = !config.methods.empty() || !config.tools.empty() ||
-                                 !config.resources.empty() || !config.prompts.empty();
-    rules_.push_back({config, is_for_everybody(config.allow), !names_something,
+    rules_.push_back({config, is_for_everybody(config.allow), config.names_nothing(),
                       with_including(config.allow, roles)});
+    judges_agent_ = judges_agent_ || !config.from_agent.empty();
   }
 }
 
@@ -37,14 +36,18 @@ Ruling Rules::judge(const Principal* principal, const Subject& subject) const {
     if (!rule.holds_for(principal) || !rule.is_about(subject)) continue;
     // A list needs no scope, even if its elements do: else clients would not know of them.
     if (rule.is_list_of_named(subject)) return {Verdict::allowed};
-    const std::vector<std::string>& scopes = rule.config.scopes;
-    const bool has_scopes = std::ranges::all_of(scopes, [principal](const std::string& scope) {
-      return principal != nullptr && principal->has_scope(scope);
-    });
-    if (has_scopes) return {Verdict::allowed};
-    return {Verdict::needs_scope, scopes};
+    if (rule.has_scopes(principal)) return {Verdict::allowed};
+    return {Verdict::needs_scope, rule.config.scopes};
   }
   return {Verdict::denied};
+}
+
+bool Rules::lets_agent(const Principal* principal, std::string_view method) const {
+  if (!judges_agent_) return true;
+  const auto decides = std::ranges::find_if(rules_, [&](const Rule& rule) {
+    return rule.holds_for(principal) && rule.is_about_agent(method);
+  });
+  return decides != rules_.end() && decides->has_scopes(principal);
 }
 
 RuleSet Rules::rules_of(const Principal* principal) const {
@@ -82,6 +85,17 @@ bool Rules::Rule::is_about(const Subject& subject) const {
     return matches_any(names(subject.element), subject.is_plain ? subject.name : "");
   }
   return is_list_of_named(subject);
+}
+
+bool Rules::Rule::is_about_agent(std::string_view method) const {
+  return !matches_any(config.except, method) &&
+         (is_about_everything || matches_any(config.from_agent, method));
+}
+
+bool Rules::Rule::has_scopes(const Principal* principal) const {
+  return std::ranges::all_of(config.scopes, [principal](const std::string& scope) {
+    return principal != nullptr && principal->has_scope(scope);
+  });
 }
 
 bool Rules::Rule::is_list_of_named(const Subject& subject) const {

@@ -54,6 +54,9 @@ class Rules {
   [[nodiscard]] bool is_about(const Principal* principal) const {
     return rules_.empty() || rules_of(principal).any();
   }
+  // Whether the agent of this client may ask or tell it this: by the first rule that is about both,
+  // where any rule has `from_agent`.
+  [[nodiscard]] bool lets_agent(const Principal* principal, std::string_view method) const;
   // null: an anonymous client, which has no roles.
   [[nodiscard]] Ruling judge(const Principal* principal, const Subject& subject) const;
 
@@ -76,6 +79,8 @@ class Rules {
 
     [[nodiscard]] bool holds_for(const Principal* principal) const;
     [[nodiscard]] bool is_about(const Subject& subject) const;
+    [[nodiscard]] bool is_about_agent(std::string_view method) const;
+    [[nodiscard]] bool has_scopes(const Principal* principal) const;
     // Whether it asks for a list with elements that the rule names.
     [[nodiscard]] bool is_list_of_named(const Subject& subject) const;
     [[nodiscard]] const std::vector<std::string>& names(ElementKind kind) const;
@@ -83,6 +88,7 @@ class Rules {
 
   const std::vector<std::string> methods_;
   std::vector<Rule> rules_;
+  bool judges_agent_ = false;  // a rule has `from_agent`
 };
 
 }  // namespace stdgate::policy

@@ -16,12 +16,12 @@ void AskIndex::lose_child(uint64_t child) {
     const auto first = entries_.lower_bound(Key{child, {}, 0, nullptr});
     if (first == entries_.end() || first->ask->child != child) return;
     const Place place = first->place;
-    place.asks->close(place.id);
+    place.asks->close(place.id, QuestionEnd::lost);
   }
 }
 
 Asks::~Asks() {
-  while (const auto id = oldest()) close(*id);
+  while (const auto id = oldest()) close(*id, QuestionEnd::left);
 }
 
 // A question of InputRounds belongs to no child, so the index does not have it.
@@ -31,8 +31,9 @@ std::optional<rpc::WireId> Asks::open(Ask ask) {
   return id;
 }
 
-Ask Asks::close(rpc::WireId id) {
+Ask Asks::close(rpc::WireId id, QuestionEnd end) {
   const Ask& ask = at(id);
+  if (index_.listener_ != nullptr) index_.listener_->on_ask_ended(ask, end);
   if (ask.round == 0) index_.entries_.erase({&ask, {this, id}});
   return asks_.close(id);
 }

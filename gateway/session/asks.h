@@ -6,13 +6,18 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
 
+#include "gateway/base/client_address.h"
+#include "gateway/base/session_name.h"
 #include "gateway/base/time.h"
+#include "gateway/observer.h"
+#include "gateway/policy/principal.h"
 #include "gateway/rpc/correlator.h"
 
 namespace stdgate::session {
@@ -20,14 +25,36 @@ namespace stdgate::session {
 struct Session;
 class Asks;
 
+// What the audit will say of a request. Texts are decoded.
+struct AskNotes {
+  std::string method;
+  SessionName session;
+  policy::PrincipalRef principal;  // of the client; null: anonymous
+  ClientAddress client;
+  std::string of_session{};  // see call::Particulars
+  std::string title{};
+  std::string option{};
+};
+
 // A request of a child that the client has received. The ask ends with that child at the latest.
 struct Ask {
   uint64_t child = 0;  // number of the child; 0: none
   std::string id;      // raw JSON, as the child wrote it
   uint64_t round = 0;  // not 0: a question of InputRounds, without a child; `id` is its key there
   TimePoint expires = TimePoint::max();  // max(): the ask ends with its round or trip
+  TimePoint asked{};
+  MethodId method = kOtherMethod;
+  std::unique_ptr<AskNotes> notes{};  // null: the audit says nothing
 
   [[nodiscard]] bool has_time() const { return expires != TimePoint::max(); }
+};
+
+// Hears of the end of each request of a child.
+class AskListener {
+ public:
+  virtual ~AskListener() = default;
+  // Must not call back.
+  virtual void on_ask_ended(const Ask& ask, QuestionEnd end) = 0;
 };
 
 class AskIndex {
@@ -38,6 +65,8 @@ class AskIndex {
   };
 
   AskIndex() = default;
+  // `listener` outlives it.
+  explicit AskIndex(AskListener& listener) : listener_(&listener) {}
   AskIndex(const AskIndex&) = delete;
   AskIndex& operator=(const AskIndex&) = delete;
 
@@ -70,6 +99,7 @@ class AskIndex {
   };
 
   std::set<Entry, Less> entries_;
+  AskListener* listener_ = nullptr;  // null: nobody
 };
 
 class Asks {
@@ -85,7 +115,7 @@ class Asks {
   // Nothing: too many asks are open.
   std::optional<rpc::WireId> open(Ask ask);
   // `id` must be live.
-  Ask close(rpc::WireId id);
+  Ask close(rpc::WireId id, QuestionEnd end);
 
   // As the functions of Correlator.
   Ask* find(rpc::WireId id) { return asks_.find(id); }

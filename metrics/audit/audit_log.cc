@@ -188,6 +188,7 @@ void AuditLog::describe_call(const AuditedCall& call, bool is_covered, std::stri
   notes.clear();
   append_client(notes, call.client);
   if (!call.element.empty()) append_text(notes, call.element, call.name, kMaxPath);
+  append_text(notes, "acp_session", call.of_session, kMaxName);
   if (is_covered) append_arguments(notes, call.params);
 }
 
@@ -234,6 +235,22 @@ void AuditLog::record_notification(std::string_view backend, const CallRecord& n
   const bool is_refusal = is_refusal_of_client(notification.outcome);
   if ((is_refusal || !is_covered) && !may_note_refusal()) return;
   write_call("notification", backend, notification, notes);
+  end_line();
+}
+
+void AuditLog::on_child_message(const AuditedChildMessage& message) {
+  const bool is_denied = message.outcome == Outcome::of(rpc::Fault::denied).name();
+  if (is_denied && !may_note_refusal()) return;
+  begin_line(message.outcome.empty() ? "told" : "asked");
+  append_text(line_, "backend", message.backend, kMaxName);
+  append_text(line_, "method", message.method, kMaxName);
+  append_text(line_, "outcome", message.outcome, kMaxName);
+  if (!message.outcome.empty()) append_milliseconds(line_, "duration_ms", message.open);
+  append_text(line_, "session", message.session.view(), kMaxName);
+  append_client(line_, message.client);
+  append_text(line_, "acp_session", message.of_session, kMaxName);
+  append_text(line_, "title", message.title, kMaxPath);
+  append_text(line_, "option", message.option, kMaxName);
   end_line();
 }
 

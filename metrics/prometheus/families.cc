@@ -115,6 +115,23 @@ constexpr auto kFamilies = std::to_array<FamilyRow>({
      "`returned` [to its process](protocols.md#what-comes-back-to-a-process), `unknown` to this "
      "client here, `expired`, "
      "`lost` with its process."},
+    {Family::questions,
+     "stdgate_questions_open",
+     MetricKind::gauge,
+     Scope::backend,
+     {},
+     false,
+     "Requests of children that their clients have not answered yet",
+     "As `session/request_permission` of an [agent](agents.md)."},
+    {Family::question,
+     "stdgate_question_duration_seconds",
+     MetricKind::histogram,
+     Scope::method,
+     {list<question_end_name, kQuestionEndCount>("end")},
+     true,
+     "Time from a child's request to its client until it was answered or given up",
+     "`answered`, `refused` by an error, `expired`, `withdrawn`, `left` by the client, or `lost` "
+     "with the child."},
     {Family::parked_calls,
      "stdgate_parked_calls",
      MetricKind::gauge,

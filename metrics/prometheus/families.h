@@ -42,6 +42,8 @@ enum class Family : uint8_t {
   check_failures,
   pins,
   returns,
+  questions,
+  question,
   parked_calls,
   parked_ends,
   notifications,

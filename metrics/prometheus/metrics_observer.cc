@@ -136,6 +136,17 @@ void MetricsObserver::on_session_parked(BackendId backend, ParkReason reason) {
   ++store_.backend(backend).number(Family::parked, index_of(reason));
 }
 
+void MetricsObserver::on_question_asked(BackendId backend) {
+  ++store_.backend(backend).number(Family::questions);
+}
+
+void MetricsObserver::on_question_ended(BackendId backend, MethodId method, QuestionEnd end,
+                                        Duration since_asked) {
+  BackendSeries& series = store_.backend(backend);
+  --series.number(Family::questions);
+  store_.observe(one_of(series.methods, method).slot(Family::question, index_of(end)), since_asked);
+}
+
 void MetricsObserver::on_call_parked(BackendId backend) {
   ++store_.backend(backend).number(Family::parked_calls);
 }

@@ -38,6 +38,9 @@ class MetricsObserver final : public Observer {
   void on_session_opened(BackendId backend) override;
   void on_session_state(BackendId backend, SessionState from, SessionState to) override;
   void on_session_parked(BackendId backend, ParkReason reason) override;
+  void on_question_asked(BackendId backend) override;
+  void on_question_ended(BackendId backend, MethodId method, QuestionEnd end,
+                         Duration since_asked) override;
   void on_call_parked(BackendId backend) override;
   void on_parked_call_ended(BackendId backend, ParkedEnd end) override;
   void on_return(BackendId backend, ReturnEnd end) override;

@@ -88,7 +88,7 @@ class SpanName {
 
 bool is_failure(Outcome outcome) {
   return outcome != Outcome::ok() && outcome != Outcome::cancelled() &&
-         outcome != Outcome::other_era();
+         outcome != Outcome::other_era() && !outcome.is_stop();
 }
 
 void append_status(std::string& out, const CallRecord& call) {

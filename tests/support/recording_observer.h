@@ -66,6 +66,12 @@ class RecordingObserver final : public Observer {
   void on_session_closed(BackendId, SessionState) override { --sessions; }
   void on_breaker(BackendId, bool open) override { breaker_open = open; }
   void on_session_parked(BackendId, ParkReason reason) override { ++parked[reason]; }
+  void on_question_asked(BackendId) override { ++questions; }
+  void on_question_ended(BackendId, MethodId, QuestionEnd end, Duration since_asked) override {
+    --questions;
+    ++question_ends[end];
+    longest_question = std::max(longest_question, since_asked);
+  }
   void on_call_parked(BackendId) override { ++parked_calls; }
   void on_parked_call_ended(BackendId, ParkedEnd end) override { ++parked_ends[end]; }
   void on_return(BackendId, ReturnEnd end) override { ++returns[end]; }
@@ -78,6 +84,9 @@ class RecordingObserver final : public Observer {
   int sessions = 0;
   bool breaker_open = false;
   std::map<ParkReason, int> parked;
+  int questions = 0;  // open
+  std::map<QuestionEnd, int> question_ends;
+  Duration longest_question{0};
   int parked_calls = 0;  // so far
   std::map<ParkedEnd, int> parked_ends;
   std::map<ReturnEnd, int> returns;

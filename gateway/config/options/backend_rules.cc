@@ -249,9 +249,15 @@ void complete_times(const Section& section, BackendConfig& out) {
   }
 }
 
-// Only MCP has tools, resources and prompts.
+// Only MCP has tools, resources and prompts, and only ACP has agents.
 void check_rules(const Section& section, const BackendConfig& out) {
-  if (section.failed("protocol") || out.protocol == Protocol::mcp) return;
+  if (section.failed("protocol")) return;
+  const bool names_agents = std::ranges::any_of(
+      out.rules, [](const RuleConfig& rule) { return !rule.from_agent.empty(); });
+  if (names_agents && out.protocol != Protocol::acp) {
+    section.fail_at_key("rules", "from_agent is for protocol acp");
+  }
+  if (out.protocol == Protocol::mcp) return;
   const bool names_elements = std::ranges::any_of(out.rules, [](const RuleConfig& rule) {
     return !rule.tools.empty() || !rule.resources.empty() || !rule.prompts.empty();
   });

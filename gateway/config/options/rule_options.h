@@ -17,7 +17,7 @@ inline constexpr auto kRuleOptions = std::to_array<Option<RuleConfig>>({
      .type = list_of<&RuleConfig::methods>(kPattern, {1, kMaxPatterns}),
      .help = "methods, as tools/list or resources/*",
      .details = "In all patterns `*` stands for any characters. A rule without `methods`, `tools`, "
-                "`resources` and `prompts` covers everything.",
+                "`resources`, `prompts` and `from_agent` covers everything.",
      .default_words = "none",
      .applies = [](const RuleConfig& rule) { return !rule.methods.empty(); }},
     {.key = "tools",
@@ -36,6 +36,13 @@ inline constexpr auto kRuleOptions = std::to_array<Option<RuleConfig>>({
      .help = "prompts by name, and their list",
      .default_words = "none",
      .applies = [](const RuleConfig& rule) { return !rule.prompts.empty(); }},
+    {.key = "from_agent",
+     .type = list_of<&RuleConfig::from_agent>(kPattern, {1, kMaxPatterns}),
+     .help =
+         "methods of what an agent asks and tells its client, as session/* or fs/read_text_file",
+     .details = "Once a rule of the backend has it, the rules judge this direction too.",
+     .default_words = "none",
+     .applies = [](const RuleConfig& rule) { return !rule.from_agent.empty(); }},
     {.key = "except",
      .type = list_of<&RuleConfig::except>(kPattern, {1, kMaxPatterns}),
      .help = "methods, tools, resources and prompts that the rule does not cover",

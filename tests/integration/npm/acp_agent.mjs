@@ -1,7 +1,8 @@
 // An agent on stdin and stdout without a model: it tells of its work, asks for permission, and
 // answers. What it does, the text of the prompt says, word by word:
 //   say:N     N updates          ask    a permission request      read    fs/read_text_file
-//   wait:MS   so many milliseconds
+//   wait:MS   so many milliseconds                              tool   it begins a tool call
+//   stop:WHY  ends the prompt for this reason                   trace  the trace of the prompt
 // A session/cancel ends the prompt. With --bare its messages lack "jsonrpc".
 import readline from 'node:readline';
 
@@ -21,7 +22,7 @@ const update = (sessionId, text) => send({
   params: { sessionId, update: { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } } },
 });
 
-async function prompt(session, text) {
+async function prompt(session, text, meta) {
   session.cancelled = false;
   for (const word of text.split(' ')) {
     if (session.cancelled) break;
@@ -36,6 +37,14 @@ async function prompt(session, text) {
       });
       update(session.id, `permission ${answer.result?.outcome?.outcome ?? 'refused'}`);
     }
+    if (what === 'tool') {
+      send({
+        method: 'session/update',
+        params: { sessionId: session.id, update: { sessionUpdate: 'tool_call', toolCallId: 'call-1', title: 'Write a file' } },
+      });
+    }
+    if (what === 'trace') update(session.id, meta?.traceparent ?? 'none');
+    if (what === 'stop') return { stopReason: count };
     if (what === 'read') {
       const answer = await ask('fs/read_text_file', { sessionId: session.id, path: '/a' });
       update(session.id, `read ${answer.result?.content ?? answer.error?.message}`);
@@ -61,7 +70,7 @@ const methods = {
     update(sessionId, 'loaded');
     return {};
   },
-  'session/prompt': ({ sessionId, prompt: [{ text }] }) => prompt(sessions.get(sessionId), text),
+  'session/prompt': ({ sessionId, prompt: [{ text }], _meta }) => prompt(sessions.get(sessionId), text, _meta),
 };
 
 for await (const line of readline.createInterface({ input: process.stdin })) {

@@ -80,6 +80,70 @@ TEST(AcpDialect, KnowsAnAgentByItsGreeting) {
   EXPECT_EQ(dialect().facts(empty.envelope), pool::ChildFacts());
 }
 
+TEST(AcpDialect, TellsHowAPromptHasEnded) {
+  const std::pair<std::string, Outcome> cases[] = {
+      {R"({"stopReason":"end_turn"})", Outcome::ok()},
+      {R"({"stopReason":"cancelled"})", Outcome::cancelled()},
+      {R"({"stopReason":"refusal"})", Outcome::refusal()},
+      {R"({"stopReason":"max_tokens"})", Outcome::max_tokens()},
+      {R"({"stopReason":"max_turn_requests"})", Outcome::max_turn_requests()},
+      {R"({"stopReason":"_another"})", Outcome::ok()},
+      {R"({"stopReason":7})", Outcome::ok()},
+      {"null", Outcome::ok()},
+      {"[]", Outcome::ok()},
+  };
+  for (const auto& [result, outcome] : cases) {
+    const Message answer(R"({"jsonrpc":"2.0","id":1,"result":)" + result + "}");
+    EXPECT_EQ(dialect().outcome(answer.envelope, "session/prompt"), outcome) << result;
+    EXPECT_EQ(dialect().outcome(answer.envelope, "session/new"), Outcome::ok()) << result;
+  }
+  const Message error(R"({"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}})");
+  EXPECT_EQ(dialect().outcome(error.envelope, "session/prompt"), Outcome::error());
+}
+
+TEST(AcpDialect, TellsTheAuditWhatAMessageIsAbout) {
+  struct Case {
+    std::string text;
+    std::string_view session{};
+    std::string_view title{};
+    std::string_view option{};
+    std::string_view method = "session/request_permission";  // of an answer
+  };
+  const Case cases[] = {
+      {.text = R"({"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s"}})",
+       .session = "s"},
+      {.text = R"({"jsonrpc":"2.0","id":1,"method":"session/request_permission","params":)"
+               R"({"sessionId":"s","toolCall":{"title":"rm \"x\""}}})",
+       .session = "s",
+       .title = R"(rm \"x\")"},
+      {.text = R"({"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s",)"
+               R"("update":{"sessionUpdate":"tool_call","title":"ls"}}})",
+       .session = "s",
+       .title = "ls"},
+      {.text = R"({"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s",)"
+               R"("update":{"sessionUpdate":"tool_call_update","title":"ls"}}})",
+       .session = "s"},
+      {.text = R"({"jsonrpc":"2.0","id":1,"result":{"outcome":{"optionId":"yes"}}})",
+       .option = "yes"},
+      {.text = R"({"jsonrpc":"2.0","id":1,"result":{"outcome":{"outcome":"cancelled"}}})"},
+      {.text = R"({"jsonrpc":"2.0","id":1,"result":{"outcome":{"optionId":"yes"}}})",
+       .method = "fs/read_text_file"},
+      {.text = R"({"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}})"},
+      {.text = R"({"jsonrpc":"2.0","id":1,"method":"logout"})"},
+      {.text = R"({"jsonrpc":"2.0","id":1,"method":"m","params":["sessionId"]})"},
+      {.text = R"({"jsonrpc":"2.0","id":1,"method":"m","params":{"sessionId":7}})"},
+  };
+  for (const Case& c : cases) {
+    const Message message(c.text);
+    const bool is_answer = message.envelope.method.empty();
+    const std::string method(is_answer ? c.method : std::string_view(message.method()));
+    const call::Particulars found = dialect().particulars(message.envelope, method);
+    EXPECT_EQ(found.session, c.session) << c.text;
+    EXPECT_EQ(found.title, c.title) << c.text;
+    EXPECT_EQ(found.option, c.option) << c.text;
+  }
+}
+
 TEST(AcpDialect, LetsClientsBeginAndStop) {
   for (const char* method : {"initialize", "session/cancel", "$/cancel_request"}) {
     EXPECT_TRUE(dialect().is_lifecycle(method)) << method;

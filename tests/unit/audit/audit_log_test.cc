@@ -59,6 +59,40 @@ TEST(AuditLog, WritesALineForACall) {
             R"(f2d4e8bbf64244f9d4100afb8b883d8839ad130e2a74428ccc8edc62076f00ed"})");
 }
 
+TEST(AuditLog, WritesALineForWhatAnAgentAsksAndTells) {
+  AuditWorld world;
+  world.open();
+  AuditedChildMessage message{.backend = "agent",
+                              .session = {},
+                              .client = {},
+                              .method = "session/request_permission",
+                              .outcome = "answered",
+                              .of_session = "s-1",
+                              .title = "rm \"x\"\n",
+                              .option = "allow",
+                              .open = std::chrono::seconds(90)};
+  world.log->on_child_message(message);
+  message.outcome = {};
+  message.method = "session/update";
+  message.option = {};
+  world.log->on_child_message(message);
+  world.settle();
+  const std::vector<std::string> lines = world.lines();
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_THAT(lines[1], HasSubstr(R"("event":"asked","backend":"agent",)"
+                                  R"("method":"session/request_permission","outcome":"answered",)"
+                                  R"("duration_ms":90000.000)"));
+  EXPECT_THAT(lines[1], HasSubstr(R"("acp_session":"s-1","title":"rm \"x\"\n","option":"allow")"));
+  EXPECT_THAT(lines[2], HasSubstr(R"("event":"told","backend":"agent","method":"session/update")"));
+  EXPECT_THAT(lines[2], Not(HasSubstr("duration_ms")));
+  message.outcome = "denied";
+  for (uint32_t i = 0; i < 2 * audit::AuditLog::kMaxRefusalsPerSecond; ++i) {
+    world.log->on_child_message(message);
+  }
+  world.settle();
+  EXPECT_EQ(world.lines().size(), 3 + audit::AuditLog::kMaxRefusalsPerSecond);
+}
+
 TEST(AuditLog, ShowsArgumentsAsIsConfigured) {
   const policy::Principal principal = ci();
   const std::pair<config::AuditArguments, const char*> kinds[] = {

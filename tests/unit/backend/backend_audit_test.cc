@@ -32,6 +32,9 @@ class FakeAudit final : public Audit {
     lines.push_back("notification " + std::string(notification.method_name) + " " +
                     std::string(notification.outcome.name()));
   }
+  void on_child_message(const AuditedChildMessage& message) override {
+    lines.push_back("asked " + std::string(message.method) + " " + std::string(message.outcome));
+  }
   void on_session_opened(const AuditedSession& session) override {
     lines.push_back("opened " + std::string(session.backend) + " " +
                     session.client.address.to_string());

@@ -25,6 +25,7 @@ class OutcomeAudit final : public Audit {
   }
   void record_notification(std::string_view /*backend*/, const CallRecord& /*notification*/,
                            bool /*is_covered*/, std::string_view /*notes*/) override {}
+  void on_child_message(const AuditedChildMessage& /*message*/) override {}
   void on_session_opened(const AuditedSession& /*session*/) override {}
   void on_session_ended(const AuditedSession& /*session*/) override {}
   void on_refused(const AuditedRefusal& /*refusal*/) override {}

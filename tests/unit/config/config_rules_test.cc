@@ -57,6 +57,16 @@ backends:
   EXPECT_TRUE(again && *again == *config) << config::print_config(*config);
 }
 
+TEST(ConfigRules, NameWhatAgentsSay) {
+  const auto config = parse_rules(backend("rules: [{ allow: [a], from_agent: [fs/*] }]", "acp"));
+  ASSERT_TRUE(config) << config.error().front().to_string("");
+  const config::RuleConfig& rule = config->backends[0].rules[0];
+  EXPECT_THAT(rule.from_agent, ElementsAre("fs/*"));
+  EXPECT_FALSE(rule.names_nothing());
+  const auto again = parse_rules(config::print_config(*config));
+  EXPECT_TRUE(again && *again == *config) << config::print_config(*config);
+}
+
 TEST(ConfigRules, MistakesAreNamed) {
   const std::pair<std::string, std::string> cases[] = {
       {backend("rules: []"), "expected 1 to 128 items"},
@@ -70,6 +80,7 @@ TEST(ConfigRules, MistakesAreNamed) {
       {backend("rules: { allow: [a] }"), "expected a list"},
       {backend("rules: [a]"), "expected a map"},
       {backend("rules: [{ allow: [a], tools: [x] }]", "jsonrpc"), "are for protocol mcp"},
+      {backend("rules: [{ allow: [a], from_agent: [x] }]"), "from_agent is for protocol acp"},
       {"roles: { a: { includes: [a] } }\n" + backend("timeout: 1s"), "the role includes itself"},
       {"roles: { a: { includes: [b] }, b: { includes: [a] } }\n" + backend("timeout: 1s"),
        "the role includes itself"},

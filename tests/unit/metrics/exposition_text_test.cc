@@ -54,6 +54,9 @@ constexpr std::string_view kLines[] = {
     R"(stdgate_sessions{backend="calc",state="parked"} 0)",
     R"(stdgate_session_places{backend="calc"} 0)",
     R"(stdgate_sessions_parked_total{backend="calc",reason="idle"} 0)",
+    R"(stdgate_questions_open{backend="calc"} 1)",
+    R"(stdgate_question_duration_seconds_count{backend="calc",end="answered",method="a\"b\\c\nd"} 1)",
+    R"(stdgate_question_duration_seconds_sum{backend="calc",end="answered",method="a\"b\\c\nd"} 90)",
     R"(stdgate_parked_calls{backend="calc"} 0)",
     R"(stdgate_parked_calls_ended_total{backend="calc",end="resumed"} 0)",
     R"(stdgate_mcp_returns_total{backend="calc",end="returned"} 0)",
@@ -165,6 +168,9 @@ void record(Observer& observer) {
   observer.on_child_exited(0, ExitReason::hung);
   observer.on_replacement_waits(0, ReplaceReason::memory);
   observer.on_session_opened(0);
+  observer.on_question_asked(0);
+  observer.on_question_asked(0);
+  observer.on_question_ended(0, 1, QuestionEnd::answered, std::chrono::seconds(90));
   observer.on_connection_opened(ConnectionKind::http);
   observer.on_refused(Refusal::not_found);
   observer.on_handshake_failed(HandshakeFailure::version);

@@ -31,6 +31,7 @@ TEST(ObserverNames, AreDistinctAndInSnakeCase) {
   check<SessionState>(kSessionStateCount, session_state_name);
   check<ParkReason>(kParkReasonCount, park_reason_name);
   check<ParkedEnd>(kParkedEndCount, parked_end_name);
+  check<QuestionEnd>(kQuestionEndCount, question_end_name);
   check<ReturnEnd>(kReturnEndCount, return_end_name);
   check<RevivalOutcome>(kRevivalOutcomeCount, revival_outcome_name);
   check<Direction>(kDirectionCount, direction_name);

@@ -29,6 +29,8 @@ class StrictObserver : public Observer {
   MOCK_METHOD(void, on_session_state, (BackendId, SessionState, SessionState), (override));
   MOCK_METHOD(void, on_session_parked, (BackendId, ParkReason), (override));
   MOCK_METHOD(void, on_call_parked, (BackendId), (override));
+  MOCK_METHOD(void, on_question_asked, (BackendId), (override));
+  MOCK_METHOD(void, on_question_ended, (BackendId, MethodId, QuestionEnd, Duration), (override));
   MOCK_METHOD(void, on_parked_call_ended, (BackendId, ParkedEnd), (override));
   MOCK_METHOD(void, on_return, (BackendId, ReturnEnd), (override));
   MOCK_METHOD(void, on_cache_hit, (BackendId), (override));
@@ -106,6 +108,8 @@ TEST(Observers, HearWhatTheyOverride) {
     EXPECT_CALL(*observer, on_session_places(1, 4));
     EXPECT_CALL(*observer, on_session_state(1, SessionState::live, SessionState::parked));
     EXPECT_CALL(*observer, on_session_parked(1, ParkReason::idle));
+    EXPECT_CALL(*observer, on_question_asked(1));
+    EXPECT_CALL(*observer, on_question_ended(1, 2, QuestionEnd::expired, Duration(4)));
     EXPECT_CALL(*observer, on_call_parked(1));
     EXPECT_CALL(*observer, on_parked_call_ended(1, ParkedEnd::expired));
     EXPECT_CALL(*observer, on_return(1, ReturnEnd::lost));
@@ -142,6 +146,8 @@ TEST(Observers, HearWhatTheyOverride) {
   observers.on_session_places(1, 4);
   observers.on_session_state(1, SessionState::live, SessionState::parked);
   observers.on_session_parked(1, ParkReason::idle);
+  observers.on_question_asked(1);
+  observers.on_question_ended(1, 2, QuestionEnd::expired, Duration(4));
   observers.on_call_parked(1);
   observers.on_parked_call_ended(1, ParkedEnd::expired);
   observers.on_return(1, ReturnEnd::lost);

@@ -96,6 +96,18 @@ TEST(RuleReview, LeavesRulesAloneThatMayDecide) {
   EXPECT_THAT(paths_of({tools({"x"}, {"a"}), prompts}), IsEmpty());
 }
 
+TEST(RuleReview, JudgesWhatAgentsSayByItself) {
+  const auto agents = [](Names names, Names methods = {}) {
+    return RuleConfig{
+        .allow = {"*"}, .methods = std::move(methods), .from_agent = std::move(names)};
+  };
+  EXPECT_THAT(paths_of({agents({"fs/*"}), agents({"fs/read"})}), ElementsAre("rules[1]"));
+  EXPECT_THAT(paths_of({everything({"*"}), agents({"fs/read"})}), ElementsAre("rules[1]"));
+  EXPECT_THAT(paths_of({agents({}, {"*"}), agents({"fs/read"})}), IsEmpty());
+  EXPECT_THAT(paths_of({agents({"fs/read"}, {"*"}), everything({"*"})}), IsEmpty());
+  EXPECT_THAT(paths_of({agents({"*"}, {"*"}), everything({"*"})}), ElementsAre("rules[1]"));
+}
+
 TEST(RuleReview, FindsNamesThatNothingFits) {
   EXPECT_THAT(paths_of({tools({"x"}, {"delete_x", "a"}, {"delete_*"})}),
               ElementsAre("rules[0].tools[0]"));

@@ -70,6 +70,38 @@ policy::Rules example() {
               {{"writer", {"reader"}}});
 }
 
+TEST(Rules, HoldForWhatAgentsSayToo) {
+  const Principal ada = principal({"reader"});
+  const Principal bob = principal({"reader"}, {"files"});
+  const policy::Rules silent = make({{.allow = {"reader"}, .methods = {"session/prompt"}}});
+  EXPECT_TRUE(silent.lets_agent(&ada, "terminal/create")) << "no rule is about this direction";
+  const policy::Rules rules =
+      make({{.allow = {"*"}, .from_agent = {"session/*", "fs/*"}, .except = {"fs/write*"}},
+            {.allow = {"reader"}, .from_agent = {"fs/write*"}, .scopes = {"files"}},
+            {.allow = {"reader"}, .from_agent = {"fs/*"}},
+            {.allow = {"writer"}, .except = {"terminal/kill"}}});
+  struct Asked {
+    std::optional<Principal> who;
+    std::string_view method;
+    bool is_let;
+  };
+  const Asked cases[] = {{std::nullopt, "session/update", true},
+                         {std::nullopt, "fs/read_text_file", true},
+                         {std::nullopt, "fs/write_text_file", false},
+                         {std::nullopt, "terminal/create", false},
+                         {ada, "fs/write_text_file", false},  // the first that fits decides
+                         {bob, "fs/write_text_file", true},
+                         {bob, "terminal/create", false},
+                         {principal({"writer"}), "terminal/create", true},
+                         {principal({"writer"}), "terminal/kill", false}};
+  for (const Asked& one : cases) {
+    EXPECT_EQ(rules.lets_agent(one.who ? &*one.who : nullptr, one.method), one.is_let)
+        << one.method;
+  }
+  EXPECT_EQ(rules.judge(nullptr, method("session/prompt")).verdict, kDenied)
+      << "from_agent is about the other direction";
+}
+
 TEST(Rules, WithoutAnyNothingIsForbidden) {
   const policy::Rules rules = make({});
   EXPECT_FALSE(rules.any());

@@ -29,7 +29,7 @@ TEST_F(AsksTest, AreFoundByTheIdsOfTheirChildren) {
   EXPECT_EQ(index_.find(7, "\"a\"")->id, *first);
   EXPECT_FALSE(index_.find(8, "1")) << "another child's";
   EXPECT_FALSE(index_.find(7, "2"));
-  EXPECT_EQ(of_other_->close(*second).id, "1");
+  EXPECT_EQ(of_other_->close(*second, QuestionEnd::answered).id, "1");
   EXPECT_FALSE(index_.find(7, "1"));
 }
 
@@ -38,7 +38,7 @@ TEST_F(AsksTest, AnIdThatIsUsedTwiceIsFoundTwice) {
   of_other_->open({7, "1", 0});
   const auto found = index_.find(7, "1");
   ASSERT_TRUE(found);
-  found->asks->close(found->id);
+  found->asks->close(found->id, QuestionEnd::answered);
   const auto again = index_.find(7, "1");
   ASSERT_TRUE(again);
   EXPECT_NE(again->asks, found->asks);
