@@ -28,10 +28,32 @@ bool is_method(const rpc::Envelope& message, std::string_view method) {
   return rpc::json_string_equals(message.method, method);
 }
 
+// Whether its head has to name the session of its params. The RFD wants that of answers and of what
+// takes up a session, too, and the Python SDK leaves it out there.
+bool needs_session(const rpc::Envelope& message) {
+  constexpr auto kTakeUp =
+      std::to_array<std::string_view>({"session/load", "session/resume", "session/fork"});
+  return !message.method.empty() && std::ranges::none_of(kTakeUp, [&](std::string_view method) {
+    return is_method(message, method);
+  });
+}
+
 std::string joined(std::span<const std::string_view> parts) {
   std::string text;
   for (const std::string_view part : parts) text += part;
   return text;
+}
+
+// `answer`: to `initialize`; `result`: its member. The RFD has the id in the body, too.
+std::string with_connection_id(std::string_view answer, std::string_view result,
+                               const std::string& id) {
+  const rpc::Member named = rpc::find_member(result, "connectionId");
+  if (named) return joined(with_replaced(answer, place_of(*named, answer), '"' + id + '"'));
+  std::string text(answer);
+  if (!result.starts_with('{') || !rpc::is_absent(named)) return text;
+  const size_t inside = place_of(result, answer).offset + 1;
+  const bool is_empty = text[text.find_first_not_of(" \t\r\n", inside)] == '}';
+  return text.insert(inside, R"("connectionId":")" + id + (is_empty ? "\"" : "\","));
 }
 
 }  // namespace
@@ -177,8 +199,8 @@ std::optional<AcpConnection::Posted> AcpConnection::check_session(const rpc::Env
     if (asked != sessions_.end()) session = asked->first;
   }
   if (session.empty()) return std::nullopt;
-  if (named.empty()) return Posted::lacks_session;
-  return named == session ? std::nullopt : std::optional(Posted::other_session);
+  if (!named.empty()) return named == session ? std::nullopt : std::optional(Posted::other_session);
+  return needs_session(message) ? std::optional(Posted::lacks_session) : std::nullopt;
 }
 
 void AcpConnection::keep_ask(std::string_view id, Ask ask) {
@@ -255,7 +277,9 @@ void AcpConnection::answer_initialize(const session::Reply& reply) {
     owner_.on_connection_over(*this);
   }
   if (initialize_ == nullptr) return;
-  std::exchange(initialize_, nullptr)->respond(parts);
+  const std::string told = result ? with_connection_id(text, *result, id_) : text;
+  const std::string_view body = told;
+  std::exchange(initialize_, nullptr)->respond({&body, 1});
 }
 
 void AcpConnection::on_event(session::Tag /*tag*/, std::string_view notification) {

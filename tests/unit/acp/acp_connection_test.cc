@@ -34,19 +34,22 @@ std::string question(const std::string& session, int id) {
 }
 
 struct AcpWorld {
-  explicit AcpWorld(Duration linger = kLinger, size_t sessions = 10)
-      : bench(options(sessions, linger), std::make_unique<acp::AcpDialect>()),
+  explicit AcpWorld(Duration linger = kLinger, size_t sessions = 10,
+                    std::vector<config::RuleConfig> rules = {})
+      : bench(options(sessions, linger, std::move(rules)), std::make_unique<acp::AcpDialect>()),
         ids([this] { return "a-secret-of-this-connection-" + std::to_string(++opened); }),
         connections({bench.backend, bench.callers, bench.timers, bench.clock, limits,
                      bench.storages, linger},
                     ids) {}
 
-  static backend::BackendOptions options(size_t sessions, Duration linger) {
+  static backend::BackendOptions options(size_t sessions, Duration linger,
+                                         std::vector<config::RuleConfig> rules) {
     backend::BackendOptions options = session_options(16);
     options.config.protocol = config::Protocol::acp;
     options.config.pool.sessions = static_cast<uint32_t>(sessions);
     options.config.linger = linger;
     options.config.max_time = std::chrono::hours(10);
+    options.config.rules = std::move(rules);
     return options;
   }
 
@@ -130,6 +133,12 @@ TEST(AcpConnection, MessagesOfASessionNameItInTheirHead) {
   EXPECT_EQ(world.post(connection, cancel, "t"), AcpConnection::Posted::other_session);
   EXPECT_EQ(world.post(connection, cancel, "s"), AcpConnection::Posted::taken);
   EXPECT_FALSE(connection.has_session("t"));
+  for (const std::string method : {"session/load", "session/resume", "session/fork"}) {
+    EXPECT_EQ(world.post(connection, R"({"jsonrpc":"2.0","id":3,"method":")" + method +
+                                         R"(","params":{"sessionId":"s"}})"),
+              AcpConnection::Posted::taken)
+        << method;
+  }
 }
 
 TEST(AcpConnection, TheOldestGoesWhereTheReplayEnds) {
@@ -162,9 +171,9 @@ TEST(AcpConnection, AQuestionIsKeptBeyondTheReplayUntilItIsAnswered) {
   EXPECT_THAT(second.take(), ElementsAre(told[0]));
   const std::string id = std::string(ParsedText(told[0]).envelope.id);
   const std::string answer = R"({"jsonrpc":"2.0","id":)" + id + R"(,"result":{}})";
-  EXPECT_EQ(world.post(connection, answer), AcpConnection::Posted::lacks_session);
+  EXPECT_EQ(world.post(connection, answer, "t"), AcpConnection::Posted::other_session);
   world.child->take_lines();
-  EXPECT_EQ(world.post(connection, answer, "s"), AcpConnection::Posted::taken);
+  EXPECT_EQ(world.post(connection, answer), AcpConnection::Posted::taken);
   EXPECT_THAT(world.child->take_lines(), ElementsAre(R"({"jsonrpc":"2.0","id":7,"result":{}})"));
   second.leave();
   connection.detach(second);
@@ -199,6 +208,49 @@ TEST(AcpConnection, AQuestionWaitsForAClientThatIsAway) {
   EXPECT_THAT(second.take(), testing::Not(IsEmpty())) << "a client that is there has its time";
   second.leave();
   connection.detach(second);
+}
+
+TEST(AcpConnection, AnAgentAsksNoMoreThanRulesLet) {
+  AcpWorld world(
+      kLinger, 10,
+      {{.allow = {"*"}, .methods = {"*"}, .from_agent = {"session/request_permission"}}});
+  AcpConnection& connection = world.greet();
+  FakeEventSink stream;
+  connection.listen(stream, "s", std::nullopt);
+  world.child->take_lines();
+  world.child->say(R"({"jsonrpc":"2.0","id":"r","method":"fs/read_text_file","params":{}})");
+  EXPECT_THAT(world.child->take_lines(),
+              ElementsAre(R"({"jsonrpc":"2.0","id":"r","error":{"code":-32601,)"
+                          R"("message":"Method not found"}})"));
+  world.child->say(update("s", 1));
+  EXPECT_EQ(world.bench.observer.dropped[DropReason::denied], 1);
+  EXPECT_EQ(world.bench.observer.rejected[Rejection::denied], 2);
+  world.child->say(question("s", 7));
+  EXPECT_THAT(stream.take(), ElementsAre(HasSubstr("request_permission")));
+  stream.leave();
+  connection.detach(stream);
+}
+
+TEST(AcpConnection, QuestionsAreCountedUntilTheyEnd) {
+  AcpWorld world;
+  AcpConnection& connection = world.greet();
+  FakeEventSink stream;
+  connection.listen(stream, "s", std::nullopt);
+  world.child->say(question("s", 7));
+  world.child->say(question("s", 8));
+  auto& seen = world.bench.observer;
+  EXPECT_EQ(seen.questions, 2);
+  const std::string id = std::string(ParsedText(stream.take().at(0)).envelope.id);
+  world.bench.advance(std::chrono::minutes(1));
+  world.post(connection, R"({"jsonrpc":"2.0","id":)" + id + R"(,"result":{}})", "s");
+  EXPECT_EQ(seen.questions, 1);
+  EXPECT_EQ(seen.question_ends[QuestionEnd::answered], 1);
+  EXPECT_EQ(seen.longest_question, std::chrono::minutes(1));
+  stream.leave();
+  connection.detach(stream);
+  world.connections.close(connection);
+  EXPECT_EQ(seen.questions, 0);
+  EXPECT_EQ(seen.question_ends[QuestionEnd::left], 1);
 }
 
 TEST(AcpConnection, AClientSaysWhatItHas) {
@@ -308,6 +360,27 @@ TEST(AcpConnection, AnAgentThatRefusesHasNoConnection) {
   EXPECT_TRUE(world.connections.has_ended(id));
   world.bench.settle();
   EXPECT_FALSE(world.has(id));
+}
+
+TEST(AcpConnection, TheAnswerToInitializeNamesTheConnection) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"protocolVersion":1})", R"({"connectionId":"ID","protocolVersion":1})"},
+      {"{ }", R"({"connectionId":"ID" })"},
+      {R"({"connectionId":7,"a":{}})", R"({"connectionId":"ID","a":{}})"},
+      {R"({"connectionId":1,"connectionId":2})", R"({"connectionId":1,"connectionId":2})"},
+      {"null", "null"}};
+  AcpWorld world;
+  for (const auto& [said, told] : cases) {
+    AcpConnection& connection = world.open(AcpConnection::Kind::http);
+    FakeEventSink greeting;
+    world.post(connection, R"({"jsonrpc":"2.0","id":1,"method":"initialize"})", {}, greeting);
+    world.answer(said);
+    std::string expected = told;
+    if (const size_t at = expected.find("ID"); at != std::string::npos) {
+      expected.replace(at, 2, connection.id());
+    }
+    EXPECT_EQ(greeting.json, R"({"jsonrpc":"2.0","id":1,"result":)" + expected + "}") << said;
+  }
 }
 
 TEST(AcpConnection, TheOneThatIsAloneForLongestMakesRoom) {
