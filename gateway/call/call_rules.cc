@@ -6,6 +6,7 @@
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/schema/openrpc_cut.h"
+#include "gateway/schema/openrpc_document.h"
 
 namespace stdgate::call {
 
@@ -54,7 +55,7 @@ CallRuling CallRules::judge(const rpc::Envelope& message, std::string_view metho
     return {.verdict = admits(principal) ? Verdict::allowed : Verdict::denied};
   }
   // The answer has what the client may use, and no child is asked.
-  if (describes_ && method == kDiscover) {
+  if (document_ != nullptr && method == kDiscover) {
     return {.verdict = admits(principal) ? Verdict::allowed : Verdict::denied};
   }
   if (!rules_->takes_method(method)) return {.verdict = Verdict::denied};
@@ -100,6 +101,12 @@ policy::Ruling CallRules::judge_use(const UsedElement& element, const policy::Pr
 
 std::string_view CallRules::seen_methods(const ListCut& cut, std::string_view payload) {
   clear(cut_);
+  const bool is_kept =
+      document_ != nullptr && payload.data() == document_->text().data() && cut.judged_by == rules_;
+  if (is_kept) {
+    const auto view = views_.find(cut.rules);
+    if (view != views_.end()) return view->second;
+  }
   auto shown = schema::cut_openrpc(payload, [&](std::string_view name) {
     policy::Subject subject;
     subject.method = name;
@@ -107,6 +114,10 @@ std::string_view CallRules::seen_methods(const ListCut& cut, std::string_view pa
            (cut.judged_by->takes_method(name) && cut.judged_by->shows(cut.rules, subject));
   });
   if (!shown) return payload;
+  if (is_kept) {
+    if (views_.size() >= kMaxViews) views_.clear();
+    return views_.emplace(cut.rules, *std::move(shown)).first->second;
+  }
   cut_ = *std::move(shown);
   return cut_;
 }

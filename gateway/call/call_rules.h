@@ -2,13 +2,15 @@
 // may see.
 //
 // Job: find the element that a message uses, by the dialect; have the policy judge it; cut lists.
-// The one place where rules meet messages. Owner: a backend. Only the cut of a list is kept after a
-// judgement, with its call. Limit: the answer that is being cut.
+// The one place where rules meet messages. Owner: a backend. Of a judgement the cut of a list is
+// kept with its call, and what of an OpenRPC document is shown, for the next one. Limits: the
+// answer that is being cut; kMaxViews of a document.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "gateway/call/protocol.h"
 #include "gateway/policy/rules.h"
@@ -35,11 +37,13 @@ struct ListCut {
 
 class CallRules {
  public:
+  static constexpr size_t kMaxViews = 8;
+
   CallRules(const config::BackendConfig& backend, const std::vector<config::RoleConfig>& roles,
             const Protocol& protocol)
       : rules_(std::make_shared<const policy::Rules>(backend, roles)),
         protocol_(protocol),
-        describes_(backend.document.document != nullptr) {}
+        document_(backend.document.document) {}
   CallRules(const CallRules&) = delete;
   CallRules& operator=(const CallRules&) = delete;
 
@@ -49,6 +53,7 @@ class CallRules {
     auto rules = std::make_shared<const policy::Rules>(backend, roles);
     if (*rules == *rules_) return false;
     rules_ = std::move(rules);
+    views_.clear();
     return true;
   }
   // Whether any client may be denied anything. If not, the other functions need not be called.
@@ -85,10 +90,12 @@ class CallRules {
 
   std::shared_ptr<const policy::Rules> rules_;  // never null
   const Protocol& protocol_;
-  const bool describes_;  // the gateway itself answers what its methods are
-  std::string name_;      // scratch
-  std::string cut_name_;  // scratch
-  std::string cut_;       // scratch: a payload
+  // That the gateway itself answers with; null: it does not.
+  const std::shared_ptr<const schema::OpenRpcDocument> document_;
+  std::unordered_map<policy::RuleSet, std::string> views_;  // of the document, by what shows it
+  std::string name_;                                        // scratch
+  std::string cut_name_;                                    // scratch
+  std::string cut_;                                         // scratch: a payload
 };
 
 }  // namespace stdgate::call

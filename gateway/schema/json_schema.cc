@@ -1,7 +1,7 @@
 #include "gateway/schema/json_schema.h"
 
+#include "gateway/schema/json_pointer.h"
 #include "gateway/schema/schema_compiler.h"
-#include "gateway/schema/schema_uri.h"
 
 namespace stdgate::schema {
 
@@ -14,7 +14,7 @@ tl::expected<JsonSchema, std::string> JsonSchema::compile(std::string_view text,
     return tl::unexpected(std::string("it has too many values"));
   if (find_duplicate_key(compiled->tree))
     return tl::unexpected(std::string("a key is there twice"));
-  const auto at = follow_pointer(compiled->tree, 0, root);
+  const auto at = PointerIndex(compiled->tree).follow(0, root);
   if (!at) return tl::unexpected(std::string("there is no such part"));
   SchemaCompiler compiler(*compiled, draft);
   if (!compiler.compile(*at)) return tl::unexpected(compiler.why());

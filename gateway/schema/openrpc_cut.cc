@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "gateway/schema/json_pointer.h"
 #include "gateway/schema/json_tree.h"
 #include "gateway/schema/schema_uri.h"
 
@@ -75,7 +76,7 @@ class Cut {
     if (!reference || tree_.kind(*reference) != JsonKind::string) return std::nullopt;
     std::string scratch;
     const Reference to = resolve_reference("", tree_.string(*reference, scratch));
-    return to.uri.empty() ? follow_pointer(tree_, 0, to.fragment) : std::nullopt;
+    return to.uri.empty() ? pointers_.follow(0, to.fragment) : std::nullopt;
   }
 
   void keep(ValueId value) {
@@ -129,6 +130,7 @@ class Cut {
   }
 
   const JsonTree& tree_;
+  PointerIndex pointers_{tree_};
   const std::function<bool(std::string_view)>& keeps_;
   ValueId methods_ = kNone;
   ValueId components_ = kNone;

@@ -7,8 +7,10 @@
 
 #include "gateway/rpc/json_walk.h"
 #include "gateway/schema/canonical_json.h"
+#include "gateway/schema/json_pointer.h"
 #include "gateway/schema/json_schema.h"
 #include "gateway/schema/openrpc_schema.h"
+#include "gateway/schema/plain_check.h"
 #include "gateway/schema/schema_compiler.h"
 #include "gateway/schema/schema_uri.h"
 
@@ -48,6 +50,7 @@ std::string below(const std::string& place, std::string_view token) {
 struct OpenRpcDocument::Reading {
   const JsonTree& tree;
   SchemaCompiler compiler;
+  PointerIndex pointers{tree};
   std::vector<Misfit> faults{};
   std::string scratch{};
 
@@ -68,7 +71,7 @@ struct OpenRpcDocument::Reading {
       const std::string reference = text(value, "$ref");
       const Reference to = resolve_reference("", reference);
       const auto target =
-          to.uri.empty() ? follow_pointer(tree, 0, to.fragment) : std::optional<ValueId>();
+          to.uri.empty() ? pointers.follow(0, to.fragment) : std::optional<ValueId>();
       if (!target || tree.kind(*target) != JsonKind::object) break;
       value = *target;
     }
@@ -106,7 +109,7 @@ void OpenRpcDocument::read_methods(Reading& reading) {
   nothing_ = static_cast<NodeId>(compiled_->nodes.size());
   compiled_->nodes.emplace_back().is_false = true;
   anything_ = static_cast<NodeId>(compiled_->nodes.size());
-  compiled_->nodes.emplace_back();
+  prepare_plain_check(compiled_->nodes.emplace_back());
   compiled_->resources.resize(1);
   const ValueId methods = *reading.tree.find(0, "methods");
   size_t number = 0;
@@ -135,6 +138,7 @@ void OpenRpcDocument::read_method(Reading& reading, ValueId method, const std::s
   SchemaNode& node = compiled_->nodes[out.params];
   if (structure == "by-name") node.types = type_bit(JsonKind::object);
   if (out.is_by_position) node.types = type_bit(JsonKind::array);
+  prepare_plain_check(node);
   if (const auto result = reading.tree.find(method, "result")) {
     const std::string there = below(place, "result");
     if (const auto descriptor = reading.resolved(*result, there)) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "gateway/base/utf8.h"
+#include "gateway/schema/plain_check.h"
 #include "gateway/schema/schema_uri.h"
 
 namespace stdgate::schema {
@@ -37,6 +38,8 @@ const Property* find_property(const ObjectChecks& checks, std::string_view name)
 Fit SchemaCheck::check(const CompiledSchema& schema, NodeId node, std::string_view text) {
   schema_ = &schema;
   misfits_.clear();
+  is_plain_ = fits_plainly(schema, node, text);
+  if (is_plain_) return Fit::fits;
   if (!tree_.read(text)) {
     misfits_.push_back({"", "fewer values: it is too large to be checked"});
     return Fit::unclear;
@@ -53,6 +56,7 @@ Fit SchemaCheck::check(const CompiledSchema& schema, NodeId node, std::string_vi
 }
 
 std::optional<std::string> SchemaCheck::repeated_key() const {
+  if (is_plain_) return std::nullopt;
   const auto key = find_duplicate_key(tree_);
   if (!key) return std::nullopt;
   std::string scratch;

@@ -1,9 +1,9 @@
 // SchemaCheck: holds a JSON text against a compiled schema.
 //
-// Job: say whether it fits, and if not, where and what was expected. Finds out whether it fits
-// first; places are collected by a second look alone. Reused from text to text, so that the steady
-// state allocates nothing. Owner: whoever checks. Limits: kMaxDepth; steps in proportion to the
-// text; kMaxFindings.
+// Job: say whether it fits, and if not, where and what was expected. Most texts fit by one pass
+// (plain_check.h), without a tree. Of others it finds out whether they fit first; places are
+// collected by a second look alone. Reused from text to text, so that the steady state allocates
+// nothing. Owner: whoever checks. Limits: kMaxDepth; steps in proportion to the text; kMaxFindings.
 #pragma once
 
 #include <cstddef>
@@ -99,7 +99,8 @@ class SchemaCheck {
   std::string place_;
   size_t steps_ = 0;
   size_t depth_ = 0;
-  size_t quiet_ = 0;  // alternatives around, whose misfits are not told
+  size_t quiet_ = 0;       // alternatives around, whose misfits are not told
+  bool is_plain_ = false;  // fits_plainly() has said so: there is no tree
   bool is_reporting_ = false;
   bool is_stopped_ = false;
 };

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "gateway/schema/json_pointer.h"
 #include "gateway/schema/json_schema.h"
 #include "gateway/schema/schema_node.h"
 #include "gateway/schema/schema_uri.h"
@@ -74,6 +75,7 @@ class SchemaCompiler {
 
   CompiledSchema& out_;
   const JsonTree& tree_;
+  PointerIndex pointers_{tree_};
   Draft draft_;
   std::string why_;
   std::vector<Resource> resources_;

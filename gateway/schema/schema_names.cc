@@ -105,7 +105,7 @@ std::optional<ValueId> SchemaCompiler::resolve(const Reference& reference) {
     const auto anchor = anchors_.find(reference.uri + "#" + reference.fragment);
     return anchor == anchors_.end() ? std::nullopt : std::optional(anchor->second);
   }
-  const auto target = follow_pointer(tree_, resource.root, reference.fragment);
+  const auto target = pointers_.follow(resource.root, reference.fragment);
   // A place where no keyword has a schema.
   if (target) note_names(*target, found->second);
   return target;

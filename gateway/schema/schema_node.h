@@ -44,6 +44,9 @@ struct NumberChecks {
   std::optional<JsonNumber> divisor;
   // Their texts, for people.
   std::string_view min_text, max_text, above_text, below_text, divisor_text;
+  // Whole numbers between them fit; of others the above says more.
+  int64_t least = INT64_MAX;
+  int64_t most = INT64_MIN;
 };
 
 struct StringChecks {
@@ -66,6 +69,7 @@ struct Property {
   std::string name;
   NodeId node = kNoNode;
   bool is_required = false;
+  bool is_plain = false;  // its name is written as it is, in any text
 };
 
 struct ObjectChecks {
@@ -99,6 +103,7 @@ struct SchemaParts {
 struct SchemaNode {
   uint8_t types = kAnyType;
   bool is_false = false;
+  bool is_plain = false;  // see plain_check.h
   uint16_t resource = 0;  // that it is in
   // Lists of values in the schema's own text, one of which it has to be.
   std::vector<std::vector<ValueId>> values;

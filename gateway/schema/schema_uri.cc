@@ -116,36 +116,6 @@ Reference resolve_reference(std::string_view base, std::string_view reference) {
   return resolved;
 }
 
-std::optional<ValueId> follow_pointer(const JsonTree& tree, ValueId from,
-                                      std::string_view pointer) {
-  while (!pointer.empty()) {
-    if (pointer[0] != '/') return std::nullopt;
-    pointer.remove_prefix(1);
-    const std::string_view token = pointer.substr(0, pointer.find('/'));
-    pointer.remove_prefix(token.size());
-    if (tree.kind(from) == JsonKind::array) {
-      size_t index = 0;
-      const auto [end, error] =
-          std::from_chars(token.data(), token.data() + token.size(), index, 10);
-      if (error != std::errc() || end != token.data() + token.size()) return std::nullopt;
-      if (index >= tree.count(from)) return std::nullopt;
-      ValueId at = from + 1;
-      for (; index > 0; --index) at = tree.next(at);
-      from = at;
-      continue;
-    }
-    std::string key;
-    for (size_t i = 0; i < token.size(); ++i) {
-      const bool is_escape = token[i] == '~' && i + 1 < token.size();
-      key += is_escape ? (token[++i] == '1' ? '/' : '~') : token[i];
-    }
-    const auto member = tree.find(from, key);
-    if (!member) return std::nullopt;
-    from = *member;
-  }
-  return from;
-}
-
 void append_pointer(std::string& pointer, std::string_view token) {
   pointer += '/';
   for (const char c : token) {

@@ -4,11 +4,8 @@
 // Owner: none; pure.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
-
-#include "gateway/schema/json_tree.h"
 
 namespace stdgate::schema {
 
@@ -20,8 +17,6 @@ struct Reference {
 // `base` has no fragment; it may be empty.
 Reference resolve_reference(std::string_view base, std::string_view reference);
 
-// The value that a pointer leads to from another one.
-std::optional<ValueId> follow_pointer(const JsonTree& tree, ValueId from, std::string_view pointer);
 // Appends a token of a pointer, with its slash.
 void append_pointer(std::string& pointer, std::string_view token);
 

@@ -19,6 +19,8 @@
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
 #include "gateway/rpc/skipped_message.h"
+#include "gateway/schema/json_schema.h"
+#include "gateway/schema/schema_check.h"
 #include "metrics/logs/redaction.h"
 #include "tests/cost/cost_case.h"
 
@@ -299,12 +301,43 @@ std::vector<CostCase> other_costs() {
   return costs;
 }
 
+// Schemas that a server lists, and arguments of a client.
+std::vector<CostCase> schema_costs() {
+  const auto references = [](size_t size) -> Step {
+    const std::string schema =
+        R"({"$defs":{)" +
+        repeated(size,
+                 [](size_t i) {
+                   const std::string number = std::to_string(i);
+                   return (i == 0 ? "\"d" : ",\"d") + number + R"(":{"type":"integer"})";
+                 }) +
+        R"(},"prefixItems":[)" +
+        repeated(size,
+                 [](size_t i) {
+                   return (i == 0 ? "" : ",") + (R"({"$ref":"#/$defs/d)" + std::to_string(i)) +
+                          "\"}";
+                 }) +
+        "]}";
+    return [schema] { must(schema::JsonSchema::compile(schema).has_value(), "a schema"); };
+  };
+  const auto members = [](size_t size) -> Step {
+    const auto schema = std::make_shared<schema::JsonSchema>(
+        *schema::JsonSchema::compile(R"({"additionalProperties":{"type":"integer"}})"));
+    return [schema, text = object_of(size)] {
+      schema::SchemaCheck check;
+      must(check.check(*schema, text) == schema::Fit::fits, "arguments that fit");
+      must(!check.repeated_key(), "keys that are there once");
+    };
+  };
+  return {{"schema/references", 1000, references}, {"schema/members", 2000, members}};
+}
+
 }  // namespace
 
 std::vector<CostCase> text_costs() {
   std::vector<CostCase> costs;
-  for (const auto& some :
-       {envelope_costs(), member_costs(), skipped_costs(), mcp_costs(), other_costs()}) {
+  for (const auto& some : {envelope_costs(), member_costs(), skipped_costs(), mcp_costs(),
+                           schema_costs(), other_costs()}) {
     costs.insert(costs.end(), some.begin(), some.end());
   }
   return costs;

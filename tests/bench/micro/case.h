@@ -22,6 +22,7 @@ std::vector<Case> rpc_cases();
 std::vector<Case> core_cases();
 std::vector<Case> metrics_cases();
 std::vector<Case> websocket_cases();
+std::vector<Case> schema_cases();
 
 std::vector<Case> all_cases();
 

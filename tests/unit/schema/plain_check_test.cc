@@ -1,0 +1,217 @@
+// The one pass over a text: it never says more than the whole check does, and says it of what is
+// usual.
+#include "gateway/schema/plain_check.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "gateway/schema/json_schema.h"
+#include "gateway/schema/schema_check.h"
+
+namespace stdgate {
+namespace {
+
+using schema::Fit;
+using schema::JsonSchema;
+
+constexpr std::string_view kTen =
+    R"({"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer","minimum":-5},)"
+    R"("c":{"type":"integer","maximum":9007199254740993},"d":{"type":"string","minLength":2,)"
+    R"("maxLength":4},"e":{"enum":["x","y",1]},"f":{"type":["string","null"]},)"
+    R"("g":{"type":"array","items":{"type":"number"},"maxItems":3},"h":{"const":true},)"
+    R"("i":{"anyOf":[{"type":"object","required":["a"]},{"type":"boolean"}]},)"
+    R"("j":{"type":"string","pattern":"^[a-z]+$"}},"required":["a"],"additionalProperties":false})";
+
+constexpr std::string_view kSchemas[] = {
+    kTen,
+    "true",
+    "false",
+    "{}",
+    R"({"type":"integer"})",
+    R"({"type":["integer","string"]})",
+    R"({"type":"number","exclusiveMinimum":1,"exclusiveMaximum":3})",
+    R"({"minimum":1.5})",
+    R"({"multipleOf":2})",
+    R"({"maximum":123456789012345678901234567890})",
+    R"({"const":{"a":1}})",
+    R"({"enum":[[1],{"a":1},"a",null]})",
+    R"({"minLength":1})",
+    R"({"minProperties":1,"maxProperties":2})",
+    R"({"properties":{"a":false}})",
+    R"({"properties":{"a\\b":{"type":"string"},"\u00e4":{"type":"integer"}}})",
+    R"({"required":["a","z"]})",
+    R"({"required":["z"],"additionalProperties":{"type":"integer"}})",
+    R"({"additionalProperties":{"type":"string"}})",
+    R"({"patternProperties":{"^a":{"type":"string"}}})",
+    R"({"propertyNames":{"maxLength":1}})",
+    R"({"dependentRequired":{"a":["b"]}})",
+    R"({"unevaluatedProperties":false,"properties":{"a":true}})",
+    R"({"prefixItems":[{"type":"integer"},{"type":"string"}],"items":false})",
+    R"({"items":{"type":"integer"},"minItems":1})",
+    R"({"uniqueItems":true})",
+    R"({"contains":{"type":"string"}})",
+    R"({"allOf":[{"type":"object"},{"required":["a"]}]})",
+    R"({"anyOf":[{"type":"array","items":{"type":"string"}},{"type":"array"}]})",
+    R"({"anyOf":[{"properties":{"a":{"type":"string"}}},{"properties":{"a":{"type":"integer"}}}]})",
+    R"({"oneOf":[{"type":"integer"},{"minimum":2}]})",
+    R"({"not":{"type":"string"}})",
+    R"({"if":{"type":"string"},"then":{"minLength":3}})",
+    R"({"type":"object","allOf":[{"additionalProperties":{"type":"integer"}}]})"};
+
+constexpr std::string_view kTexts[] = {
+    "{}",
+    "[]",
+    "null",
+    "true",
+    "false",
+    "0",
+    "-0",
+    "1",
+    "2",
+    "-6",
+    "1.0",
+    "1.5",
+    "10e-1",
+    "2E0",
+    "9007199254740992",
+    "9007199254740993",
+    "9007199254740994",
+    "123456789012345678901234567890",
+    R"("")",
+    R"("a")",
+    R"("\u0061")",
+    R"("ä")",
+    R"("abc")",
+    "[1]",
+    "[ 1 , \"a\" ]",
+    R"(["a",1])",
+    "[1,1]",
+    R"([{"a":1,"a":2}])",
+    R"({"a":1})",
+    R"({"a":1.0})",
+    R"({"a":"x"})",
+    R"({"\u0061":1})",
+    R"({"a":1,"a":1})",
+    R"({"a":1,"\u0061":1})",
+    R"({"z":1,"z":1})",
+    R"({"z":{"y":1,"y":2}})",
+    R"({ "a" : 1 , "b" : -5 })",
+    R"({"a":1,"b":-6})",
+    R"({"b":1})",
+    R"({"a":1,"c":9007199254740993})",
+    R"({"a":1,"c":9007199254740994})",
+    R"({"a":1,"d":"abcd"})",
+    R"({"a":1,"d":"abcde"})",
+    R"({"a":1,"d":"ä"})",
+    R"({"a":1,"e":"x"})",
+    R"({"a":1,"e":1.0})",
+    R"({"a":1,"e":"z"})",
+    R"({"a":1,"f":null,"g":[1,2.5,-3e7]})",
+    R"({"a":1,"g":[1,2,3,4]})",
+    R"({"a":1,"g":["1"]})",
+    R"({"a":1,"h":true,"i":{"a":0}})",
+    R"({"a":1,"i":{}})",
+    R"({"a":1,"i":false,"j":"abc"})",
+    R"({"a":1,"j":"ABC"})",
+    R"({"a":1,"k":1})",
+    R"({"a\\b":"x"})",
+    R"({"a\\b":1})",
+    R"({"ä":1})",
+    R"({"ä":"x"})",
+    R"({"a":1,"b":2,"c":3})",
+    R"({"k1":1,"k2":1,"k3":1,"k4":1,"k5":1,"k6":1,"k7":1,"k8":1,"k9":1,"k10":1,"k11":1,"k12":1,)"
+    R"("k13":1,"k14":1,"k15":1,"k16":1,"k17":1})",
+    "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]"
+    "]]]]]"
+    "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]"};
+
+bool is_plainly(std::string_view schema_text, std::string_view text) {
+  const auto compiled = JsonSchema::compile(schema_text);
+  EXPECT_TRUE(compiled) << compiled.error();
+  return schema::fits_plainly(compiled->compiled(), 0, text);
+}
+
+TEST(PlainCheck, NeverSaysMoreThanTheWholeCheck) {
+  size_t plain = 0;
+  for (const std::string_view text : kSchemas) {
+    // What the one pass knows nothing of stands around it.
+    const auto whole = JsonSchema::compile(R"({"not":false,"allOf":[)" + std::string(text) + "]}");
+    ASSERT_TRUE(whole) << whole.error();
+    schema::SchemaCheck check;
+    for (const std::string_view value : kTexts) {
+      if (!is_plainly(text, value)) continue;
+      ++plain;
+      EXPECT_EQ(check.check(*whole, value), Fit::fits) << text << " of " << value;
+      EXPECT_FALSE(check.repeated_key()) << text << " of " << value;
+    }
+  }
+  EXPECT_GT(plain, 400U);
+}
+
+TEST(PlainCheck, SaysWhatIsUsual) {
+  for (const std::string_view text :
+       {R"({"a":1})", R"({"a":1,"b":-5,"c":9007199254740993})", R"({"a":-7,"d":"abc","e":"y"})",
+        R"({"j":"abc","a":1})", R"({ "a" : 1 , "f" : null , "g" : [ 1 , 2.5 ] })",
+        R"({"a":1,"h":true,"i":{"a":0,"z":[1]}})", R"({"a":1,"i":false})"}) {
+    EXPECT_TRUE(is_plainly(kTen, text)) << text;
+  }
+  const std::string_view nested =
+      R"({"$defs":{"p":{"type":"object","properties":{"n":{"$ref":"#/$defs/p"}}}},"$ref":"#/$defs/p"})";
+  EXPECT_TRUE(is_plainly(nested, R"({"n":{"n":{"n":{}}}})"));
+  EXPECT_FALSE(is_plainly(nested, R"({"n":{"n":{"n":1}}})"));
+}
+
+std::string repeated(const std::string& head, const std::string& one, size_t times,
+                     const std::string& tail) {
+  std::string text = head;
+  for (size_t i = 0; i < times; ++i) text += one;
+  return text + tail;
+}
+
+TEST(PlainCheck, ItsLimitsLeadToTheWholeCheck) {
+  const auto members = [](size_t count) {
+    std::string text = "{";
+    for (size_t i = 0; i < count; ++i) {
+      text += (i > 0 ? ",\"k" : "\"k") + std::to_string(i) + "\":1";
+    }
+    return text + "}";
+  };
+  using schema::PlainLimits;
+  EXPECT_TRUE(is_plainly("{}", members(PlainLimits::kMaxOthers)));
+  EXPECT_FALSE(is_plainly("{}", members(PlainLimits::kMaxOthers + 1)));
+  const auto nested = [](size_t depth) {
+    return repeated("", "[", depth, "") + repeated("", "]", depth, "");
+  };
+  EXPECT_TRUE(is_plainly("{}", nested(PlainLimits::kMaxDepth)));
+  EXPECT_FALSE(is_plainly("{}", nested(PlainLimits::kMaxDepth + 1)));
+  const auto properties = [](size_t count) {
+    std::string text = R"({"properties":{)";
+    for (size_t i = 0; i < count; ++i) {
+      text += (i > 0 ? ",\"k" : "\"k") + std::to_string(i) + "\":true";
+    }
+    return text + "}}";
+  };
+  EXPECT_TRUE(is_plainly(properties(PlainLimits::kMaxProperties), R"({"k63":1})"));
+  EXPECT_FALSE(is_plainly(properties(PlainLimits::kMaxProperties + 1), R"({"k63":1})"));
+}
+
+// Alternatives in each other would take 3^20 looks.
+TEST(PlainCheck, AlternativesAreBounded) {
+  std::string text = R"({"type":"integer"})";
+  for (int i = 0; i < 20; ++i) {
+    text = R"({"anyOf":[)" + text + R"(,{"type":"null"}]})";
+  }
+  std::string defs = R"({"$defs":{"d0":{"type":"integer"})";
+  for (int i = 1; i <= 20; ++i) {
+    const std::string ref = R"({"$ref":"#/$defs/d)" + std::to_string(i - 1) + "\"}";
+    defs += ",\"d" + std::to_string(i) + R"(":{"anyOf":[)" + ref + "," + ref + "," + ref + "]}";
+  }
+  defs += R"(},"$ref":"#/$defs/d20"})";
+  EXPECT_FALSE(is_plainly(defs, R"("x")"));
+  EXPECT_TRUE(is_plainly(text, "null"));
+}
+
+}  // namespace
+}  // namespace stdgate
