@@ -165,8 +165,8 @@ describe('stdgate adopt', () => {
     it('as far as the last adoption, if nobody uses what it has added', () => {
       const home = adopted(of('a'), of('b'));
       undo(home, 'gemini');
-      assert.match(home.gateway, /NAME: a/);
-      assert.doesNotMatch(home.gateway, /NAME: b/);
+      assert.match(home.gateway, /NAME: "a"/);
+      assert.doesNotMatch(home.gateway, /NAME: "b"/);
     });
 
     it('not while another client may use it', () => {
@@ -183,7 +183,7 @@ describe('stdgate adopt', () => {
       text.mcpServers.late = { command: 'cat', env: { NAME: 'late' } };
       home.write(cursor, JSON.stringify(text));
       assert.equal(home.adopt('cursor').status, 0);
-      assert.match(home.gateway, /NAME: late/);
+      assert.match(home.gateway, /NAME: "late"/);
       undo(home, 'cursor');
       assert.equal(home.gateway, own);
     });
@@ -193,7 +193,7 @@ describe('stdgate adopt', () => {
       home.write('.config/stdgate/gateway.yaml', `# changed\n${home.gateway}`);
       assert.match(undo(home, 'gemini'), /which was changed since/);
       assert.match(undo(home, 'cursor'), /which was changed since/);
-      assert.match(home.gateway, /# changed[^]*NAME: b/);
+      assert.match(home.gateway, /# changed[^]*NAME: "b"/);
     });
 
     it('or says what it would do', () => {
