@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-Config parse(const std::string& yaml) {
+Config parsed(const std::string& yaml) {
   const FileReader reads = [](const std::string& file, size_t /*limit*/) {
     return file + "-content";
   };
@@ -22,15 +22,15 @@ Config parse(const std::string& yaml) {
 }
 
 constexpr const char* kOne = "backends: { a: { command: [x] } }\n";
-constexpr const char* kHash =
+constexpr const char* kKeyHash =
     "\"sha256:c5174bdf96d3b1617fae25d280f798252a83b1bb8149ffe0ec6c723edbebc50d\"";
 
 std::string keys_of(const std::string& name) {
-  return "auth: { api_keys: [ { name: " + name + ", hash: " + kHash + " } ] }\n";
+  return "auth: { api_keys: [ { name: " + name + ", hash: " + kKeyHash + " } ] }\n";
 }
 
 TEST(ConfigChanges, NoneBetweenEquals) {
-  const Config config = parse(kOne);
+  const Config config = parsed(kOne);
   const ConfigChanges changes = changes_between(config, config);
   EXPECT_THAT(changes.taken, IsEmpty());
   EXPECT_THAT(changes.restart, IsEmpty());
@@ -47,8 +47,8 @@ struct Change {
 class ConfigChangesOf : public testing::TestWithParam<Change> {};
 
 TEST_P(ConfigChangesOf, AreTakenOrNamed) {
-  const Config before = parse(GetParam().before);
-  const Config after = parse(GetParam().after);
+  const Config before = parsed(GetParam().before);
+  const Config after = parsed(GetParam().after);
   const ConfigChanges changes = changes_between(before, after);
   EXPECT_EQ(changes.taken, GetParam().taken);
   EXPECT_EQ(changes.restart, GetParam().restart);
@@ -116,16 +116,16 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(ConfigChanges, TheOrderOfBackendsIsNone) {
   const ConfigChanges changes =
-      changes_between(parse("backends: { a: { command: [x] }, b: { command: [y] } }\n"),
-                      parse("backends: { b: { command: [y] }, a: { command: [x] } }\n"));
+      changes_between(parsed("backends: { a: { command: [x] }, b: { command: [y] } }\n"),
+                      parsed("backends: { b: { command: [y] }, a: { command: [x] } }\n"));
   EXPECT_THAT(changes.taken, IsEmpty());
   EXPECT_THAT(changes.restart, IsEmpty());
 }
 
 TEST(ConfigChanges, AreTold) {
   const ConfigChanges changes = changes_between(
-      parse(kOne), parse(std::string("replica: r\nroles: { a: { includes: [b] } }\n") +
-                         "backends: { a: { command: [y] } }\n"));
+      parsed(kOne), parsed(std::string("replica: r\nroles: { a: { includes: [b] } }\n") +
+                           "backends: { a: { command: [y] } }\n"));
   EXPECT_EQ(changes_text(changes),
             "a reload takes over:\n  roles\n  backends.a\na restart is needed for:\n  replica\n");
   EXPECT_EQ(changes_text({}), "a reload takes over: nothing\na restart is needed for: nothing\n");

@@ -10,7 +10,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::optional<std::string> sample_environment(const std::string& name) {
+std::optional<std::string> printed_environment(const std::string& name) {
   if (name == "API_TOKEN") return "hush";
   if (name == "AUTH") return "1";
   if (name == "SIGNED") return "sk-hush";
@@ -24,7 +24,7 @@ tl::expected<std::string, std::string> read_sample(const std::string& file, size
 }
 
 config::Config parse(const std::string& yaml) {
-  const auto config = config::parse_config(yaml, sample_environment, {}, read_sample);
+  const auto config = config::parse_config(yaml, printed_environment, {}, read_sample);
   if (config) return *config;
   for (const config::ConfigError& error : config.error()) ADD_FAILURE() << error.to_string("yaml");
   return {};

@@ -6,7 +6,7 @@
 namespace stdgate {
 namespace {
 
-std::optional<std::string> sample_environment(const std::string& name) {
+std::optional<std::string> expanded_environment(const std::string& name) {
   if (name == "HOME") return "/home/ada";
   if (name == "EMPTY") return "";
   if (name == "TRICKY") return "a: [${HOME}, $$]";
@@ -14,7 +14,7 @@ std::optional<std::string> sample_environment(const std::string& name) {
 }
 
 std::string expand(std::string_view text) {
-  const auto expanded = config::expand_variables(text, sample_environment);
+  const auto expanded = config::expand_variables(text, expanded_environment);
   return expanded ? *expanded : "error: " + expanded.error();
 }
 

@@ -11,7 +11,7 @@
 namespace stdgate {
 namespace {
 
-struct Case {
+struct MemberCase {
   std::string_view object;
   std::string_view key;
   std::string_view value;  // empty: absent
@@ -43,7 +43,7 @@ TEST(JsonMemberTest, SeveralMembersAreFoundAsEachAlone) {
 }
 
 TEST(JsonMemberTest, FindMember) {
-  const Case cases[] = {
+  const MemberCase cases[] = {
       {R"({"a":1})", "a", "1"},
       {R"({"a":1})", "b", ""},
       {R"({"a":1})", "A", ""},
@@ -75,7 +75,7 @@ TEST(JsonMemberTest, FindMember) {
       {R"({"a":"b","b":"a"})", "b", R"("a")"},
       {R"({"a b":1})", "a", ""},
   };
-  for (const Case& c : cases) {
+  for (const MemberCase& c : cases) {
     const auto found = rpc::find_member(c.object, c.key);
     if (c.value.empty()) {
       ASSERT_FALSE(found) << c.object;
@@ -116,11 +116,11 @@ std::string_view first_value(std::string_view text) {
 }
 
 TEST(JsonWalk, EndOfAValue) {
-  struct Case {
+  struct MemberCase {
     std::string_view text;
     std::string_view value;
   };
-  const Case cases[] = {
+  const MemberCase cases[] = {
       {R"("a\"b\\",1)", R"("a\"b\\")"},
       {R"({"a":[1,{"b":"}]"}]} ,2)", R"({"a":[1,{"b":"}]"}]})"},
       {"[] ]", "[]"},
@@ -136,7 +136,7 @@ TEST(JsonWalk, EndOfAValue) {
       {R"({"a":[1)", R"({"a":[1)"},
       {R"({"a)", R"({"a)"},
   };
-  for (const Case& c : cases) EXPECT_EQ(first_value(c.text), c.value) << c.text;
+  for (const MemberCase& c : cases) EXPECT_EQ(first_value(c.text), c.value) << c.text;
 }
 
 }  // namespace

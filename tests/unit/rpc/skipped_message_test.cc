@@ -9,13 +9,13 @@
 namespace stdgate {
 namespace {
 
-struct Case {
+struct SkippedCase {
   std::string text;
   std::string_view id;
 };
 
 // As one piece, byte by byte, and cut in two at every position.
-void check(const Case& c) {
+void check(const SkippedCase& c) {
   const std::string_view text = c.text;
   rpc::SkippedMessage bytes;
   for (size_t at = 0; at < text.size(); ++at) bytes.feed(text.substr(at, 1));
@@ -34,7 +34,7 @@ void check(const Case& c) {
 }
 
 TEST(SkippedMessageTest, Id) {
-  const Case cases[] = {
+  const SkippedCase cases[] = {
       {R"({"id":1})", "1"},
       {R"({"id":1,"x":2})", "1"},
       {R"({"x":2,"id":1})", "1"},
@@ -90,7 +90,7 @@ TEST(SkippedMessageTest, Id) {
       {R"({"id":1}{"id":2})", "1"},
       {R"(}{"id":1})", ""},
   };
-  for (const Case& c : cases) check(c);
+  for (const SkippedCase& c : cases) check(c);
 }
 
 TEST(SkippedMessageTest, IdAtTheLimit) {
