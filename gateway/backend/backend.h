@@ -118,7 +118,7 @@ class Backend final : public Upstream, private pool::PoolEvents {
                  const std::vector<config::RoleConfig>& roles) override {
     if (!rules_.replace(backend, roles)) return;
     if (rules_.any()) {
-      sessions_.end_unless([this](const policy::Principal* who) { return rules_.admits(who); },
+      sessions_.end_unless([this](const policy::Principal* who) { return rules_.serves(who); },
                            session::SessionEnd::denied, "no rule lets this client in any more");
     }
     notices_.tell();
@@ -242,7 +242,7 @@ class Backend final : public Upstream, private pool::PoolEvents {
   }
   // The reason why the client cannot have a session; nothing: it can.
   std::optional<rpc::FaultReport> find_obstacle(const policy::Client& client) {
-    if (!rules_.admits(client.principal.get())) {
+    if (!rules_.serves(client.principal.get())) {
       core_.observer.on_rejected(id(), Rejection::denied);
       return rpc::faults::because(rpc::Fault::denied, "no rule of this backend is about you");
     }

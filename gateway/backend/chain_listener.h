@@ -32,6 +32,9 @@ class ChainListener final : public pool::ChildListener {
                   std::string_view method) override {
     next_.on_request(child, request, method);
   }
+  [[nodiscard]] bool admits(const call::Call& call, uint64_t child) override {
+    return chain_.admits(call, child);
+  }
   void on_spare_room(pool::Child& child) override { next_.on_spare_room(child); }
   void on_child_gone(const pool::Child& child) override;
   [[nodiscard]] TimePoint works_until(uint64_t child) const override {

@@ -42,6 +42,9 @@ class SessionDelivery final : public pool::ChildListener {
                        std::string_view method) override;
   void on_request(pool::Child& child, const rpc::Envelope& request,
                   std::string_view method) override;
+  [[nodiscard]] bool admits(const call::Call& /*call*/, uint64_t /*child*/) override {
+    return true;
+  }
   void on_spare_room(pool::Child& child) override {
     if (!sessions_.wishes().is_settled()) sessions_.wishes().tell(child);
   }

@@ -42,6 +42,8 @@ class CallQueue {
     return size_ < config_.queue && bytes_ + bytes <= config_.queue_bytes;
   }
   void push(CallPtr call, const Outgoing& message);
+  // The call that is next; null: a notification is. Only while not empty().
+  [[nodiscard]] const Call* front() const { return waiting_.front().call.get(); }
   // Only while not empty().
   WaitingMessage pop();
   // Keeps the storage of a message that has been sent for the next one.

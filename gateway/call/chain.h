@@ -8,6 +8,7 @@
 // filters that look at it. Owner: the backend. Limit: kMaxFilters.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -69,6 +70,7 @@ class Chain {
     enlist<&Some::on_ended, &Filter::on_ended>(ended_, row, true);
     enlist<&Some::on_lost, &Filter::on_lost>(lost_, row, true);
     enlist<&Some::on_released, &Filter::on_released>(holders_, row, false);
+    enlist<&Some::admits, &Filter::admits>(gates_, row, false);
     enlist<&Some::on_child_message, &Filter::on_child_message>(child_messages_, row, true);
     enlist<&Some::on_child_gone, &Filter::on_child_gone>(child_ends_, row, true);
     enlist<&Some::needed_until, &Filter::needed_until>(needs_, row, true);
@@ -118,6 +120,11 @@ class Chain {
   }
 
   // --- Children, see Filter
+  [[nodiscard]] bool admits(const Call& call, uint64_t child) const {
+    return gates_.empty() || std::ranges::all_of(gates_, [&](const Row& row) {
+             return row.filter->admits(call, child);
+           });
+  }
   // Passes the message to the filters above `from`; null: to all. False: a filter has stopped it.
   bool pass(ChildMessage& message, const Filter* from = nullptr);
   void on_child_gone(const ChildRef& child);
@@ -174,6 +181,7 @@ class Chain {
   Rows ended_;
   Rows lost_;
   Rows holders_;
+  Rows gates_;
   Rows child_messages_;
   Rows child_ends_;
   Rows needs_;

@@ -147,6 +147,9 @@ class Filter {
   virtual void on_ended(const Call& /*call*/) {}
 
   // --- Children
+  // Whether the child with this number may be given the call now. If not, the call waits in its
+  // queue until the pool looks again (Pool::take_waiting).
+  virtual bool admits(const Call& /*call*/, uint64_t /*child*/) { return true; }
   // False: the filters above do not get the message.
   virtual bool on_child_message(ChildMessage& /*message*/) { return true; }
   virtual void on_child_gone(const ChildRef& /*child*/) {}

@@ -25,7 +25,7 @@ class RuleFilter final : public Filter {
     return rules_.replace(backend, roles);
   }
   [[nodiscard]] bool any() const { return rules_.any(); }
-  [[nodiscard]] bool admits(const policy::Principal* principal) const {
+  [[nodiscard]] bool serves(const policy::Principal* principal) const {
     return rules_.admits(principal);
   }
 

@@ -24,7 +24,10 @@
 #include "gateway/config/rule_config.h"
 #include "gateway/config/server_config.h"
 #include "gateway/rpc/framer.h"
-#include "gateway/schema/openrpc_document.h"
+
+namespace stdgate::schema {
+class OpenRpcDocument;
+}  // namespace stdgate::schema
 
 namespace stdgate::config {
 
@@ -65,10 +68,7 @@ struct CheckConfig {
 struct SchemaDocument {
   std::shared_ptr<const schema::OpenRpcDocument> document;
 
-  friend bool operator==(const SchemaDocument& one, const SchemaDocument& other) {
-    return (one.document ? one.document->text() : "") ==
-           (other.document ? other.document->text() : "");
-  }
+  friend bool operator==(const SchemaDocument& one, const SchemaDocument& other);
 };
 
 struct PoolConfig {

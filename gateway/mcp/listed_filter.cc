@@ -38,12 +38,11 @@ bool ListedFilter::is_known(Scope scope, size_t list) const {
   return listing != listings_.end() && listing->second.is_known;
 }
 
-void ListedFilter::forget(Scope scope, size_t list, uint64_t child) {
+void ListedFilter::forget(Scope scope, size_t list) {
   const auto listing = listings_.find(Key(scope, list));
   if (listing == listings_.end()) return;
   listing->second.is_known = false;
   listing->second.has_changed = true;
-  listing->second.child = child;
   listing->second.not_before = {};
 }
 
@@ -82,7 +81,15 @@ void ListedFilter::begin_asking(const Key& key, session::SessionId session) {
   listing.is_asked = true;
   listing.has_changed = false;
   listing.pages = 0;
-  ask(key, session, {}, std::exchange(listing.child, 0));
+  ask(key, session, {}, (key.first & kOfChild) != 0 ? key.first & ~kOfChild : 0);
+}
+
+void ListedFilter::ask_child(size_t list, uint64_t child) {
+  const Key key(kOfChild | child, list);
+  Listing& listing = listings_[key];
+  if (listing.is_asked || now() < listing.not_before) return;
+  listing.failures = 0;
+  begin_asking(key, session::SessionId());
 }
 
 void ListedFilter::on_released(call::CallPtr call, const call::Request& request) {
@@ -144,6 +151,7 @@ void ListedFilter::ask(const Key& key, session::SessionId session, std::string_v
 
 void ListedFilter::on_answer(call::CallPtr& call, call::Answer& answer) {
   const State* const state = states_.find(call->slots);
+  place_ = call->at;
   if (state == nullptr || !state->is_own) return see(call, answer);
   take_page(std::move(call), answer);
 }
@@ -158,8 +166,12 @@ void ListedFilter::take_page(call::CallPtr call, const call::Answer& answer) {
   page.child = call->child;
   page.is_first = listing.pages == 1;
   page.is_asked = true;
-  // A server that refuses has no such list.
+  page.is_stale = listing.has_changed;
+  // Pages of two children are no list.
+  if (page.is_first) listing.from = call->child;
+  if (listing.from != call->child) return fail_asking(key, call->session);
   if (answer.message.kind != rpc::MessageKind::result) {
+    if (!takes_refusals()) return end_asking(key, false);
     page.is_last = true;
     page.payload = "{}";
     learn(page);
@@ -184,7 +196,10 @@ void ListedFilter::on_fault(call::CallPtr& call, const rpc::FaultReport& /*repor
 
 // Its child has ended, say: another one is asked, once.
 void ListedFilter::fail_asking(const Key& key, session::SessionId session) {
-  if (listings_[key].failures++ == 0 && !pool_.is_draining()) return begin_asking(key, session);
+  const bool is_another = (key.first & kOfChild) == 0;
+  if (is_another && listings_[key].failures++ == 0 && !pool_.is_draining()) {
+    return begin_asking(key, session);
+  }
   end_asking(key, false);
 }
 
@@ -195,11 +210,27 @@ void ListedFilter::on_end(const call::Call& call, call::End& /*end*/) {
 }
 
 void ListedFilter::end_asking(const Key& key, bool is_known) {
+  if ((key.first & kOfChild) != 0) return end_asking_child(key, is_known);
   Listing& listing = listings_[key];
   listing.is_asked = false;
   listing.is_known = is_known && !listing.has_changed;
   if (!is_known) listing.not_before = now() + kAskAgain;
   chain_.release(*this);
+}
+
+void ListedFilter::end_asking_child(const Key& key, bool is_known) {
+  Listing& listing = listings_[key];
+  listing.is_asked = false;
+  const uint64_t child = key.first & ~kOfChild;
+  const bool is_gone = pool_.find_child(child) == nullptr;
+  // It has changed while it came.
+  if (is_known && listing.has_changed && !is_gone && listing.failures++ < kMaxChanges) {
+    return begin_asking(key, session::SessionId());
+  }
+  if (!is_known) listing.not_before = now() + kAskAgain;
+  is_known = is_known && !listing.has_changed;
+  if (is_known || is_gone) listings_.erase(key);
+  on_asked(key.second, child, is_known);
 }
 
 bool ListedFilter::on_child_message(call::ChildMessage& message) {
@@ -211,15 +242,18 @@ bool ListedFilter::on_child_message(call::ChildMessage& message) {
 }
 
 void ListedFilter::on_child_gone(const call::ChildRef& child) {
-  const Scope scope = child.is_shared ? 0 : scope_of(child.session);
+  forget_scope(child.is_shared ? 0 : scope_of(child.session));
+  forget_scope(kOfChild | child.number);
+  forget_child(child);
+}
+
+void ListedFilter::forget_scope(Scope scope) {
   for (auto listing = listings_.lower_bound(Key(scope, 0));
        listing != listings_.end() && listing->first.first == scope;) {
     listing->second.is_known = false;
-    if (listing->second.child == child.number) listing->second.child = 0;
     const bool is_over = scope != 0 && !listing->second.is_asked;
     listing = is_over ? listings_.erase(listing) : std::next(listing);
   }
-  forget_child(child);
 }
 
 }  // namespace stdgate::mcp

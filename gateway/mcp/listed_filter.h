@@ -23,6 +23,7 @@ namespace stdgate::mcp {
 class ListedFilter : public call::Filter {
  public:
   static constexpr size_t kMaxPages = 64;
+  static constexpr size_t kMaxChanges = 4;  // of a list while one child is asked for it
   static constexpr Duration kMaxWait = std::chrono::seconds(5);
   static constexpr Duration kAskAgain = std::chrono::seconds(5);
 
@@ -36,6 +37,7 @@ class ListedFilter : public call::Filter {
  protected:
   // Whose lists are the same: 0: of all that share children; else of a session.
   using Scope = uint64_t;
+  static constexpr Scope kOfChild = Scope{1} << 63U;  // with its number: of one child
   struct ListFacts {
     std::string_view method;
     std::string_view change;  // the notification that tells of its changes
@@ -49,6 +51,7 @@ class ListedFilter : public call::Filter {
     bool is_first = false;     // nothing of the same list came before
     bool is_last = false;
     bool is_asked = false;  // by this filter, for all pages
+    bool is_stale = false;  // a change has been told since it was asked for
   };
 
   // `lists` is a constant.
@@ -58,9 +61,14 @@ class ListedFilter : public call::Filter {
   // Judges the call, now or when its list is known.
   void review(call::CallPtr& call, const call::Request& request, size_t list);
   [[nodiscard]] bool is_known(Scope scope, size_t list) const;
-  // From now on it has to be asked for again; of the child with this number first, if it is not 0.
-  void forget(Scope scope, size_t list, uint64_t child = 0);
+  // From now on it has to be asked for again.
+  void forget(Scope scope, size_t list);
+  // Asks the child with this number, unless it is being asked, or has just failed to answer.
+  void ask_child(size_t list, uint64_t child);
+  // As forget(), of what ask_child() asks for.
+  void forget_of(uint64_t child, size_t list) { forget(kOfChild | child, list); }
   [[nodiscard]] Scope scope_of(session::SessionId session) const;
+  [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
 
   // The list is known. If the call is not taken, it goes on.
   virtual void judge(call::CallPtr& call, const call::Request& request) = 0;
@@ -68,6 +76,10 @@ class ListedFilter : public call::Filter {
   // An answer to a call of a client.
   virtual void see(call::CallPtr& call, call::Answer& answer) = 0;
   virtual void forget_child(const call::ChildRef& child) = 0;
+  // The end of ask_child().
+  virtual void on_asked(size_t /*list*/, uint64_t /*child*/, bool /*is_known*/) {}
+  // Whether a server that refuses to list has nothing. If not, its list is not known.
+  [[nodiscard]] virtual bool takes_refusals() const { return true; }
 
   const pool::PoolServices& services_;
   pool::Pool& pool_;
@@ -80,7 +92,7 @@ class ListedFilter : public call::Filter {
     bool has_changed = false;  // since it was asked for
     size_t pages = 0;
     size_t failures = 0;  // in a row
-    uint64_t child = 0;   // that is to be asked; 0: any
+    uint64_t from = 0;    // the child that has given the first page
     TimePoint not_before{};
     TimePoint until{};
   };
@@ -92,7 +104,6 @@ class ListedFilter : public call::Filter {
   };
   using Key = std::pair<Scope, size_t>;
 
-  [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
   void wait(call::CallPtr& call, const call::Request& request, size_t list);
   void refuse(call::CallPtr call, const rpc::FaultReport& report);
   void ask(const Key& key, session::SessionId session, std::string_view cursor, uint64_t child);
@@ -100,6 +111,8 @@ class ListedFilter : public call::Filter {
   void take_page(call::CallPtr call, const call::Answer& answer);
   void fail_asking(const Key& key, session::SessionId session);
   void end_asking(const Key& key, bool is_known);
+  void end_asking_child(const Key& key, bool is_known);
+  void forget_scope(Scope scope);
 
   const std::span<const ListFacts> lists_;
   const call::Slot<State> states_;

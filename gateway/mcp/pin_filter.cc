@@ -26,6 +26,14 @@ std::optional<size_t> list_of(policy::ElementKind kind) {
   }
 }
 
+policy::ElementKind kind_of(size_t list) {
+  return list == static_cast<size_t>(PinnedKind::tool) ? policy::ElementKind::tool
+                                                       : policy::ElementKind::prompt;
+}
+
+constexpr std::string_view kFresh = "it is not pinned";
+constexpr std::string_view kTurned = "it is not as it was pinned";
+
 template <class Keeps>
 class PinnedElements final : public rpc::ElementFilter {
  public:
@@ -50,7 +58,8 @@ PinFilter::PinFilter(const pool::FilterServices& services, std::string stamp, To
                      return std::span<const ListFacts>(kLists);
                    }()),
       lock_(std::move(lock)),
-      asked_(services.services.calls.reserve<Asked>()) {}
+      states_(services.services.calls.reserve<State>()),
+      settle_timer_(services.services.core.timers, [this] { settle(); }) {}
 
 PinFilter::~PinFilter() {
   for (size_t list = 0; list < kPinnedKinds; ++list) count(list, Counts());
@@ -60,14 +69,14 @@ PinFilter::~PinFilter() {
 
 void PinFilter::on_request(call::CallPtr& call, const call::Request& request) {
   if (std::ranges::find(kPinnedLists, request.method, &PinnedList::method) != kPinnedLists.end()) {
-    asked_.of(call->slots).has_cursor =
+    states_.of(call->slots).has_cursor =
         !is_absent(rpc::find_member(request.message.params, "cursor"));
     return;
   }
-  if (!enforces()) return;
   const auto used = services_.dialect.used_element(request.message, request.method);
   if (used && !list_of(used->kind)) return;
   if (!used || request.message.has_lookalikes) {
+    if (!enforces()) return;
     return chain_.on_fault(
         std::move(call),
         rpc::faults::because(rpc::Fault::invalid_request,
@@ -75,19 +84,23 @@ void PinFilter::on_request(call::CallPtr& call, const call::Request& request) {
   }
   const size_t list = *list_of(used->kind);
   const std::string_view name = rpc::decode_string(used->name, scratch_);
-  if (!lock_.has(static_cast<PinnedKind>(list), name)) {
-    return refuse(std::move(call), request.method, used->kind, name, "it is not pinned");
+  const ToolLock::Definitions& pins = lock_.of(static_cast<PinnedKind>(list));
+  const auto pin = pins.find(name);
+  const bool is_fresh = pin == pins.end();
+  if (is_fresh && enforces()) {
+    return refuse(std::move(call), request.method, used->kind, name, kFresh);
   }
-  review(call, request, list);
+  State& state = states_.of(call->slots);
+  state.list = list;
+  state.is_fresh = is_fresh;
+  if (!is_fresh) state.name = &pin->first;
+  if (enforces()) review(call, request, list);
 }
 
 void PinFilter::judge(call::CallPtr& call, const call::Request& request) {
-  const auto used = services_.dialect.used_element(request.message, request.method);
-  const auto list = used ? list_of(used->kind) : std::nullopt;
-  if (!list) return;
-  const std::string_view name = rpc::decode_string(used->name, scratch_);
-  if (!is_turned(*list, name)) return;
-  refuse(std::move(call), request.method, used->kind, name, "it is not as it was pinned");
+  const State& state = states_.of(call->slots);
+  if (!is_turned(state.list, *state.name)) return;
+  refuse(std::move(call), request.method, kind_of(state.list), *state.name, kTurned);
 }
 
 void PinFilter::refuse(call::CallPtr call, std::string_view method, policy::ElementKind kind,
@@ -101,19 +114,94 @@ void PinFilter::refuse(call::CallPtr call, std::string_view method, policy::Elem
       Outcome::of(rpc::Fault::denied), why);
 }
 
+// A call without an answer is none that MCP knows, and could not wait.
 call::Passage PinFilter::on_notification(const call::Notification& notification) {
   if (!enforces()) return call::Passage::open;
   const auto used = services_.dialect.used_element(notification.message, notification.method);
   if (used && !list_of(used->kind)) return call::Passage::open;
-  const bool is_pinned = used && !notification.message.has_lookalikes && [&] {
-    const size_t list = *list_of(used->kind);
-    const std::string_view name = rpc::decode_string(used->name, scratch_);
-    return lock_.has(static_cast<PinnedKind>(list), name) &&
-           is_known(scope_of(notification.context.session), list) && !is_turned(list, name);
-  }();
-  if (is_pinned) return call::Passage::open;
   services_.core.observer.on_rejected(services_.backend, Rejection::unpinned);
   return call::Passage::denied;
+}
+
+// --- Calls that wait for a child ------------------------------------------------------------
+
+bool PinFilter::is_compared(size_t list, uint64_t child) const {
+  const auto shown = shown_[list].find(child);
+  return shown != shown_[list].end() && shown->second.is_whole;
+}
+
+bool PinFilter::admits(const call::Call& call, uint64_t child) {
+  const State* const state = states_.find(call.slots);
+  if (!enforces() || state == nullptr || state->name == nullptr) return true;
+  const Place place{state->list, child};
+  if (!is_compared(place.list, child)) {
+    if (is_failing(place)) {
+      if (has_failed(call, place.list)) look_again();
+      return false;
+    }
+    if (std::ranges::find(wanted_, place) == wanted_.end()) wanted_.push_back(place);
+    settle_timer_.arm(now());
+    return false;
+  }
+  if (!is_turned(place.list, *state->name)) return true;
+  look_again();
+  return false;
+}
+
+void PinFilter::look_again() {
+  looks_again_ = true;
+  settle_timer_.arm(now());
+}
+
+void PinFilter::on_asked(size_t list, uint64_t child, bool is_known) {
+  const Place place{list, child};
+  std::erase_if(failed_, [&](const auto& failed) { return failed.first == place; });
+  if (!is_known) failed_.emplace_back(place, now() + kAskAgain);
+  look_again();
+}
+
+bool PinFilter::is_failing(const Place& place) const {
+  return std::ranges::any_of(
+      failed_, [&](const auto& failed) { return failed.first == place && now() < failed.second; });
+}
+
+// A call that waits for a child which does not say what it offers, and that no other child may get.
+bool PinFilter::has_failed(const call::Call& call, size_t list) const {
+  return std::ranges::any_of(failed_, [&](const auto& failed) {
+    const Place& place = failed.first;
+    const pool::Child* const child = pool_.find_child(place.child);
+    if (child == nullptr || place.list != list || now() >= failed.second) return false;
+    if (child->isolation() == config::Isolation::session) return call.session == child->lease();
+    return !pool_.has_lease(call.session) &&
+           std::ranges::none_of(pool_.children(), [&](const auto& other) {
+             return other->isolation() == config::Isolation::shared &&
+                    is_compared(list, other->number());
+           });
+  });
+}
+
+void PinFilter::settle() {
+  for (const Place& place : std::exchange(wanted_, {})) {
+    // One without room is wanted again when it has some.
+    const pool::Child* const child = pool_.find_child(place.child);
+    if (child != nullptr && child->has_room_for_bound()) ask_child(place.list, place.child);
+  }
+  if (!std::exchange(looks_again_, false)) return;
+  auto calls = pool_.take_waiting([this](const call::Call& call) {
+    const State* const state = states_.find(call.slots);
+    return state != nullptr && state->name != nullptr &&
+           (is_turned(state->list, *state->name) || has_failed(call, state->list));
+  });
+  for (call::CallPtr& call : calls) {
+    const State& state = states_.of(call->slots);
+    if (is_turned(state.list, *state.name)) {
+      const std::string_view method = call->method_name;
+      refuse(std::move(call), method, kind_of(state.list), *state.name, kTurned);
+    } else {
+      chain_.on_fault(std::move(call),
+                      rpc::faults::child_failed("what the server offers could not be asked for"));
+    }
+  }
 }
 
 // --- Up -------------------------------------------------------------------------------------
@@ -124,6 +212,19 @@ bool PinFilter::is_turned(size_t list, std::string_view name) const {
   });
 }
 
+// With `warn` the records of the call say what was found.
+void PinFilter::on_end(const call::Call& call, call::End& end) {
+  ListedFilter::on_end(call, end);
+  if (enforces() || end.record == nullptr || !end.record->detail.empty()) return;
+  const State* const state = states_.find(call.slots);
+  if (state == nullptr) return;
+  if (state->is_fresh) {
+    end.record->detail = kFresh;
+  } else if (state->name != nullptr && is_turned(state->list, *state->name)) {
+    end.record->detail = kTurned;
+  }
+}
+
 bool PinFilter::note(size_t list, std::string_view element, Shown* shown, Counts& counts) {
   const PinnedList& facts = kPinnedLists[list];
   const auto member = rpc::find_clear_member(element, facts.name);
@@ -132,7 +233,7 @@ bool PinFilter::note(size_t list, std::string_view element, Shown* shown, Counts
   const PinState state = member ? lock_.state_of(facts.kind, name, element) : PinState::fresh;
   ++counts[static_cast<size_t>(state)];
   if (state == PinState::pinned) {
-    if (shown != nullptr && is_turned(list, name)) shown->has_turned_back = true;
+    if (shown != nullptr && is_turned(list, name)) shown->back.insert(name);
     return true;
   }
   if (state == PinState::changed && shown != nullptr) shown->asked.insert(name);
@@ -158,21 +259,25 @@ void PinFilter::tell(size_t list, std::string_view name, PinState state) {
 void PinFilter::learn(const Page& page) {
   std::map<uint64_t, Shown>& children = shown_[page.list];
   Shown& shown = children[page.child];
-  if (page.is_asked && page.is_first) shown.asked.clear();
-  Counts counts{};
+  if (page.is_first) {
+    shown.asked.clear();
+    shown.counts = {};
+  }
   rpc::JsonCursor cursor(rpc::member_or_empty(page.payload, all_lists()[page.list].member));
   if (cursor.take('[') && !cursor.take(']')) {
     do {
-      note(page.list, cursor.take_value(), &shown, counts);
+      note(page.list, cursor.take_value(), &shown, shown.counts);
     } while (cursor.take(','));
   }
-  if (!page.is_asked || !page.is_last) return;
+  if (!page.is_last) return;
   shown.turned = std::exchange(shown.asked, {});
-  shown.is_whole = true;
-  if (page.is_first) count(page.list, counts);
+  shown.back.clear();
+  shown.is_whole = !page.is_stale;
+  count(page.list, shown.counts);
+  if (!shown.turned.empty()) look_again();
 }
 
-// The numbers of a list that came in one page are those that are told.
+// The numbers of the last list that is known as a whole are those that are told.
 void PinFilter::count(size_t list, const Counts& counts) {
   for (size_t state = 0; state < kPinStateCount; ++state) {
     const auto change =
@@ -186,7 +291,7 @@ void PinFilter::count(size_t list, const Counts& counts) {
 void PinFilter::see(call::CallPtr& call, call::Answer& answer) {
   if (answer.message.kind != rpc::MessageKind::result) return;
   const auto* const facts = std::ranges::find(kPinnedLists, call->method_name, &PinnedList::method);
-  if (facts == kPinnedLists.end()) return see_child(*call, answer.child);
+  if (facts == kPinnedLists.end()) return;
   if (enforces()) {
     const auto elements = rpc::find_clear_member(answer.payload, facts->member);
     if (!elements && !is_absent(elements)) {
@@ -204,30 +309,41 @@ void PinFilter::see(call::CallPtr& call, call::Answer& answer) {
   if (cut_.capacity() > kMaxKeptList) std::string().swap(cut_);
   const bool is_cut = rpc::cut_elements(answer.payload, facts->member, elements, {}, cut_);
   // What a child that runs shows counts for calls until it has been asked itself.
-  if (!shown.asked.empty() && answer.child != 0) {
-    shown_[list][answer.child].turned.merge(shown.asked);
-    forget(scope_of(call->session), list);
+  if (pool_.find_child(answer.child) != nullptr && !(shown.asked.empty() && shown.back.empty())) {
+    Shown& known = shown_[list][answer.child];
+    bool is_news = !shown.asked.empty();
+    for (const std::string& name : shown.back) is_news = known.turned.erase(name) > 0 || is_news;
+    known.turned.merge(shown.asked);
+    if (is_news) {
+      known.is_whole = false;
+      forget(scope_of(call->session), list);
+      look_again();
+    }
   }
-  if (shown.has_turned_back) forget(scope_of(call->session), list);
-  const Asked* const asked = asked_.find(call->slots);
+  const State* const asked = states_.find(call->slots);
   const bool is_whole = rpc::member_or_empty(answer.payload, "nextCursor").empty() &&
                         asked != nullptr && !asked->has_cursor;
   if (is_whole) count(list, counts);
   if (is_cut) answer.payload = cut_;
 }
 
-// A child that has not been asked for its tools, as it has been started since: it is asked before
-// the next call.
-void PinFilter::see_child(const call::Call& call, uint64_t child) {
-  const bool is_shared = !call.alone && scope_of(call.session) == 0;
-  if (!enforces() || !is_shared || pool_.find_child(child) == nullptr) return;
-  constexpr size_t kToolKind = static_cast<size_t>(PinnedKind::tool);
-  const auto shown = shown_[kToolKind].find(child);
-  if (shown == shown_[kToolKind].end() || !shown->second.is_whole) forget(0, kToolKind, child);
+bool PinFilter::on_child_message(call::ChildMessage& message) {
+  const uint64_t child = message.child().number;
+  for (size_t list = 0; list < kPinnedKinds; ++list) {
+    if (message.method() != kPinnedLists[list].change) continue;
+    forget_of(child, list);
+    const auto shown = shown_[list].find(child);
+    if (shown == shown_[list].end()) continue;
+    shown->second.is_whole = false;
+    // Calls of what it had turned are refused, and would never ask it.
+    if (!shown->second.turned.empty()) ask_child(list, child);
+  }
+  return ListedFilter::on_child_message(message);
 }
 
 void PinFilter::forget_child(const call::ChildRef& child) {
   for (auto& children : shown_) children.erase(child.number);
+  std::erase_if(failed_, [&](const auto& failed) { return failed.first.child == child.number; });
 }
 
 }  // namespace stdgate::mcp

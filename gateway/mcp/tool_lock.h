@@ -26,12 +26,14 @@ struct PinnedList {
   std::string_view change;  // the notification of a change
   std::string_view member;  // of the result, and of a server in the lock file
   std::string_view name;    // of an element
+  std::string_view singular;
 };
 inline constexpr std::array<PinnedList, kPinnedKinds> kPinnedLists = {
-    {{PinnedKind::tool, "tools/list", "notifications/tools/list_changed", "tools", "name"},
-     {PinnedKind::prompt, "prompts/list", "notifications/prompts/list_changed", "prompts", "name"},
+    {{PinnedKind::tool, "tools/list", "notifications/tools/list_changed", "tools", "name", "tool"},
+     {PinnedKind::prompt, "prompts/list", "notifications/prompts/list_changed", "prompts", "name",
+      "prompt"},
      {PinnedKind::resource_template, "resources/templates/list",
-      "notifications/resources/list_changed", "resourceTemplates", "uriTemplate"}}};
+      "notifications/resources/list_changed", "resourceTemplates", "uriTemplate", "template"}}};
 
 class ToolLock {
  public:

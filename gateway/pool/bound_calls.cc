@@ -14,7 +14,9 @@ tl::expected<void, rpc::FaultReport> BoundCalls::submit(call::CallPtr& call,
     events_.on_misdirected(std::move(call), message);
     return {};
   }
-  if (child->bound().empty() && child->has_room_for_bound()) {
+  // A request of the gateway may be what those that wait here wait for.
+  const bool is_next = child->bound().empty() || call->is_own;
+  if (is_next && child->has_room_for_bound() && child->admits(*call)) {
     give_(*child, std::move(call), message);
     return {};
   }
@@ -28,6 +30,8 @@ tl::expected<void, rpc::FaultReport> BoundCalls::submit(call::CallPtr& call,
 
 void BoundCalls::dispatch(Child& child) {
   while (!child.bound().empty() && child.has_room_for_bound()) {
+    const call::Call* const next = child.bound().front();
+    if (next != nullptr && !child.admits(*next)) return;
     call::WaitingMessage waiting = child.bound().pop();
     give_(child, std::move(waiting.call), waiting.outgoing());
     child.bound().reuse(std::move(waiting));

@@ -75,6 +75,10 @@ class Child final : private ChildEvents, private ChildMessages {
   [[nodiscard]] bool has_room() const {
     return takes_calls() && !retiring_ && link_->unsent_bytes() < ChildLink::kHighWatermark;
   }
+  // Whether the filters let the child have this call now.
+  [[nodiscard]] bool admits(const call::Call& call) const {
+    return listener_.admits(call, number());
+  }
   // As has_room(), for a bound call. A child that retires still takes bound calls.
   [[nodiscard]] bool has_room_for_bound() const {
     return (state_ == ChildState::ready || state_ == ChildState::busy) &&

@@ -30,6 +30,8 @@ class ChildListener {
                                std::string_view method) = 0;
   virtual void on_request(Child& child, const rpc::Envelope& request, std::string_view method) = 0;
 
+  // Whether the child with this number may be given the call now, see Filter::admits().
+  [[nodiscard]] virtual bool admits(const call::Call& call, uint64_t child) = 0;
   // A shared child may have room for a request of the gateway's own: see Pool::can_ask().
   virtual void on_spare_room(Child& child) = 0;
   // The child with this number says no more, and takes no more messages.

@@ -50,10 +50,11 @@ Child* Children::find(uint64_t number) const {
   return found == children_.end() ? nullptr : found->get();
 }
 
-Child* Children::least_loaded() const {
+Child* Children::least_loaded(const call::Call* call) const {
   Child* best = nullptr;
   for (const auto& child : children_) {
     if (child->isolation() != config::Isolation::shared || !child->has_room()) continue;
+    if (call != nullptr && !child->admits(*call)) continue;
     if (best == nullptr || child->load() < best->load()) best = child.get();
   }
   return best;

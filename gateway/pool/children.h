@@ -40,9 +40,9 @@ class Children {
   [[nodiscard]] bool empty() const { return children_.empty(); }
   // The child with this number, as long as it runs.
   [[nodiscard]] Child* find(uint64_t number) const;
-  // The shared child with the least to do among the children with room for a call; null if none has
-  // room.
-  [[nodiscard]] Child* least_loaded() const;
+  // The shared child with the least to do among the children with room for a call, and that may be
+  // given this one; null if none has room.
+  [[nodiscard]] Child* least_loaded(const call::Call* call = nullptr) const;
   // A child of the session lane that has no session; null if there is none.
   [[nodiscard]] Child* warm() const;
 

@@ -111,7 +111,7 @@ tl::expected<void, rpc::FaultReport> Leases::submit(Lease& lease, call::CallPtr&
   if (lease.state == LeaseState::lost) {
     return tl::unexpected(rpc::faults::child_failed("the session's child has gone"));
   }
-  if (lease.queue.empty() && lease.takes_messages()) {
+  if (lease.queue.empty() && lease.takes_messages() && lease.child->admits(*call)) {
     send(lease, std::move(call), message);
     return {};
   }
@@ -151,6 +151,8 @@ void Leases::dispatch(Lease& lease) {
     hold(lease, lease.held);
   }
   while (!lease.queue.empty() && lease.takes_messages()) {
+    const call::Call* const next = lease.queue.front();
+    if (next != nullptr && !lease.child->admits(*next)) break;
     call::WaitingMessage waiting = lease.queue.pop();
     if (waiting.call) {
       send(lease, std::move(waiting.call), waiting.outgoing());

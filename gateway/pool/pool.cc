@@ -69,8 +69,8 @@ tl::expected<void, rpc::FaultReport> Pool::submit(call::CallPtr& call,
   if (queues_.takes_turns(*call)) return wait_for_turn(call, message);
   if (queues_.calls.empty()) {
     const uint64_t wanted = call->route.child;
-    Child* child = wanted == 0 ? children_.least_loaded() : find_child(wanted);
-    if (child != nullptr && (wanted == 0 || child->has_room())) {
+    Child* child = wanted == 0 ? children_.least_loaded(call.get()) : find_child(wanted);
+    if (child != nullptr && (wanted == 0 || (child->has_room() && child->admits(*call)))) {
       give(*child, std::move(call), message);
       return {};
     }
@@ -205,7 +205,7 @@ void Pool::give(Child& child, call::CallPtr call, const call::Outgoing& message)
 
 void Pool::dispatch_queue() {
   while (!queues_.calls.empty()) {
-    Child* child = children_.least_loaded();
+    Child* child = children_.least_loaded(queues_.calls.front());
     if (child == nullptr) break;
     call::WaitingMessage waiting = queues_.calls.pop();
     if (waiting.call) {
@@ -223,7 +223,7 @@ void Pool::dispatch_queue() {
 // A modern child asks nothing, so its calls need no turn.
 void Pool::dispatch_turns() {
   while (!queues_.turns.empty()) {
-    Child* const child = children_.least_loaded();
+    Child* const child = children_.least_loaded(queues_.turns.front());
     if (child == nullptr || (queues_.is_turn_taken && child->era() != Era::modern)) return;
     call::WaitingMessage waiting = queues_.turns.pop();
     give(*child, std::move(waiting.call), waiting.outgoing());
@@ -358,12 +358,9 @@ std::vector<call::CallPtr> Pool::withdraw_shared_of_sessions() {
   });
 }
 
-std::vector<call::CallPtr> Pool::take_back(const std::function<bool(const call::Call&)>& matches) {
-  std::vector<call::CallPtr> withdrawn = queues_.calls.take_all(matches);
-  append(withdrawn, queues_.turns.take_all(matches));
-  leases_.for_each([&](Lease& lease) { append(withdrawn, lease.queue.take_all(matches)); });
+std::vector<call::CallPtr> Pool::take_back(const Matches& matches) {
+  std::vector<call::CallPtr> withdrawn = take_queued(matches);
   for (const auto& child : children_.all()) {
-    append(withdrawn, child->bound().take_all(matches));
     child->calls().for_each([&](const call::Call& call) {
       if (matches(call)) {
         withdrawn.push_back(child->abandon(call.wire_id, CancelReason::client_left));
@@ -372,6 +369,20 @@ std::vector<call::CallPtr> Pool::take_back(const std::function<bool(const call::
   }
   dispatch_all();
   return withdrawn;
+}
+
+std::vector<call::CallPtr> Pool::take_queued(const Matches& matches) {
+  std::vector<call::CallPtr> taken = queues_.calls.take_all(matches);
+  append(taken, queues_.turns.take_all(matches));
+  leases_.for_each([&](Lease& lease) { append(taken, lease.queue.take_all(matches)); });
+  for (const auto& child : children_.all()) append(taken, child->bound().take_all(matches));
+  return taken;
+}
+
+std::vector<call::CallPtr> Pool::take_waiting(const Matches& matches) {
+  std::vector<call::CallPtr> taken = take_queued(matches);
+  dispatch_all();
+  return taken;
 }
 
 void Pool::fail_calls(const rpc::FaultReport& report) {

@@ -34,6 +34,8 @@ namespace stdgate::pool {
 
 class Pool final : private ChildOwner {
  public:
+  using Matches = std::function<bool(const call::Call&)>;
+
   Pool(const PoolServices& services, PoolEvents& events, EraEvents& era_events,
        SessionEvents& session_events, ChildListener& listener);
   ~Pool() override = default;
@@ -135,6 +137,8 @@ class Pool final : private ChildOwner {
   void replace(call::Call& in_flight, call::CallPtr call);
   // Takes back a call that waits or is in flight. Its child is told.
   call::CallPtr take(call::Call& call, CancelReason reason);
+  // Takes back calls that wait for a child, and looks again which of the others children may get.
+  std::vector<call::CallPtr> take_waiting(const Matches& matches);
   // Sends a shared child a request of the gateway's own, `text(id)`, whose answer is ignored. Only
   // while can_ask(), because clients come first.
   void ask(Child& child, const std::function<std::string(rpc::WireId)>& text);
@@ -220,7 +224,8 @@ class Pool final : private ChildOwner {
   void on_child_memory(Child& child) override { replacement_.look_at(child); }
   void on_child_gone(Child& child, const ChildEnd& end) override;
 
-  std::vector<call::CallPtr> take_back(const std::function<bool(const call::Call&)>& matches);
+  std::vector<call::CallPtr> take_back(const Matches& matches);
+  std::vector<call::CallPtr> take_queued(const Matches& matches);
   [[nodiscard]] call::CallQueue& queue_of(const call::Call& waiting);
   void give(Child& child, call::CallPtr call, const call::Outgoing& message);
   void dispatch_queue();

@@ -69,7 +69,7 @@ void VirtualServer::set_rules(const config::BackendConfig& backend,
   if (!rules_.replace(backend, roles)) return;
   aggregate_.set_rules(backend, roles);
   const auto is_denied = [this](const VirtualSession& session) {
-    return rules_.any() && !rules_.admits(session.client.principal.get());
+    return rules_.any() && !rules_.serves(session.client.principal.get());
   };
   aggregate_.sessions().end_if(is_denied, session::SessionEnd::denied,
                                "no rule lets this client in any more");
@@ -199,7 +199,7 @@ void VirtualServer::cancel_calls_of(session::Caller caller) {
 tl::expected<session::SessionId, rpc::FaultReport> VirtualServer::adopt_session(
     session::Caller caller, session::SessionSink& sink, const policy::Client& client,
     const session::Beginning& beginning) {
-  if (!rules_.admits(client.principal.get())) {
+  if (!rules_.serves(client.principal.get())) {
     core_.observer.on_rejected(id(), Rejection::denied);
     return tl::unexpected(
         rpc::faults::because(rpc::Fault::denied, "no rule of this backend is about you"));

@@ -9,6 +9,7 @@
 #include "gateway/config/options/backend_options.h"
 #include "gateway/config/value_names.h"
 #include "gateway/config/value_parser.h"
+#include "gateway/schema/openrpc_document.h"
 
 namespace stdgate::config {
 

@@ -1,0 +1,277 @@
+// Pins at a server that turns: no child gets a call before its own list has been compared.
+#include "gateway/mcp/pin_filter.h"
+
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/unit/mcp/trip_bench.h"
+
+namespace stdgate::test {
+namespace {
+
+const std::string kPass = R"({"content":[]})";
+const std::string kChanged =
+    R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{}})";
+
+std::string tool(const std::string& name, const std::string& description) {
+  return R"({"name":")" + name + R"(","description":")" + description +
+         R"(","inputSchema":{"type":"object"}})";
+}
+const std::string kGood = R"({"tools":[)" + tool("t", "good") + "," + tool("u", "good") + "]}";
+const std::string kTurned = R"({"tools":[)" + tool("t", "evil") + "," + tool("u", "good") + "]}";
+const std::string kRefused = "Unknown tool: t";
+
+backend::BackendOptions pinned(backend::BackendOptions options) {
+  options.config.pins = config::Pins::enforce;
+  options.config.lock_text = R"({"version":1,"servers":{"fake":{"tools":{"t":{"definition":)" +
+                             tool("t", "good") + R"(},"u":{"definition":)" + tool("u", "good") +
+                             "}}}}}";
+  return options;
+}
+
+// One call at a time at each child.
+backend::BackendOptions narrow(uint32_t children) {
+  backend::BackendOptions options =
+      ModernBench::options_of(config::Revision::modern, config::Isolation::shared);
+  options.config.pool.max = children;
+  options.config.pool.max_in_flight = 1;
+  options.config.cache = false;
+  return pinned(options);
+}
+
+// What a child is asked, and the id of it; both empty: nothing.
+Asked next_of(FakeChild& child) {
+  const std::string line = child.take_line();
+  return line.empty() ? Asked() : parse_asked(line);
+}
+
+class Pins : public testing::Test {
+ public:
+  explicit Pins(const backend::BackendOptions& options = narrow(2)) : bench(options) {}
+
+  void call(const std::string& id, const std::string& name = "t") {
+    bench.send_modern(client, request(id, "tools/call", R"("name":")" + name + "\""));
+    bench.settle();
+  }
+  // The child is asked this next, and answers.
+  void answer(FakeChild& child, const std::string& method, const std::string& result) {
+    const Asked asked = next_of(child);
+    ASSERT_EQ(asked.method, method);
+    child.answer(asked.id, result);
+    bench.settle();
+  }
+  void expect_nothing(FakeChild& child) { EXPECT_EQ(child.take_line(), ""); }
+  [[nodiscard]] std::string last() const {
+    return client.answers.empty() ? "" : client.answers.back().text;
+  }
+
+  TripBench bench;
+  FakeClient client{bench.callers};
+};
+
+class PinsOfSeveral : public Pins {
+ public:
+  // The first child has a call in flight, another one waits, and a second child has started.
+  void SetUp() override {
+    call("1");
+    answer(first, "tools/list", kGood);
+    in_flight = next_of(first);
+    ASSERT_EQ(in_flight.method, "tools/call");
+    call("2");
+    expect_nothing(first);
+    second = &bench.begin(1, kDiscovery);
+    bench.settle();
+  }
+
+  FakeChild& first = bench.begin(0, kDiscovery);
+  FakeChild* second = nullptr;
+  Asked in_flight;
+};
+
+TEST_F(PinsOfSeveral, AChildThatIsStartedForACallIsComparedFirst) {
+  const Asked list = next_of(*second);
+  ASSERT_EQ(list.method, "tools/list");
+  expect_nothing(*second);
+  second->answer(list.id, kTurned);
+  bench.settle();
+  expect_nothing(*second);
+  EXPECT_THAT(last(), HasSubstr(kRefused));
+  first.answer(in_flight.id, kPass);
+  bench.settle();
+  EXPECT_EQ(client.answers.size(), 2U);
+  call("3");
+  EXPECT_THAT(last(), HasSubstr(kRefused)) << "one child that has turned it is enough";
+  call("4", "u");
+  EXPECT_EQ(bench.backend.calls(), 1U) << "the other tool is as it was";
+}
+
+TEST_F(PinsOfSeveral, AndGetsTheCallThen) {
+  answer(*second, "tools/list", kGood);
+  answer(*second, "tools/call", kPass);
+  EXPECT_EQ(client.answers.size(), 1U);
+  EXPECT_THAT(last(), HasSubstr(R"("content":[])"));
+}
+
+TEST_F(PinsOfSeveral, OneThatDoesNotSayWhatItOffersGetsNoCall) {
+  const Asked list = next_of(*second);
+  ASSERT_EQ(list.method, "tools/list");
+  second->say(R"({"jsonrpc":"2.0","id":)" + list.id +
+              R"(,"error":{"code":-32601,"message":"Method not found"}})");
+  bench.settle();
+  expect_nothing(*second);
+  EXPECT_EQ(client.answers.size(), 0U) << "the first one may still take it";
+  first.answer(in_flight.id, kPass);
+  bench.settle();
+  EXPECT_EQ(next_of(first).method, "tools/call");
+  expect_nothing(*second);
+}
+
+TEST_F(PinsOfSeveral, AndFailsTheCallWhenThereIsNoOther) {
+  first.exit(1);
+  const Asked list = next_of(*second);
+  second->say(R"({"jsonrpc":"2.0","id":)" + list.id +
+              R"(,"error":{"code":-32601,"message":"Method not found"}})");
+  bench.settle();
+  expect_nothing(*second);
+  ASSERT_EQ(client.answers.size(), 2U);
+  EXPECT_EQ(client.answers.back().fault, rpc::Fault::child_failed);
+  EXPECT_EQ(bench.backend.calls(), 0U);
+}
+
+TEST_F(PinsOfSeveral, ACallThatListsNothingDoesNotWait) {
+  answer(*second, "tools/list", kTurned);
+  bench.send_modern(client, request("9", "resources/list"));
+  bench.settle();
+  EXPECT_EQ(next_of(*second).method, "resources/list");
+}
+
+class PinsOfOne : public Pins {
+ public:
+  PinsOfOne() : Pins(narrow(1)) {}
+  FakeChild& child = bench.begin(0, kDiscovery);
+};
+
+TEST_F(PinsOfOne, ACallThatWaitsWhileTheListChangesIsComparedAgain) {
+  call("1");
+  answer(child, "tools/list", kGood);
+  const Asked in_flight = next_of(child);
+  call("2");
+  call("3", "u");
+  child.say(kChanged);
+  child.answer(in_flight.id, kPass);
+  bench.settle();
+  answer(child, "tools/list", kTurned);
+  EXPECT_EQ(client.answers.size(), 2U);
+  EXPECT_THAT(last(), HasSubstr(kRefused));
+  EXPECT_EQ(next_of(child).method, "tools/call") << "of the other tool";
+  expect_nothing(child);
+}
+
+TEST_F(PinsOfOne, AListThatChangesWhileItComesIsAskedForAgain) {
+  call("1");
+  answer(child, "tools/list", kGood);
+  const Asked in_flight = next_of(child);
+  call("2");
+  child.say(kChanged);
+  child.answer(in_flight.id, kPass);
+  bench.settle();
+  child.say(kChanged);
+  answer(child, "tools/list", kGood);
+  answer(child, "tools/list", kTurned);
+  EXPECT_THAT(last(), HasSubstr(kRefused));
+  expect_nothing(child);
+}
+
+TEST_F(PinsOfOne, AServerThatChangesWithoutEndGetsNoCall) {
+  call("1");
+  size_t asked = 0;
+  for (Asked next = next_of(child); !next.id.empty() && asked < 100; next = next_of(child)) {
+    ASSERT_EQ(next.method, "tools/list");
+    ++asked;
+    child.say(kChanged);
+    child.answer(next.id, kGood);
+    bench.settle();
+    bench.advance(seconds(1));
+  }
+  EXPECT_LT(asked, 100U);
+  EXPECT_EQ(client.answers.size(), 1U);
+  EXPECT_EQ(bench.backend.calls(), 0U);
+}
+
+TEST_F(PinsOfOne, ANameIsUsedAgainWhenTheChildSaysThatItHasTurnedBack) {
+  call("1");
+  answer(child, "tools/list", kTurned);
+  EXPECT_THAT(last(), HasSubstr(kRefused));
+  child.say(kChanged);
+  bench.settle();
+  answer(child, "tools/list", kGood);
+  call("2");
+  const Asked again = next_of(child);
+  if (again.method == "tools/list") child.answer(again.id, kGood);
+  bench.settle();
+  EXPECT_EQ((again.method == "tools/list" ? next_of(child) : again).method, "tools/call");
+}
+
+TEST_F(PinsOfOne, NoNotificationCallsATool) {
+  call("1");
+  answer(child, "tools/list", kGood);
+  answer(child, "tools/call", kPass);
+  bench.send_modern(client, R"({"jsonrpc":"2.0","method":"tools/call","params":{"name":"t"}})");
+  bench.settle();
+  expect_nothing(child);
+}
+
+TEST_F(PinsOfOne, ARefusedListIsNoList) {
+  call("1");
+  const Asked list = next_of(child);
+  child.say(R"({"jsonrpc":"2.0","id":)" + list.id +
+            R"(,"error":{"code":-32602,"message":"not initialized"}})");
+  bench.settle();
+  for (Asked next = next_of(child); !next.id.empty(); next = next_of(child)) {
+    EXPECT_EQ(next.method, "tools/list");
+    child.say(R"({"jsonrpc":"2.0","id":)" + next.id +
+              R"(,"error":{"code":-32602,"message":"not initialized"}})");
+    bench.settle();
+  }
+  ASSERT_EQ(client.answers.size(), 1U);
+  EXPECT_EQ(client.answers[0].fault, rpc::Fault::child_failed);
+}
+
+// A modern client's call that a legacy child may answer by a question has a child of its own.
+class PinsOfCallsAlone : public Pins {
+ public:
+  PinsOfCallsAlone() : Pins(pinned(trip_options(config::Isolation::shared))) {}
+
+  // The child that has been started last is greeted; the index of it.
+  void greet() {
+    bench.greet(greeted_++);
+    bench.settle();
+  }
+  void ask(const std::string& id) {
+    bench.call(client, id);
+    bench.settle();
+  }
+  size_t greeted_ = 0;
+};
+
+TEST_F(PinsOfCallsAlone, EachOfTheirChildrenIsCompared) {
+  ask("1");
+  while (greeted_ < bench.launcher.launched() && greeted_ < 4) {
+    greet();
+    FakeChild& child = bench.child(greeted_ - 1);
+    for (Asked next = next_of(child); !next.id.empty(); next = next_of(child)) {
+      ASSERT_EQ(next.method, "tools/list") << "child " << greeted_;
+      // The first one is honest, all others have turned.
+      child.answer(next.id, greeted_ == 1 ? kGood : kTurned);
+      bench.settle();
+    }
+  }
+  EXPECT_GE(greeted_, 2U);
+  EXPECT_THAT(last(), HasSubstr(kRefused));
+  EXPECT_EQ(bench.backend.calls(), 0U);
+}
+
+}  // namespace
+}  // namespace stdgate::test
