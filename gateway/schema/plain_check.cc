@@ -231,10 +231,10 @@ class PlainCheck {
     }
     const auto others = std::span(members.others).first(members.other_count);
     // A key that is there ends with a quote, as this one does.
-    const std::string_view quoted(begin, key.size() + 1);
+    const std::string_view ended(begin, key.size() + 1);
     if (others.size() == members.others.size() || !spend(others.size()) ||
         std::ranges::any_of(others, [&](const char* other) {
-          return std::string_view(other, static_cast<size_t>(end_ - other)).starts_with(quoted);
+          return std::string_view(other, static_cast<size_t>(end_ - other)).starts_with(ended);
         })) {
       members.is_unclear = true;
     } else {

@@ -11,23 +11,25 @@
 namespace stdgate::test {
 namespace {
 
-const std::string kPass = R"({"content":[]})";
+const std::string kPassed = R"({"content":[]})";
 const std::string kChanged =
     R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{}})";
 
-std::string tool(const std::string& name, const std::string& description) {
+std::string pinned_tool(const std::string& name, const std::string& description) {
   return R"({"name":")" + name + R"(","description":")" + description +
          R"(","inputSchema":{"type":"object"}})";
 }
-const std::string kGood = R"({"tools":[)" + tool("t", "good") + "," + tool("u", "good") + "]}";
-const std::string kTurned = R"({"tools":[)" + tool("t", "evil") + "," + tool("u", "good") + "]}";
+const std::string kGood =
+    R"({"tools":[)" + pinned_tool("t", "good") + "," + pinned_tool("u", "good") + "]}";
+const std::string kTurned =
+    R"({"tools":[)" + pinned_tool("t", "evil") + "," + pinned_tool("u", "good") + "]}";
 const std::string kRefused = "Unknown tool: t";
 
 backend::BackendOptions pinned(backend::BackendOptions options) {
   options.config.pins = config::Pins::enforce;
   options.config.lock_text = R"({"version":1,"servers":{"fake":{"tools":{"t":{"definition":)" +
-                             tool("t", "good") + R"(},"u":{"definition":)" + tool("u", "good") +
-                             "}}}}}";
+                             pinned_tool("t", "good") + R"(},"u":{"definition":)" +
+                             pinned_tool("u", "good") + "}}}}}";
   return options;
 }
 
@@ -98,7 +100,7 @@ TEST_F(PinsOfSeveral, AChildThatIsStartedForACallIsComparedFirst) {
   bench.settle();
   expect_nothing(*second);
   EXPECT_THAT(last(), HasSubstr(kRefused));
-  first.answer(in_flight.id, kPass);
+  first.answer(in_flight.id, kPassed);
   bench.settle();
   EXPECT_EQ(client.answers.size(), 2U);
   call("3");
@@ -109,7 +111,7 @@ TEST_F(PinsOfSeveral, AChildThatIsStartedForACallIsComparedFirst) {
 
 TEST_F(PinsOfSeveral, AndGetsTheCallThen) {
   answer(*second, "tools/list", kGood);
-  answer(*second, "tools/call", kPass);
+  answer(*second, "tools/call", kPassed);
   EXPECT_EQ(client.answers.size(), 1U);
   EXPECT_THAT(last(), HasSubstr(R"("content":[])"));
 }
@@ -122,7 +124,7 @@ TEST_F(PinsOfSeveral, OneThatDoesNotSayWhatItOffersGetsNoCall) {
   bench.settle();
   expect_nothing(*second);
   EXPECT_EQ(client.answers.size(), 0U) << "the first one may still take it";
-  first.answer(in_flight.id, kPass);
+  first.answer(in_flight.id, kPassed);
   bench.settle();
   EXPECT_EQ(next_of(first).method, "tools/call");
   expect_nothing(*second);
@@ -160,7 +162,7 @@ TEST_F(PinsOfOne, ACallThatWaitsWhileTheListChangesIsComparedAgain) {
   call("2");
   call("3", "u");
   child.say(kChanged);
-  child.answer(in_flight.id, kPass);
+  child.answer(in_flight.id, kPassed);
   bench.settle();
   answer(child, "tools/list", kTurned);
   EXPECT_EQ(client.answers.size(), 2U);
@@ -175,7 +177,7 @@ TEST_F(PinsOfOne, AListThatChangesWhileItComesIsAskedForAgain) {
   const Asked in_flight = next_of(child);
   call("2");
   child.say(kChanged);
-  child.answer(in_flight.id, kPass);
+  child.answer(in_flight.id, kPassed);
   bench.settle();
   child.say(kChanged);
   answer(child, "tools/list", kGood);
@@ -217,7 +219,7 @@ TEST_F(PinsOfOne, ANameIsUsedAgainWhenTheChildSaysThatItHasTurnedBack) {
 TEST_F(PinsOfOne, NoNotificationCallsATool) {
   call("1");
   answer(child, "tools/list", kGood);
-  answer(child, "tools/call", kPass);
+  answer(child, "tools/call", kPassed);
   bench.send_modern(client, R"({"jsonrpc":"2.0","method":"tools/call","params":{"name":"t"}})");
   bench.settle();
   expect_nothing(child);
