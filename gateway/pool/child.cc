@@ -82,14 +82,6 @@ void Child::set_reading(bool reading) {
   link_->set_reading(reading);
 }
 
-bool Child::takes_calls() const {
-  return (state_ == ChildState::ready || state_ == ChildState::busy) && !calls_.full();
-}
-
-bool Child::is_backed_up() const {
-  return takes_calls() && link_->unsent_bytes() >= ChildLink::kHighWatermark;
-}
-
 void Child::send(call::CallPtr call, const call::Outgoing& message) {
   const bool is_cancelled = call->cancel_on_send;
   note_era(*call);

@@ -103,7 +103,9 @@ class Child final : private ChildEvents, private ChildMessages {
   }
   [[nodiscard]] size_t own_in_flight() const { return calls_.own(); }
   // The child is ready, but its stdin is full.
-  [[nodiscard]] bool is_backed_up() const;
+  [[nodiscard]] bool is_backed_up() const {
+    return takes_calls() && link_->unsent_bytes() >= ChildLink::kHighWatermark;
+  }
   // The child has answered a request, a handshake included.
   [[nodiscard]] bool has_answered() const { return has_answered_; }
   [[nodiscard]] bool was_ready() const { return ready_since_ != TimePoint::max(); }
@@ -225,7 +227,9 @@ class Child final : private ChildEvents, private ChildMessages {
   void finish_greeting(const rpc::Envelope& answer);
   void hear_out();
   void become_ready();
-  [[nodiscard]] bool takes_calls() const;
+  [[nodiscard]] bool takes_calls() const {
+    return (state_ == ChildState::ready || state_ == ChildState::busy) && !calls_.full();
+  }
   void set_state(ChildState state);
   void explain_end(ChildEnd& end);
 

@@ -146,21 +146,9 @@ bool Pool::notify(session::SessionId session, uint64_t child, const call::Outgoi
   return true;
 }
 
-void Pool::ask(Child& child, const std::function<std::string(rpc::WireId)>& text) {
-  const TimePoint deadline = now() + services_.config.timeout;
-  child.ask(text, deadline);
-  expiry_.arm(deadline);
-}
-
 bool Pool::can_set_severity(const Child& child) const {
   return child.isolation() == config::Isolation::shared && !is_draining() && child.has_room() &&
          child.own_in_flight() < kMaxOwnRequests;
-}
-
-void Pool::set_severity(Child& child, session::Severity severity) {
-  const TimePoint deadline = now() + services_.config.timeout;
-  child.set_severity(severity, deadline);
-  expiry_.arm(deadline);
 }
 
 void Pool::offer_spare_room() {

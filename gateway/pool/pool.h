@@ -141,13 +141,21 @@ class Pool final : private ChildOwner {
   std::vector<call::CallPtr> take_waiting(const Matches& matches);
   // Sends a shared child a request of the gateway's own, `text(id)`, whose answer is ignored. Only
   // while can_ask(), because clients come first.
-  void ask(Child& child, const std::function<std::string(rpc::WireId)>& text);
+  void ask(Child& child, const std::function<std::string(rpc::WireId)>& text) {
+    const TimePoint deadline = now() + services_.config.timeout;
+    child.ask(text, deadline);
+    expiry_.arm(deadline);
+  }
   [[nodiscard]] bool can_ask(const Child& child) const {
     return queues_.calls.empty() && can_set_severity(child);
   }
   // Sets the level of a child's log messages. Waiting calls do not prevent it, because they have to
   // come after it.
-  void set_severity(Child& child, session::Severity severity);
+  void set_severity(Child& child, session::Severity severity) {
+    const TimePoint deadline = now() + services_.config.timeout;
+    child.set_severity(severity, deadline);
+    expiry_.arm(deadline);
+  }
   [[nodiscard]] bool can_set_severity(const Child& child) const;
   // Tells the ChildListener of every shared child.
   void offer_spare_room();
