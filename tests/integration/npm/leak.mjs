@@ -197,7 +197,7 @@ clearInterval(everySecond);
 await row(elapsed());
 (await replaced()).forEach((count, i) => count > 0 || fail(`${names[i]}: nothing was replaced`));
 // A server is looked at once a second, and serves until its successor does.
-if (largest > 2 * maxMemory) fail(`a server has grown to ${largest.toFixed(1)} MiB`);
+if (largest > 4 * maxMemory) fail(`a server has grown to ${largest.toFixed(1)} MiB`);
 if (!isFlat(rows, 'rss', 8)) fail('memory has grown');
 if (!isFlat(rows, 'files', 20)) fail('descriptors have grown');
 const { code, left } = await gate.stop();
