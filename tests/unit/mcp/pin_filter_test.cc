@@ -248,29 +248,29 @@ class PinsOfCallsAlone : public Pins {
 
   // The child that has been started last is greeted; the index of it.
   void greet() {
-    bench.greet(greeted_++);
+    bench.greet(greeted++);
     bench.settle();
   }
   void ask(const std::string& id) {
     bench.call(client, id);
     bench.settle();
   }
-  size_t greeted_ = 0;
+  size_t greeted = 0;
 };
 
 TEST_F(PinsOfCallsAlone, EachOfTheirChildrenIsCompared) {
   ask("1");
-  while (greeted_ < bench.launcher.launched() && greeted_ < 4) {
+  while (greeted < bench.launcher.launched() && greeted < 4) {
     greet();
-    FakeChild& child = bench.child(greeted_ - 1);
+    FakeChild& child = bench.child(greeted - 1);
     for (Asked next = next_of(child); !next.id.empty(); next = next_of(child)) {
-      ASSERT_EQ(next.method, "tools/list") << "child " << greeted_;
+      ASSERT_EQ(next.method, "tools/list") << "child " << greeted;
       // The first one is honest, all others have turned.
-      child.answer(next.id, greeted_ == 1 ? kGood : kTurned);
+      child.answer(next.id, greeted == 1 ? kGood : kTurned);
       bench.settle();
     }
   }
-  EXPECT_GE(greeted_, 2U);
+  EXPECT_GE(greeted, 2U);
   EXPECT_THAT(last(), HasSubstr(kRefused));
   EXPECT_EQ(bench.backend.calls(), 0U);
 }

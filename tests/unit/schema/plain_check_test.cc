@@ -60,6 +60,14 @@ constexpr std::string_view kSchemas[] = {
     R"({"if":{"type":"string"},"then":{"minLength":3}})",
     R"({"type":"object","allOf":[{"additionalProperties":{"type":"integer"}}]})"};
 
+constexpr const char* kManyKeys =
+    R"({"k1":1,"k2":1,"k3":1,"k4":1,"k5":1,"k6":1,"k7":1,"k8":1,"k9":1,"k10":1,"k11":1,"k12":1,)"
+    R"("k13":1,"k14":1,"k15":1,"k16":1,"k17":1})";
+constexpr const char* kDeep =
+    "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]"
+    "]]]]]"
+    "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]";
+
 constexpr std::string_view kTexts[] = {
     "{}",
     "[]",
@@ -121,11 +129,9 @@ constexpr std::string_view kTexts[] = {
     R"({"ä":1})",
     R"({"ä":"x"})",
     R"({"a":1,"b":2,"c":3})",
-    R"({"k1":1,"k2":1,"k3":1,"k4":1,"k5":1,"k6":1,"k7":1,"k8":1,"k9":1,"k10":1,"k11":1,"k12":1,)"
-    R"("k13":1,"k14":1,"k15":1,"k16":1,"k17":1})",
-    "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]"
-    "]]]]]"
-    "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]"};
+    kManyKeys,
+    kDeep,
+};
 
 bool is_plainly(std::string_view schema_text, std::string_view text) {
   const auto compiled = JsonSchema::compile(schema_text);
