@@ -42,12 +42,12 @@ void RefusedGreetings::ask_shared_child(call::CallPtr call, const rpc::Envelope&
     events_.on_fault(std::move(other), rpc::faults::child_failed("the child has refused to begin"));
   }
   sessions_.settle_reading(call->session);
-  greet(std::move(call));
+  greet(std::move(call), true);
 }
 
 // A shared child answers the greeting with the facts from its own greeting.
-void RefusedGreetings::greet(call::CallPtr call) {
-  call->greets = call->introduces = false;
+void RefusedGreetings::greet(call::CallPtr call, bool at_shared) {
+  call->greets = call->introduces = !at_shared;
   std::string text = services_.dialect.greet_again(0, call->memo_text);
   const rpc::KnownMessage greeting(text);
   call->route = {};
@@ -55,7 +55,7 @@ void RefusedGreetings::greet(call::CallPtr call) {
   call::Outgoing message;
   message.text = greeting.envelope().text;
   message.id = place_of(greeting.envelope().id, greeting.envelope().text);
-  message.answered_by_handshake = true;
+  message.answered_by_handshake = at_shared;
   if (const auto taken = pool_.submit(call, message); !taken) {
     events_.on_fault(std::move(call), taken.error());
   }
@@ -87,7 +87,7 @@ void RefusedGreetings::move_over(session::SessionId id) {
   }
   for (call::CallPtr& call : calls) {
     if (call->greets) {
-      greet(std::move(call));
+      greet(std::move(call), true);
     } else {
       events_.on_fault(std::move(call),
                        rpc::faults::child_failed("the server knows no sessions any more"));
@@ -113,17 +113,7 @@ void RefusedGreetings::go_on_alone(call::CallPtr call) {
     const auto report = rpc::faults::child_failed("the server is another one now");
     return events_.on_fault(std::move(call), report);
   }
-  call->greets = call->introduces = true;
-  std::string text = services_.dialect.greet_again(0, call->memo_text);
-  const rpc::KnownMessage greeting(text);
-  call->route = {};
-  call->at = call::Call::kBelowAll;
-  call::Outgoing message;
-  message.text = greeting.envelope().text;
-  message.id = place_of(greeting.envelope().id, greeting.envelope().text);
-  if (const auto taken = pool_.submit(call, message); !taken) {
-    events_.on_fault(std::move(call), taken.error());
-  }
+  greet(std::move(call), false);
 }
 
 void RefusedGreetings::note_end(const call::Call& call) {

@@ -84,7 +84,8 @@ class RefusedGreetings final : public call::Filter {
   void note_end(const call::Call& call);
   [[nodiscard]] bool may_be_modern(const call::Call& call) const;
   void ask_shared_child(call::CallPtr call, const rpc::Envelope& refusal);
-  void greet(call::CallPtr call);
+  // Sends the greeting of the session's client to a shared child, or to the session's own.
+  void greet(call::CallPtr call, bool at_shared);
   void share_children();
   void move_over(session::SessionId session);
   void separate_children();
