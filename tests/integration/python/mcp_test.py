@@ -3,7 +3,6 @@ next call answers. And an official Python server behind it."""
 import asyncio
 import contextlib
 import os
-import signal
 import sys
 import tempfile
 import unittest
@@ -54,8 +53,7 @@ class Sessions:
     async def test_a_server_that_was_killed(self):
         async with self.serve(ECHO) as gate, self.open(gate.port) as client:
             await self.assert_echo(client, "one")
-            for pid in gate.children():
-                os.kill(pid, signal.SIGKILL)
+            gate.kill_children()
             await eventually(lambda: "reason=child_ended" in gate.log, "the end of the server")
             await self.assert_echo(client, "two")
             await self.assert_echo(client, "three")
@@ -100,9 +98,7 @@ class AutoWithoutSessions(Official):
         async with self.serve(ECHO, "--bridge", "true") as gate, self.open(gate.port) as client:
             await self.assert_echo(client, "one")
             # One more may be starting.
-            killed = gate.children()
-            for pid in killed:
-                os.kill(pid, signal.SIGKILL)
+            killed = gate.kill_children()
             await eventually(lambda: not set(killed) & set(gate.children()), "the end of the servers")
             await self.assert_echo(client, "two")
 

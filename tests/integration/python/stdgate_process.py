@@ -5,6 +5,7 @@ import contextlib
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -98,11 +99,19 @@ class Stdgate:
         return found
 
     def children(self):
-        """The pids of its servers, without those that guard them or are being forked."""
+        """The pids of its servers and of what these started, without those that guard them, are being forked or end."""
         processes = self.processes()
         own = processes.get(self.process.pid)
         return [pid for pid, command in processes.items()
-                if command != own and not command.startswith("child-guard")]
+                if command and command != own and not command.startswith("child-guard")]
+
+    def kill_children(self):
+        """Kills its servers; returns their pids. What they started may end by itself before."""
+        killed = self.children()
+        for pid in killed:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return killed
 
     async def stop(self):
         """Ends it; returns its exit code and what was there two seconds later."""
