@@ -105,7 +105,8 @@ bool AcpDialect::is_lifecycle(std::string_view method) const {
   return std::ranges::find(kLifecycle, method) != kLifecycle.end();
 }
 
-pool::ChildFacts AcpDialect::facts(const rpc::Envelope& answer) const {
+std::optional<pool::ChildFacts> AcpDialect::facts(const rpc::Envelope& answer,
+                                                  std::string_view /*method*/) const {
   const auto [version, agent, capabilities] =
       rpc::find_members<3>(answer.payload, {"protocolVersion", "agentInfo", "agentCapabilities"});
   pool::ChildFacts facts;
@@ -121,7 +122,7 @@ pool::ChildFacts AcpDialect::facts(const rpc::Envelope& answer) const {
 }
 
 tl::expected<call::ClientIntent, const char*> AcpDialect::read_client(
-    const rpc::Envelope& message, std::string_view method, config::Isolation /*isolation*/) const {
+    const rpc::Envelope& message, std::string_view method, const call::Reading& /*reading*/) const {
   call::ClientIntent intent;
   if (message.kind == rpc::MessageKind::notification && method == kCancel) {
     const auto id = rpc::find_member(message.params, "requestId");

@@ -22,10 +22,11 @@ class AcpDialect final : public pool::Dialect {
   [[nodiscard]] call::Particulars particulars(const rpc::Envelope& message,
                                               std::string_view method) const override;
   [[nodiscard]] bool is_lifecycle(std::string_view method) const override;
-  [[nodiscard]] pool::ChildFacts facts(const rpc::Envelope& answer) const override;
+  [[nodiscard]] std::optional<pool::ChildFacts> facts(const rpc::Envelope& answer,
+                                                      std::string_view method) const override;
   [[nodiscard]] tl::expected<call::ClientIntent, const char*> read_client(
       const rpc::Envelope& message, std::string_view method,
-      config::Isolation isolation) const override;
+      const call::Reading& reading) const override;
   // A request that is cancelled is still to be answered, so
   // DialectTraits::cancel_ends_call stays false.
   [[nodiscard]] std::string cancel(rpc::WireId id, pool::CancelReason reason) const override;

@@ -232,7 +232,7 @@ Admission Backend::accept_notification(const rpc::Envelope& notification,
       notification, method, context, session == nullptr ? SessionName() : session->name});
   if (passage == call::Passage::refused) return refuse_notification();
   if (passage == call::Passage::denied) return drop(DropReason::denied);
-  const auto intent = dialect_->read_client(notification, method, isolation_of(context));
+  const auto intent = dialect_->read_client(notification, method, {isolation_of(context)});
   if (!intent) return drop(DropReason::unknown_cancel);
   using Kind = call::ClientIntent::Kind;
   if (intent->kind != Kind::cancel && intent->kind != Kind::forward) return Admission::delivered;
@@ -261,7 +261,7 @@ bool Backend::take_cancel(const rpc::ParsedMessage& message, const call::CallCon
   const rpc::Envelope& envelope = message.envelope;
   if (!message.ok() || envelope.kind != rpc::MessageKind::notification) return false;
   const std::string_view method = rpc::decode_string(envelope.method, method_);
-  const auto intent = dialect_->read_client(envelope, method, isolation_of(context));
+  const auto intent = dialect_->read_client(envelope, method, {isolation_of(context)});
   if (!intent || intent->kind != call::ClientIntent::Kind::cancel ||
       calls_.index().find(context.caller, intent->cancelled_id) == nullptr) {
     return false;
@@ -296,7 +296,9 @@ void Backend::close_session(session::SessionId id, std::string_view why) {
   std::vector<call::CallPtr> calls = std::move(ended.calls);
   // Also the calls elsewhere: at shared children, or nowhere because their client is being asked.
   for (call::CallPtr& call : withdraw(ended.caller)) calls.push_back(std::move(call));
-  if (ended.listener != nullptr) cancel(withdraw(ended.listener->slot.caller()));
+  const session::Caller listens =
+      ended.bridged == nullptr ? session::Caller() : ended.bridged->caller();
+  if (!listens.is_none()) cancel(withdraw(listens));
   sessions_.wishes().settle();
   if (why.empty()) return cancel(calls);
   const auto report = rpc::faults::child_failed(std::string(why));

@@ -128,7 +128,8 @@ class Backend final : public Upstream, private pool::PoolEvents {
   void set_limits(const config::LimitsConfig& limits,
                   const config::TimeoutsConfig& timeouts) override;
   void end_listening() override {
-    for (const call::CallPtr& call : pool_.withdraw_listeners_of_clients()) {
+    for (const call::CallPtr& call :
+         pool_.withdraw([](const call::Call& call) { return call.listens && !call.is_own; })) {
       bridge_->end_listening(*call);
     }
   }
@@ -137,7 +138,8 @@ class Backend final : public Upstream, private pool::PoolEvents {
   void drain() override {
     pool_.drain();
     bridge_->drain();
-    for (const call::CallPtr& call : pool_.withdraw_listeners()) bridge_->end_listening(*call);
+    const auto listens = [](const call::Call& call) { return call.listens; };
+    for (const call::CallPtr& call : pool_.withdraw(listens)) bridge_->end_listening(*call);
   }
   void fail_calls(const rpc::FaultReport& report) override {
     chain_.fail_held(report);
@@ -214,7 +216,8 @@ class Backend final : public Upstream, private pool::PoolEvents {
                                 const call::CallContext& context);
   // The calls of this caller, wherever they are.
   std::vector<call::CallPtr> withdraw(session::Caller caller) {
-    std::vector<call::CallPtr> calls = pool_.withdraw(caller);
+    std::vector<call::CallPtr> calls =
+        pool_.withdraw([caller](const call::Call& call) { return call.caller == caller; });
     for (call::CallPtr& call : bridge_->withdraw(caller)) calls.push_back(std::move(call));
     const auto is_its = [caller](const call::Call& call) { return call.caller == caller; };
     for (call::CallPtr& call : chain_.take_held(is_its)) calls.push_back(std::move(call));
@@ -223,8 +226,8 @@ class Backend final : public Upstream, private pool::PoolEvents {
   bool accept_cancel(std::string_view id, const call::CallContext& context);
   // How clients share the children that get a message with this context.
   [[nodiscard]] config::Isolation isolation_of(const call::CallContext& context) const {
-    return pool_.has_lease(context.session) ? config::Isolation::session
-                                            : config::Isolation::shared;
+    return pool_.lane().has(context.session) ? config::Isolation::session
+                                             : config::Isolation::shared;
   }
   void cancel(const std::vector<call::CallPtr>& calls) {
     for (const call::CallPtr& call : calls) {
@@ -251,10 +254,8 @@ class Backend final : public Upstream, private pool::PoolEvents {
   [[nodiscard]] tl::expected<call::ClientIntent, const char*> intent_of(
       const rpc::Envelope& request, std::string_view method,
       const call::CallContext& context) const {
-    if (context.era == Era::modern) {
-      return dialect_->read_modern_client(request, method, context.params);
-    }
-    return dialect_->read_client(request, method, isolation_of(context));
+    return dialect_->read_client(request, method,
+                                 {isolation_of(context), context.era, context.params});
   }
   // Brings a request that has passed all filters to the pool.
   void send(call::CallPtr call, const call::Request& request, bool is_shared);

@@ -7,21 +7,17 @@
 
 namespace stdgate::backend {
 
-uint8_t ListNotices::lists_of(const pool::Child& child) const {
-  return services_.dialect.changing_lists(child.facts());
-}
-
 // Modern children do not count, because their sessions listen: see Bridge.
 void ListNotices::note_gone(const pool::Child& child) {
   if (child.era() == Era::modern || child.facts().capabilities.empty()) return;
-  of_gone_ = lists_of(child);
+  of_gone_ = child.facts().changing_lists;
 }
 
 void ListNotices::tell() {
   uint8_t of_shared = 0;
   bool is_known = false;
   for (const auto& child : pool_.children()) {
-    const uint8_t lists = lists_of(*child);
+    const uint8_t lists = child->facts().changing_lists;
     tell_listeners(*child, lists);
     if (child->isolation() != config::Isolation::shared || child->era() == Era::modern) continue;
     of_shared = static_cast<uint8_t>(of_shared | lists);
@@ -30,7 +26,7 @@ void ListNotices::tell() {
   if (!is_known) of_shared = of_gone_;
   const bool shares = services_.config.isolation == config::Isolation::shared;
   sessions_.tell_changed([&](session::SessionId session) -> uint8_t {
-    const pool::SessionMemory* const memory = pool_.memory_of(session);
+    const pool::SessionMemory* const memory = pool_.lane().memory_of(session);
     if (memory == nullptr) return shares ? of_shared : 0;
     return memory->terms() ? memory->terms()->changing : 0;
   });

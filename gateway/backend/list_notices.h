@@ -2,8 +2,8 @@
 // it, because the rules have been replaced.
 //
 // Each client hears of the lists whose changes its child has promised to report. Sessions hear of
-// it through SessionRouter. Sessions at modern children, and modern clients, hear of it through
-// their calls that listen. Owner: the backend.
+// it through SessionRouter. Sessions and clients that listen hear of it through their calls. Owner:
+// the backend.
 #pragma once
 
 #include <cstdint>
@@ -26,19 +26,18 @@ class ListNotices {
   // Tells the calls that listen at shared children.
   void tell_listeners(uint8_t lists) const {
     for (const auto& child : pool_.children()) {
-      tell_listeners(*child, static_cast<uint8_t>(lists & lists_of(*child)));
+      tell_listeners(*child, static_cast<uint8_t>(lists & child->facts().changing_lists));
     }
   }
 
  private:
-  [[nodiscard]] uint8_t lists_of(const pool::Child& child) const;
   void tell_listeners(pool::Child& child, uint8_t lists) const;
 
   const pool::PoolServices& services_;
   const pool::Pool& pool_;
   SessionRouter& sessions_;
   const Bridge& bridge_;
-  uint8_t of_gone_ = 0;  // declared by the last shared legacy child
+  uint8_t of_gone_ = 0;  // declared by the last shared child
 };
 
 }  // namespace stdgate::backend

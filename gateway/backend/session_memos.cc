@@ -64,7 +64,7 @@ tl::expected<void, rpc::FaultReport> SessionMemos::keep(const call::ClientIntent
   const bool is_key =
       intent.memo == call::SessionMemo::subscribe || intent.memo == call::SessionMemo::unsubscribe;
   call.memo_text = is_key ? rpc::decode_string(intent.memo_text, key_) : intent.memo_text;
-  const pool::SessionMemory* const memory = pool_.memory_of(call.session);
+  const pool::SessionMemory* const memory = pool_.lane().memory_of(call.session);
   if (memory == nullptr || intent.memo != call::SessionMemo::subscribe ||
       memory->has_room_for(call.memo_text)) {
     return {};
@@ -83,7 +83,7 @@ void SessionMemos::recall(const call::ClientIntent& intent, call::Call& call,
 // The greeting of a session that shares children identifies the client.
 void SessionMemos::learn(call::Call& call, const rpc::Envelope& answer) {
   if (call.memo == call::SessionMemo::first) return prove(call);
-  if (pool::SessionMemory* const memory = pool_.memory_of(call.session); memory != nullptr) {
+  if (pool::SessionMemory* const memory = pool_.lane().memory_of(call.session); memory != nullptr) {
     memory->learn(call, answer, dialect_);
     sessions_.charge(call.session);
   }

@@ -36,9 +36,7 @@ pool::Knowledge SessionQuestions::knowledge_of(const session::Session& session) 
   known.greeting = session.greeting;
   known.severity = session.severity;
   known.revision = session.revision;
-  if (session.listener != nullptr) {
-    known.subscriptions.assign(session.listener->keys.begin(), session.listener->keys.end());
-  }
+  if (session.bridged != nullptr) known.subscriptions = session.bridged->subscriptions();
   return known;
 }
 

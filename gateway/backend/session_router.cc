@@ -23,7 +23,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(session::
   if (!id) return id;
   journal_.identify(known(*id), client);
   if (takes_child) {
-    const auto lease = pool_.open_lease(*id, start);
+    const auto lease = pool_.lane().open(*id, start);
     if (!lease) {
       wishes_.remove_session(std::nullopt);
       sessions_.close(*id);
@@ -34,7 +34,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(session::
   journal_.open(known(*id));
   known(*id).held.move_to(services_.payer_for(client.account.get()));
   charge(*id);
-  if (pool_.awaits_child(*id)) journal_.wake(known(*id));
+  if (pool_.lane().awaits_child(*id)) journal_.wake(known(*id));
   settle_reading(*id);
   wishes_.settle();
   return *id;
@@ -66,7 +66,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open_trip(
   auto id = add(session::SessionKind::trip, session::Callers::kGateway, sink);
   if (!id) return id;
   count_start(client);
-  pool_.adopt_lease(*id, told);
+  pool_.lane().adopt(*id, told);
   return id;
 }
 
@@ -87,7 +87,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(
   if (!id) return id;
   journal_.identify(known(*id), client);
   if (services_.config.isolation == config::Isolation::session)
-    pool_.adopt_lease(*id, {.greeting = beginning.greeting, .revision = beginning.revision});
+    pool_.lane().adopt(*id, {.greeting = beginning.greeting, .revision = beginning.revision});
   known(*id).is_unproven = services_.config.isolation == config::Isolation::shared;
   known(*id).revision = beginning.revision;
   bridge_.note_greeting(known(*id), beginning.greeting);
@@ -101,10 +101,10 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(
 void SessionRouter::charge(session::SessionId id) {
   session::Session* const session = sessions_.find(id);
   if (session == nullptr) return;
-  const pool::SessionMemory* const memory = pool_.memory_of(id);
+  const pool::SessionMemory* const memory = pool_.lane().memory_of(id);
   session->held.set(sizeof(session::Session) + session->greeting.capacity() +
-                    session->stamp.capacity() + wishes_.bytes_of(id) +
-                    (memory == nullptr ? 0 : memory->bytes()));
+                    (session->bridged == nullptr ? 0 : session->bridged->bytes()) +
+                    wishes_.bytes_of(id) + (memory == nullptr ? 0 : memory->bytes()));
 }
 
 // Parks a session that shares children and has nothing open. False: no session can be parked.
@@ -120,7 +120,7 @@ bool SessionRouter::park_longest_idle() {
 tl::expected<void, rpc::FaultReport> SessionRouter::use(session::SessionId id) {
   session::Session* const session = sessions_.find(id);
   if (session == nullptr) return {};
-  if (session->awaits_era) return tl::unexpected(not_greeted());
+  if (session->awaits_greeting) return tl::unexpected(not_greeted());
   session->used = services_.core.clock.now();
   ++session->messages;
   if (session->state == SessionState::parked) {
@@ -131,7 +131,7 @@ tl::expected<void, rpc::FaultReport> SessionRouter::use(session::SessionId id) {
     if (std::exchange(session->is_new_here, false)) tell_what_is_gone(*session);
     return {};
   }
-  if (!pool_.is_parked(id)) return {};
+  if (!pool_.lane().is_parked(id)) return {};
   auto may = check_starts(session->client);
   if (may) count_start(session->client);
   return may;
@@ -157,22 +157,22 @@ void SessionRouter::tell_what_is_gone(session::Session& session) {
 
 void SessionRouter::separate_all() {
   sessions_.for_each([&](session::SessionId id, session::Session& session) {
-    if (!session.is_of_client() || pool_.has_lease(id) || session.awaits_era) return;
+    if (!session.is_of_client() || pool_.lane().has(id) || session.awaits_greeting) return;
     wishes_.close(id);
     if (session.greeting.empty()) {
-      static_cast<void>(pool_.open_lease(id, pool::LeaseStart::when_needed));
+      static_cast<void>(pool_.lane().open(id, pool::LeaseStart::when_needed));
     } else {
-      pool_.adopt_lease(id, SessionQuestions::knowledge_of(session));
+      pool_.lane().adopt(id, SessionQuestions::knowledge_of(session));
       if (session.state != SessionState::parked) journal_.park(session, ParkReason::child_ended);
     }
-    session.listener.reset();
+    if (session.bridged != nullptr) session.bridged->stop_listening();
     settle_lease(id);
   });
 }
 
 EndedSession SessionRouter::end(session::SessionId id) {
   session::Session& session = known(id);
-  EndedSession ended{session.caller, std::move(session.listener), {}};
+  EndedSession ended{session.caller, std::move(session.bridged), {}};
   const auto asks = std::move(session.asks);
   if (session.is_of_client()) wishes_.remove_session(session.severity);
   journal_.close(session);
@@ -183,7 +183,7 @@ EndedSession SessionRouter::end(session::SessionId id) {
     if (ask.round != 0) continue;  // its call is withdrawn too
     child_that_asked(ask).refuse(ask.id, rpc::RpcError::internal_error, "the client has left");
   }
-  if (pool_.has_lease(id)) ended.calls = pool_.close_lease(id);
+  if (pool_.lane().has(id)) ended.calls = pool_.lane().close(id);
   return ended;
 }
 
@@ -254,7 +254,7 @@ void SessionRouter::check_invariants() {
   size_t leases = 0;
   sessions_.for_each([&](session::SessionId id, session::Session& session) {
     check_owned(id, session);
-    leases += pool_.has_lease(id) ? 1 : 0;
+    leases += pool_.lane().has(id) ? 1 : 0;
     wishes += session.severity ? 1 : 0;
     if (session.asks == nullptr) return;
     session::Asks& asks = *session.asks;

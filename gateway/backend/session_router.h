@@ -30,8 +30,8 @@ namespace stdgate::backend {
 // The rest of an ended session. The owner of the calls ends them.
 struct EndedSession {
   session::Caller caller;
-  std::unique_ptr<session::SessionListener> listener;  // null: none
-  std::vector<call::CallPtr> calls;  // of its own child, and calls that waited for it
+  std::unique_ptr<session::BridgedPart> bridged;  // null: none
+  std::vector<call::CallPtr> calls;               // of its own child, and calls that waited for it
 };
 
 class SessionRouter final : public pool::SessionEvents {
@@ -91,8 +91,8 @@ class SessionRouter final : public pool::SessionEvents {
   // The session is idle: ends its own child, if it has one. Refused if the session cannot be
   // without its child.
   session::Parking park(session::SessionId session) {
-    if (pool_.has_lease(session)) {
-      const session::Parking parking = pool_.park(session);
+    if (pool_.lane().has(session)) {
+      const session::Parking parking = pool_.lane().park(session);
       // No other code reports a session that has never had a child.
       const bool is_news =
           parking == session::Parking::parked && known(session).state == SessionState::live;
@@ -124,12 +124,6 @@ class SessionRouter final : public pool::SessionEvents {
   void begin_parked(session::SessionId session) { journal_.begin_parked(known(session)); }
   // Charges the facts about the session, which have changed.
   void charge(session::SessionId session);
-  // The stamp that a modern child demands of the session's requests; empty: the client has not
-  // greeted.
-  [[nodiscard]] std::string_view stamp_of(session::SessionId session) const {
-    const session::Session* const known = sessions_.find(session);
-    return known == nullptr ? std::string_view() : std::string_view(known->stamp);
-  }
   // Copies the facts about its session, if any, into the call.
   void name_in(call::Call& call) const {
     const session::Session* const known = sessions_.find(call.session);
@@ -141,21 +135,21 @@ class SessionRouter final : public pool::SessionEvents {
   // All sessions, or one, may have lost their own children. Then their messages are taken as for
   // all sessions that share children.
   void settle_reading() {
-    const auto has_own_child = [this](session::SessionId id) { return pool_.has_lease(id); };
+    const auto has_own_child = [this](session::SessionId id) { return pool_.lane().has(id); };
     first_reader_ = set_reading_all(sessions_, has_own_child, takes_messages(), first_reader_);
   }
   void settle_reading(session::SessionId id) {
-    if (!pool_.has_lease(id)) known(id).set_reading(takes_messages());
+    if (!pool_.lane().has(id)) known(id).set_reading(takes_messages());
   }
   // The client takes too little, or enough again.
   void hold_child(session::SessionId id, bool held) {
     if (session::Session* const session = sessions_.find(id)) session->is_held = held;
-    pool_.hold_child(id, held);
+    pool_.lane().hold_child(id, held);
   }
   // The session has a child of its own again, or gets one: earlier settings still apply.
   void settle_lease(session::SessionId id) {
     charge(id);
-    pool_.hold_child(id, known(id).is_held);
+    pool_.lane().hold_child(id, known(id).is_held);
     known(id).set_reading(true);
   }
   // Sessions that shared children get their own from now on, and are parked at first.
@@ -332,13 +326,12 @@ class SessionRouter final : public pool::SessionEvents {
   [[nodiscard]] bool is_there(session::Caller caller) const {
     return caller == session::Callers::kGateway || callers_.find(caller) != nullptr;
   }
-  // A session needs a client; a listener needs a session and a caller.
+  // A session needs a client; calls that listen need a session that shares children, and a caller.
   void check_owned(session::SessionId id, const session::Session& session) const {
     STDGATE_CHECK(session.sink != nullptr && is_there(session.caller));
-    if (session.listener == nullptr) return;
-    STDGATE_CHECK(session.is_of_client() && !pool_.has_lease(id));
-    STDGATE_CHECK(session.listener->session == id);
-    STDGATE_CHECK(callers_.find(session.listener->slot.caller()) == session.listener.get());
+    if (session.bridged == nullptr || session.bridged->caller().is_none()) return;
+    STDGATE_CHECK(session.is_of_client() && !pool_.lane().has(id));
+    STDGATE_CHECK(callers_.find(session.bridged->caller()) != nullptr);
   }
   static size_t asks_of(const session::Session& session) {
     return session.asks == nullptr ? 0 : session.asks->size();

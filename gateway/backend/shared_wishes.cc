@@ -43,7 +43,7 @@ std::optional<uint64_t> SharedWishes::unsubscribe(session::SessionId session,
 void SharedWishes::tell(pool::Child& child) {
   if (child.era() == Era::modern) return;
   if (!verbosity_.settled() && pool_.can_set_severity(child)) {
-    const bool serves_calls = child.era() == Era::legacy && services_.dialect.logs(child.facts());
+    const bool serves_calls = child.era() == Era::legacy && child.facts().logs;
     const auto severity = verbosity_.take(child.number(), serves_calls);
     if (severity) pool_.set_severity(child, *severity);
   }

@@ -12,7 +12,7 @@ SleepingServer::SleepingServer(const Parts& parts, const pool::MakeRecall& make)
 }
 
 std::optional<std::string_view> SleepingServer::own_greeting_of(session::SessionId session) const {
-  const pool::SessionMemory* const memory = parts_.pool.memory_of(session);
+  const pool::SessionMemory* const memory = parts_.pool.lane().memory_of(session);
   return memory == nullptr ? std::nullopt : std::optional<std::string_view>(memory->greeting());
 }
 
@@ -30,13 +30,13 @@ void SleepingServer::for_each_told(
 void SleepingServer::greet(const call::Request& request, call::Call& call,
                            const rpc::Envelope& answer) {
   parts_.memos.recall(request.intent, call, answer);
-  if (!parts_.pool.has_lease(call.session)) return;
-  parts_.pool.begin_parked(call.session);
+  if (!parts_.pool.lane().has(call.session)) return;
+  parts_.pool.lane().begin_parked(call.session);
   parts_.sessions.begin_parked(call.session);
 }
 
 bool SleepingServer::complete_greeting(session::SessionId session) {
-  if (!parts_.pool.complete_greeting(session)) return false;
+  if (!parts_.pool.lane().complete_greeting(session)) return false;
   parts_.sessions.touch(session);
   return true;
 }

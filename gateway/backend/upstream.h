@@ -1,4 +1,4 @@
-// Upstream: the core as endpoints, connections and MCP sessions know it. An upstream takes the
+// Upstream: the core as endpoints, connections and sessions know it. An upstream takes the
 // messages of clients and answers them.
 //
 // Contract: one thread, the thread of the loop. Implementations hold no pointer to a client, only
@@ -52,7 +52,7 @@ struct UpstreamFacts {
   bool owns_children = false;
   size_t max_sessions = SIZE_MAX;  // sessions that need a child
   Duration timeout{0};             // of a call without a deadline of its own, from its arrival on
-  Duration idle_timeout{0};        // after which a silent MCP session is parked
+  Duration idle_timeout{0};        // after which a silent session is parked
   Duration grace{0};               // time for children to end by themselves; see end_children()
   HeldBytes* held = nullptr;       // counts what is kept at this upstream; null: not counted
 };
@@ -148,7 +148,7 @@ class Upstream {
   // This upstream has replaced `former`. Claims that the children of `former` have given out go
   // back to these children while they run.
   void succeed(Upstream& former);
-  // The upstream is not configured any more. It takes an MCP request without a session only if the
+  // The upstream is not configured any more. It takes a request without a session only if the
   // request brings back a claim that a child has given out here.
   void retire() { is_retired_ = true; }
   // Whether this request brings back a claim of a child of this upstream that still runs.

@@ -13,11 +13,11 @@
 #include "gateway/policy/principal.h"
 #include "gateway/session/session_sink.h"
 
-namespace stdgate::mcp {
-struct ModernParams;
-}
-
 namespace stdgate::call {
+
+// What a transport has read of a message's params already. The protocol of the message knows the
+// type.
+struct KnownParams {};
 
 struct CallContext {
   session::Caller caller;
@@ -36,9 +36,8 @@ struct CallContext {
   // The arguments that the client repeats outside the message, a line `NAME:VALUE` each (see
   // mcp::ParamFilter). Nothing: this transport has no such copies. Valid during the call only.
   std::optional<std::string_view> mirrored{};
-  // Params of a modern request, if the transport has read them; null if not, or if they belong to
-  // another message. Valid during the call only.
-  const mcp::ModernParams* params = nullptr;
+  // Null: the transport has read none, or those of another message. Valid during the call only.
+  const KnownParams* params = nullptr;
   bool is_own = false;  // the gateway asks on behalf of a session: no limit of the client counts it
   bool is_of_server = false;  // by a virtual server: its client can open no session here
   bool wants_events = false;  // notifications of the call go to ReplySink::on_event()

@@ -5,10 +5,19 @@
 #include <optional>
 #include <string_view>
 
+#include "gateway/call/call_context.h"
 #include "gateway/call/session_memo.h"
+#include "gateway/config/config.h"
 #include "gateway/session/log_verbosity.h"
 
 namespace stdgate::call {
+
+// What decides how a client's message is read.
+struct Reading {
+  config::Isolation isolation = config::Isolation::shared;  // how clients share the child
+  std::optional<Era> era{};                                 // of the client
+  const KnownParams* params = nullptr;                      // as CallContext::params
+};
 
 // The meaning of a client's message.
 struct ClientIntent {

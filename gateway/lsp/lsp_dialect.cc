@@ -126,12 +126,13 @@ bool LspDialect::is_lifecycle(std::string_view method) const {
 }
 
 // InitializeResult names no version of the protocol.
-pool::ChildFacts LspDialect::facts(const rpc::Envelope& answer) const {
+std::optional<pool::ChildFacts> LspDialect::facts(const rpc::Envelope& answer,
+                                                  std::string_view /*method*/) const {
   return pool::greeting_facts(answer.payload);
 }
 
 tl::expected<call::ClientIntent, const char*> LspDialect::read_client(
-    const rpc::Envelope& message, std::string_view method, config::Isolation /*isolation*/) const {
+    const rpc::Envelope& message, std::string_view method, const call::Reading& /*reading*/) const {
   call::ClientIntent intent;
   if (message.kind == rpc::MessageKind::notification && method == kCancel) {
     const auto id = rpc::find_member(message.params, "id");

@@ -20,10 +20,11 @@ class LspDialect final : public pool::Dialect {
 
   [[nodiscard]] rpc::CodeSet codes() const override { return rpc::CodeSet::plain; }
   [[nodiscard]] bool is_lifecycle(std::string_view method) const override;
-  [[nodiscard]] pool::ChildFacts facts(const rpc::Envelope& answer) const override;
+  [[nodiscard]] std::optional<pool::ChildFacts> facts(const rpc::Envelope& answer,
+                                                      std::string_view method) const override;
   [[nodiscard]] tl::expected<call::ClientIntent, const char*> read_client(
       const rpc::Envelope& message, std::string_view method,
-      config::Isolation isolation) const override;
+      const call::Reading& reading) const override;
   // A cancelled request is still to be answered ("Cancellation Support"), so
   // DialectTraits::cancel_ends_call stays false.
   [[nodiscard]] std::string cancel(rpc::WireId id, pool::CancelReason reason) const override;

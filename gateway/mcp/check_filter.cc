@@ -18,8 +18,8 @@ std::string tool_error_member(std::string_view text, bool is_modern) {
   return member + R"(}],"isError":true})";
 }
 
-CheckFilter::CheckFilter(const pool::FilterServices& services, std::string stamp)
-    : ListedFilter(services, std::move(stamp),
+CheckFilter::CheckFilter(const pool::FilterServices& services, const McpDialect& dialect)
+    : ListedFilter(services, dialect,
                    [] {
                      static constexpr std::array<ListFacts, 1> kLists = {
                          {{kToolList, "notifications/tools/list_changed"}}};

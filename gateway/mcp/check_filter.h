@@ -20,12 +20,14 @@
 
 namespace stdgate::mcp {
 
+class McpDialect;
+
 class CheckFilter final : public ListedFilter {
  public:
   static constexpr size_t kMaxTools = 2000;
   static constexpr size_t kMaxText = 16 << 20;
 
-  CheckFilter(const pool::FilterServices& services, std::string stamp);
+  CheckFilter(const pool::FilterServices& services, const McpDialect& dialect);
 
   void on_request(call::CallPtr& call, const call::Request& request) override {
     if (request.method == "tools/call") review(call, request, 0);

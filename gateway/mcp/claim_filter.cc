@@ -112,7 +112,8 @@ void ClaimFilter::take(call::CallPtr& call, const call::Request& request) {
   // Claims that are given out for this call belong to this client.
   if (context.principal != nullptr) call->identity = policy::identity_of(context.principal);
   auto ruling =
-      judge({request.message, request.method, context.params, call->identity, context.era});
+      judge({request.message, request.method, static_cast<const ModernParams*>(context.params),
+             call->identity, context.era});
   if (!ruling) return;
   if (!ruling->error) return go_on(std::move(call), request, *std::move(ruling));
   const call::CallPtr refused = std::move(call);
@@ -125,9 +126,7 @@ void ClaimFilter::go_on(call::CallPtr call, const call::Request& former, Ruling 
   call::CallContext context = former.context;
   context.params = nullptr;  // they describe the other message
   const pool::Dialect& dialect = services_.dialect;
-  const auto intent = context.era == Era::modern
-                          ? dialect.read_modern_client(message, former.method, nullptr)
-                          : dialect.read_client(message, former.method, config::Isolation::shared);
+  const auto intent = dialect.read_client(message, former.method, {.era = context.era});
   STDGATE_CHECK(intent.has_value());  // it has been read before
   call->route = ruling.route;
   if (ruling.state) {
@@ -373,7 +372,7 @@ void ClaimFilter::on_end(const call::Call& call, call::End& /*end*/) {
 
 void ClaimFilter::seal(call::CallPtr& call, call::Answer& answer) {
   // A session's own child gets its claims back in any case.
-  if (!call->alone && pool_.has_lease(call->session)) return;
+  if (!call->alone && pool_.lane().has(call->session)) return;
   // A call that may need a child alone has none at modern children.
   const bool has_own_child = call->alone && call->child_era != Era::modern;
   auto payload =

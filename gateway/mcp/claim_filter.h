@@ -39,7 +39,7 @@ class ClaimFilter final : public call::Filter {
   explicit ClaimFilter(const pool::FilterServices& services);
 
   void on_request(call::CallPtr& call, const call::Request& request) override {
-    if (!pool_.has_lease(request.context.session)) take(call, request);
+    if (!pool_.lane().has(request.context.session)) take(call, request);
   }
   void on_answer(call::CallPtr& call, call::Answer& answer) override {
     const bool may_change = answer.message.kind == rpc::MessageKind::result &&

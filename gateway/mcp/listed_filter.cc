@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "gateway/call/call_clock.h"
+#include "gateway/mcp/mcp_dialect.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/known_message.h"
 
@@ -19,14 +20,14 @@ std::string list_request(std::string_view method, std::string_view cursor, std::
 
 }  // namespace
 
-ListedFilter::ListedFilter(const pool::FilterServices& services, std::string stamp,
+ListedFilter::ListedFilter(const pool::FilterServices& services, const McpDialect& dialect,
                            std::span<const ListFacts> lists)
     : services_(services.services),
       pool_(services.pool),
       chain_(services.chain),
       lists_(lists),
       states_(services.services.calls.reserve<State>()),
-      stamp_(std::move(stamp)) {}
+      dialect_(dialect) {}
 
 ListedFilter::Scope ListedFilter::scope_of(session::SessionId session) const {
   if (session.is_none() || services_.config.isolation != config::Isolation::session) return 0;
@@ -119,7 +120,7 @@ void ListedFilter::refuse(call::CallPtr call, const rpc::FaultReport& report) {
 void ListedFilter::ask(const Key& key, session::SessionId session, std::string_view cursor,
                        uint64_t child) {
   ++listings_[key].pages;
-  std::string text = list_request(lists_[key.second].method, cursor, stamp_);
+  std::string text = list_request(lists_[key.second].method, cursor, dialect_.stamp());
   const rpc::KnownMessage known(text);
   const rpc::Envelope& request = known.envelope();
   call::CallPtr call = services_.calls.take();
@@ -144,7 +145,7 @@ void ListedFilter::ask(const Key& key, session::SessionId session, std::string_v
   message.text = request.text;
   message.id = place_of(request.id, request.text);
   // A legacy child gets it without its stamp.
-  const call::EraChanges changes = services_.dialect.omissions(request);
+  const call::EraChanges changes = dialect_.omissions(request);
   message.inserted = changes.view();
   if (!pool_.submit(call, message)) end_asking(key, false);
 }

@@ -20,6 +20,8 @@
 
 namespace stdgate::mcp {
 
+class McpDialect;
+
 class ListedFilter : public call::Filter {
  public:
   static constexpr size_t kMaxPages = 64;
@@ -55,7 +57,7 @@ class ListedFilter : public call::Filter {
   };
 
   // `lists` is a constant.
-  ListedFilter(const pool::FilterServices& services, std::string stamp,
+  ListedFilter(const pool::FilterServices& services, const McpDialect& dialect,
                std::span<const ListFacts> lists);
 
   // Judges the call, now or when its list is known.
@@ -116,7 +118,7 @@ class ListedFilter : public call::Filter {
 
   const std::span<const ListFacts> lists_;
   const call::Slot<State> states_;
-  const std::string stamp_;
+  const McpDialect& dialect_;
   std::map<Key, Listing> listings_;
   uint8_t place_ = 0;  // in the chain
 };

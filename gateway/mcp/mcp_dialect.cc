@@ -149,6 +149,7 @@ constexpr pool::DialectTraits kTraits = {
     .greeting_hint = "if it is no MCP server, say what it is: protocol (--protocol) jsonrpc or lsp",
     .greeting_completion = R"({"jsonrpc":"2.0","method":"notifications/initialized"})",
     .probe = "server/discover",
+    .listening_begun = "notifications/subscriptions/acknowledged",
     .restart_notice =
         R"({"jsonrpc":"2.0","method":"notifications/message","params":{"level":"warning",)"
         R"("logger":"stdgate","data":"the server was restarted; what it kept in memory is gone"}})",
@@ -164,12 +165,17 @@ McpDialect::McpDialect(std::string version, std::string name)
       stamp_(stamp_of_gateway(name_, version_)) {}
 
 std::shared_ptr<backend::Bridge> McpDialect::make_bridge(const backend::BridgeParts& parts) const {
-  return std::make_shared<McpBridge>(parts, stamp_);
+  return std::make_shared<McpBridge>(parts, *this);
 }
 
-std::string McpDialect::handshake(rpc::WireId id) const {
+std::string McpDialect::greet(rpc::WireId id, std::optional<std::string_view> client) const {
   std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id);
-  text.append(R"(,"method":"initialize","params":{"protocolVersion":")");
+  text.append(R"(,"method":"initialize")");
+  if (client) {
+    if (!client->empty()) text.append(R"(,"params":)").append(*client);
+    return text.append("}");
+  }
+  text.append(R"(,"params":{"protocolVersion":")");
   text.append(kMcpRevisions.front()).append(R"(","capabilities":{},"clientInfo":{"name":")");
   text.append(name_).append(R"(","version":)");
   rpc::append_json_string(text, version_);
@@ -198,7 +204,7 @@ std::string McpDialect::probe(rpc::WireId id) const {
 }
 
 // Some children answer every request. A modern child names the version of the request.
-std::optional<pool::ChildFacts> McpDialect::discovery(const rpc::Envelope& answer) const {
+std::optional<pool::ChildFacts> McpDialect::discovery(const rpc::Envelope& answer) {
   if (answer.kind != rpc::MessageKind::result) return std::nullopt;
   const auto versions = rpc::find_member(answer.payload, "supportedVersions");
   const std::string quoted = '"' + std::string(kModernRevision) + '"';
@@ -207,6 +213,7 @@ std::optional<pool::ChildFacts> McpDialect::discovery(const rpc::Envelope& answe
   }
   pool::ChildFacts facts = pool::greeting_facts(answer.payload);
   facts.protocol_version = kModernRevision;
+  facts.changing_lists = changing_lists_of(facts.capabilities);
   const auto server = find_path(answer.payload, {"_meta", kServerInfoKey});
   if (server) {
     facts.server_name = pool::fact_text(rpc::find_member(*server, "name").value_or(""));
@@ -224,14 +231,29 @@ std::string_view McpDialect::agreed_revision(const rpc::Envelope& answer,
   return revision ? mcp_revision_text(*revision) : std::string_view();
 }
 
-pool::ChildFacts McpDialect::facts(const rpc::Envelope& answer) const {
+std::optional<pool::ChildFacts> McpDialect::facts(const rpc::Envelope& answer,
+                                                  std::string_view method) const {
+  if (method == kTraits.probe) return discovery(answer);
   pool::ChildFacts facts = pool::greeting_facts(answer.payload);
   facts.protocol_version =
       pool::fact_text(rpc::find_member(answer.payload, "protocolVersion").value_or(""));
+  facts.changing_lists = changing_lists_of(facts.capabilities);
+  facts.logs = rpc::find_member(facts.capabilities, "logging").has_value();
   return facts;
 }
 
 tl::expected<call::ClientIntent, const char*> McpDialect::read_client(
+    const rpc::Envelope& message, std::string_view method, const call::Reading& reading) const {
+  if (reading.era != Era::modern || message.kind == rpc::MessageKind::notification) {
+    return read_legacy(message, method, reading.isolation);
+  }
+  if (reading.params != nullptr) {
+    return read_modern(message, method, static_cast<const ModernParams&>(*reading.params));
+  }
+  return read_modern(message, method, read_modern_params(message.params, memory_));
+}
+
+tl::expected<call::ClientIntent, const char*> McpDialect::read_legacy(
     const rpc::Envelope& message, std::string_view method, config::Isolation isolation) const {
   const bool is_shared = isolation == config::Isolation::shared;
   call::ClientIntent intent;
@@ -307,13 +329,7 @@ call::Absence McpDialect::absence(std::string_view method, policy::ElementKind k
   return mcp::absence(method, kind, name, of_client);
 }
 
-tl::expected<call::ClientIntent, const char*> McpDialect::read_modern_client(
-    const rpc::Envelope& request, std::string_view method, const ModernParams* known) const {
-  if (known != nullptr) return intent_of(request, method, *known);
-  return intent_of(request, method, read_modern_params(request.params, memory_));
-}
-
-tl::expected<call::ClientIntent, const char*> McpDialect::intent_of(
+tl::expected<call::ClientIntent, const char*> McpDialect::read_modern(
     const rpc::Envelope& request, std::string_view method, const ModernParams& params) const {
   constexpr std::array<std::string_view, 3> kAskable = {"sampling", "elicitation", "roots"};
   const auto text_of = [](const rpc::Member& member) {
@@ -340,11 +356,6 @@ tl::expected<call::ClientIntent, const char*> McpDialect::intent_of(
   return with_token(intent, params.meta ? params.of_meta.progress_token : params.meta);
 }
 
-// Promises only lists whose changes the child reports.
-uint8_t McpDialect::changing_lists(const pool::ChildFacts& facts) const {
-  return changing_lists_of(facts.capabilities);
-}
-
 std::vector<std::string> McpDialect::listened_keys(const rpc::Envelope& request,
                                                    const pool::ChildFacts& facts) {
   std::vector<std::string> keys;
@@ -360,13 +371,6 @@ std::vector<std::string> McpDialect::listened_keys(const rpc::Envelope& request,
       keys.emplace_back(rpc::decode_string(rpc::string_content(uri), scratch));
   } while (cursor.take(','));
   return keys;
-}
-
-std::string McpDialect::greet_again(rpc::WireId id, std::string_view params) const {
-  std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id);
-  text.append(R"(,"method":"initialize")");
-  if (!params.empty()) text.append(R"(,"params":)").append(params);
-  return text.append("}");
 }
 
 std::optional<pool::GreetingTerms> McpDialect::terms(const rpc::Envelope& answer) const {
@@ -456,10 +460,6 @@ pool::Audience McpDialect::audience(const rpc::Envelope& notification,
 
 std::string McpDialect::subscribe(rpc::WireId id, std::string_view key, bool begins) const {
   return uri_request(id, begins ? kSubscribe : kUnsubscribe, key);
-}
-
-bool McpDialect::logs(const pool::ChildFacts& facts) const {
-  return rpc::find_member(facts.capabilities, "logging").has_value();
 }
 
 std::string McpDialect::set_severity(rpc::WireId id, session::Severity severity) const {

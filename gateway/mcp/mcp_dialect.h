@@ -25,7 +25,8 @@ class McpDialect final : public pool::Dialect {
   explicit McpDialect(std::string version, std::string name = "stdgate");
 
   [[nodiscard]] rpc::CodeSet codes() const override { return rpc::CodeSet::mcp; }
-  [[nodiscard]] std::string handshake(rpc::WireId id) const override;
+  [[nodiscard]] std::string greet(rpc::WireId id,
+                                  std::optional<std::string_view> client) const override;
   [[nodiscard]] std::string_view refusal_hint(const rpc::Envelope& answer) const override {
     const bool is_modern =
         rpc::error_code(answer) == rpc::rpc_error_code(rpc::RpcError::unsupported_version);
@@ -35,45 +36,24 @@ class McpDialect final : public pool::Dialect {
   [[nodiscard]] tl::expected<std::string, std::string> finish_handshake(
       const rpc::Envelope& answer) const override;
   [[nodiscard]] std::string probe(rpc::WireId id) const override;
-  [[nodiscard]] std::optional<pool::ChildFacts> discovery(
-      const rpc::Envelope& answer) const override;
-  [[nodiscard]] tl::expected<call::ClientIntent, const char*> read_modern_client(
-      const rpc::Envelope& request, std::string_view method,
-      const ModernParams* known) const override;
-  [[nodiscard]] call::EraChanges omissions(const rpc::Envelope& request) const override {
-    return modern_members(request, memory_);
-  }
-  [[nodiscard]] std::string_view stamp(const rpc::Envelope& request) const override {
-    return modern_version(request).empty() ? std::string_view(stamp_) : std::string_view();
-  }
-  [[nodiscard]] bool begins_listening(std::string_view method) const override {
-    return method == "notifications/subscriptions/acknowledged";
-  }
-  [[nodiscard]] uint8_t changing_lists(const pool::ChildFacts& facts) const override;
-  // The keys, decoded, that this request listens for and whose updates such a child reports.
-  [[nodiscard]] static std::vector<std::string> listened_keys(const rpc::Envelope& request,
-                                                              const pool::ChildFacts& facts);
-  [[nodiscard]] bool may_ask_first(std::string_view greeting) const override {
-    return kInput.may_ask_first(greeting);
-  }
+  [[nodiscard]] std::optional<pool::ChildFacts> facts(const rpc::Envelope& answer,
+                                                      std::string_view method) const override;
   [[nodiscard]] std::string ping(rpc::WireId id) const override { return kInput.ping(id); }
   [[nodiscard]] std::shared_ptr<void> add_filters(const pool::FilterServices& services,
                                                   pool::FilterLayer layer) const override {
-    return add_mcp_filters(services, layer, stamp_);
+    return add_mcp_filters(services, layer, *this);
   }
   [[nodiscard]] std::shared_ptr<backend::Bridge> make_bridge(
       const backend::BridgeParts& parts) const override;
   [[nodiscard]] std::string_view agreed_revision(const rpc::Envelope& answer,
                                                  std::string_view greeting) const override;
-  [[nodiscard]] pool::ChildFacts facts(const rpc::Envelope& answer) const override;
-  [[nodiscard]] std::string greet_again(rpc::WireId id, std::string_view params) const override;
   [[nodiscard]] std::optional<pool::GreetingTerms> terms(
       const rpc::Envelope& answer) const override;
   [[nodiscard]] std::vector<std::string_view> change_notices(uint8_t lists) const override;
   [[nodiscard]] std::string client_label(std::string_view params) const override;
   [[nodiscard]] tl::expected<call::ClientIntent, const char*> read_client(
       const rpc::Envelope& message, std::string_view method,
-      config::Isolation isolation) const override;
+      const call::Reading& reading) const override;
   [[nodiscard]] bool is_lifecycle(std::string_view method) const override;
   [[nodiscard]] tl::expected<call::UsedElement, const char*> used_element(
       const rpc::Envelope& message, std::string_view method) const override;
@@ -89,7 +69,6 @@ class McpDialect final : public pool::Dialect {
                                         std::string_view method) const override;
   [[nodiscard]] std::string subscribe(rpc::WireId id, std::string_view key,
                                       bool begins) const override;
-  [[nodiscard]] bool logs(const pool::ChildFacts& facts) const override;
   [[nodiscard]] std::string set_severity(rpc::WireId id, session::Severity severity) const override;
   // An update may name "a sub-resource of the one that the client actually subscribed to" (MCP
   // 2025-11-25, schema, ResourceUpdatedNotificationParams).
@@ -98,8 +77,27 @@ class McpDialect final : public pool::Dialect {
   [[nodiscard]] Outcome outcome(const rpc::Envelope& answer,
                                 std::string_view method) const override;
 
+  // --- For the filters and the bridge of this room
+  // The members of _meta for requests of the gateway.
+  [[nodiscard]] const std::string& stamp() const { return stamp_; }
+  // The members of params._meta that a modern child demands and this request lacks; empty: none.
+  [[nodiscard]] std::string_view stamp_for(const rpc::Envelope& request) const {
+    return modern_version(request).empty() ? std::string_view(stamp_) : std::string_view();
+  }
+  // The members of a modern request that a legacy child must not get.
+  [[nodiscard]] call::EraChanges omissions(const rpc::Envelope& request) const {
+    return modern_members(request, memory_);
+  }
+  // The facts in an answer to server/discover; nothing: the child is not modern.
+  [[nodiscard]] static std::optional<pool::ChildFacts> discovery(const rpc::Envelope& answer);
+  // The keys, decoded, that this request listens for and whose updates such a child reports.
+  [[nodiscard]] static std::vector<std::string> listened_keys(const rpc::Envelope& request,
+                                                              const pool::ChildFacts& facts);
+
  private:
-  [[nodiscard]] tl::expected<call::ClientIntent, const char*> intent_of(
+  [[nodiscard]] tl::expected<call::ClientIntent, const char*> read_legacy(
+      const rpc::Envelope& message, std::string_view method, config::Isolation isolation) const;
+  [[nodiscard]] tl::expected<call::ClientIntent, const char*> read_modern(
       const rpc::Envelope& request, std::string_view method, const ModernParams& params) const;
 
   const std::string version_;

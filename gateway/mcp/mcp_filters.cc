@@ -17,8 +17,8 @@ namespace {
 // The filters between rules and children.
 class McpFilters {
  public:
-  McpFilters(const pool::FilterServices& services, const std::string& stamp)
-      : params_(services, stamp) {
+  McpFilters(const pool::FilterServices& services, const McpDialect& dialect)
+      : params_(services, dialect) {
     // Claims before the cache: kept results are the words of a child, and are sealed for each
     // client.
     if (ClaimFilter::is_wanted(services.services)) {
@@ -38,7 +38,7 @@ class McpFilters {
 // Those right below the rules.
 class JudgingFilters {
  public:
-  JudgingFilters(const pool::FilterServices& services, const std::string& stamp) {
+  JudgingFilters(const pool::FilterServices& services, const McpDialect& dialect) {
     const config::BackendConfig& config = services.services.config;
     // Before the checks: what is not pinned is not even looked at.
     if (config.pins != config::Pins::off) {
@@ -49,9 +49,9 @@ class JudgingFilters {
             {{"backend", config.name}, {"file", config.lock}, {"reason", lock.error()}});
       }
       services.chain.add("pins",
-                         pins_.emplace(services, stamp, std::move(lock).value_or(ToolLock())));
+                         pins_.emplace(services, dialect, std::move(lock).value_or(ToolLock())));
     }
-    if (config.check.any()) services.chain.add("checks", checks_.emplace(services, stamp));
+    if (config.check.any()) services.chain.add("checks", checks_.emplace(services, dialect));
   }
 
  private:
@@ -62,10 +62,11 @@ class JudgingFilters {
 }  // namespace
 
 std::shared_ptr<void> add_mcp_filters(const pool::FilterServices& services, pool::FilterLayer layer,
-                                      const std::string& stamp) {
+                                      const McpDialect& dialect) {
   if (layer == pool::FilterLayer::outer) return std::make_shared<EraAnswers>(services);
-  if (layer == pool::FilterLayer::judging) return std::make_shared<JudgingFilters>(services, stamp);
-  return std::make_shared<McpFilters>(services, stamp);
+  if (layer == pool::FilterLayer::judging)
+    return std::make_shared<JudgingFilters>(services, dialect);
+  return std::make_shared<McpFilters>(services, dialect);
 }
 
 }  // namespace stdgate::mcp

@@ -2,14 +2,15 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "gateway/pool/dialect.h"
 
 namespace stdgate::mcp {
 
-// See Dialect::add_filters(). `stamp`: the members of _meta for requests of the gateway.
+class McpDialect;
+
+// See Dialect::add_filters(). `dialect` outlives them.
 std::shared_ptr<void> add_mcp_filters(const pool::FilterServices& services, pool::FilterLayer layer,
-                                      const std::string& stamp);
+                                      const McpDialect& dialect);
 
 }  // namespace stdgate::mcp

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "gateway/call/call_context.h"
 #include "gateway/call/insertion.h"
 #include "gateway/rpc/json_member.h"
 
@@ -26,7 +27,7 @@ struct ModernMeta {
 };
 
 // Members of params, raw.
-struct ModernParams {
+struct ModernParams : call::KnownParams {
   rpc::Member meta = tl::unexpected(rpc::MemberError::absent);
   rpc::Member name = meta;
   rpc::Member uri = meta;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "gateway/call/call_clock.h"
+#include "gateway/mcp/mcp_dialect.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/pool/told_change.h"
 
@@ -24,12 +25,12 @@ size_t bytes_of(const MarkedTool& tool) {
 
 }  // namespace
 
-ParamFilter::ParamFilter(const pool::FilterServices& services, std::string stamp)
+ParamFilter::ParamFilter(const pool::FilterServices& services, const McpDialect& dialect)
     : services_(services.services),
       pool_(services.pool),
       chain_(services.chain),
       states_(services.services.calls.reserve<State>()),
-      stamp_(std::move(stamp)) {}
+      dialect_(dialect) {}
 
 // --- Calls ----------------------------------------------------------------------------------
 
@@ -80,7 +81,7 @@ void ParamFilter::refuse_mismatch(call::CallPtr& call, const rpc::Envelope& requ
 
 void ParamFilter::ask(std::string_view cursor, uint64_t child) {
   ++pages_;
-  std::string text = tool_list_request(cursor, stamp_);
+  std::string text = tool_list_request(cursor, dialect_.stamp());
   const rpc::KnownMessage known(text);
   const rpc::Envelope& request = known.envelope();
   call::CallPtr call = services_.calls.take();
@@ -98,7 +99,7 @@ void ParamFilter::ask(std::string_view cursor, uint64_t child) {
   message.text = request.text;
   message.id = place_of(request.id, request.text);
   // A legacy child gets the request without its stamp.
-  const call::EraChanges changes = services_.dialect.omissions(request);
+  const call::EraChanges changes = dialect_.omissions(request);
   message.inserted = changes.view();
   if (!pool_.submit(call, message)) end_asking(false);
 }

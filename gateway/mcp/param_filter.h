@@ -22,6 +22,8 @@
 
 namespace stdgate::mcp {
 
+class McpDialect;
+
 class ParamFilter final : public call::Filter {
  public:
   static constexpr size_t kMaxTools = 512;
@@ -30,8 +32,7 @@ class ParamFilter final : public call::Filter {
   static constexpr Duration kMaxWait = std::chrono::seconds(5);
   static constexpr Duration kAskAgain = std::chrono::minutes(1);
 
-  // `stamp`: the members of _meta for requests of the gateway.
-  ParamFilter(const pool::FilterServices& services, std::string stamp);
+  ParamFilter(const pool::FilterServices& services, const McpDialect& dialect);
 
   void on_request(call::CallPtr& call, const call::Request& request) override {
     if (request.context.mirrored && !request.intent.tool.empty()) compare(call, request);
@@ -78,7 +79,7 @@ class ParamFilter final : public call::Filter {
   pool::Pool& pool_;
   call::Chain& chain_;
   const call::Slot<State> states_;
-  const std::string stamp_;
+  const McpDialect& dialect_;
   std::map<std::string, MarkedTool, std::less<>> tools_;  // by name
   size_t text_bytes_ = 0;                                 // of the texts in `tools_`
   bool is_known_ = false;     // all tools with marks are in `tools_`, as far as there is room

@@ -48,8 +48,8 @@ std::span<const PinnedList> all_lists() { return kPinnedLists; }
 
 }  // namespace
 
-PinFilter::PinFilter(const pool::FilterServices& services, std::string stamp, ToolLock lock)
-    : ListedFilter(services, std::move(stamp),
+PinFilter::PinFilter(const pool::FilterServices& services, const McpDialect& dialect, ToolLock lock)
+    : ListedFilter(services, dialect,
                    [] {
                      static constexpr std::array<ListFacts, kPinnedKinds> kLists = {
                          {{kPinnedLists[0].method, kPinnedLists[0].change},
@@ -172,7 +172,7 @@ bool PinFilter::has_failed(const call::Call& call, size_t list) const {
     const pool::Child* const child = pool_.find_child(place.child);
     if (child == nullptr || place.list != list || now() >= failed.second) return false;
     if (child->isolation() == config::Isolation::session) return call.session == child->lease();
-    return !pool_.has_lease(call.session) &&
+    return !pool_.lane().has(call.session) &&
            std::ranges::none_of(pool_.children(), [&](const auto& other) {
              return other->isolation() == config::Isolation::shared &&
                     is_compared(list, other->number());

@@ -22,11 +22,13 @@
 
 namespace stdgate::mcp {
 
+class McpDialect;
+
 class PinFilter final : public ListedFilter {
  public:
   static constexpr size_t kMaxTold = 1000;
 
-  PinFilter(const pool::FilterServices& services, std::string stamp, ToolLock lock);
+  PinFilter(const pool::FilterServices& services, const McpDialect& dialect, ToolLock lock);
   ~PinFilter() override;
 
   void on_request(call::CallPtr& call, const call::Request& request) override;

@@ -109,7 +109,7 @@ struct BackendStatus {
   std::vector<std::string_view> remembered;
   std::string not_remembered;                     // why a part is missing; may be empty
   std::map<std::string_view, uint64_t> replaced;  // children replaced, by ReplaceReason
-  size_t watches = 0;  // calls that listen for updates of legacy children
+  size_t watches = 0;                             // calls that listen, and have subscribed for that
   std::vector<SessionStatus> oldest_sessions;
   std::vector<SessionStatus> longest_idle_sessions;
   std::vector<SessionStatus> busiest_sessions;

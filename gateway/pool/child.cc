@@ -14,7 +14,7 @@ constexpr Duration kExitAfterOutputEnd = std::chrono::milliseconds(100);
 }  // namespace
 
 Child::Child(const PoolServices& services, ChildOwner& owner, ChildListener& listener,
-             uint64_t number, config::Isolation isolation, Greeting greeting, std::string client)
+             uint64_t number, config::Isolation isolation, Greeting greeting, Introduction client)
     : services_(services),
       owner_(owner),
       listener_(listener),
@@ -120,7 +120,7 @@ rpc::WireId Child::greet_again(std::string_view params) {
   call.introduces = true;
   handshake_.note_request(id);
   settle_state();
-  input_.write_text(services_.dialect.greet_again(id, params));
+  input_.write_text(services_.dialect.greet(id, params));
   return id;
 }
 
@@ -220,7 +220,7 @@ void Child::on_notification(const rpc::Envelope& notification, std::string_view 
   if (call::Call* call = calls_.with_token(token); call != nullptr) {
     call->heard = life_.last();
     // Another child begins to listen after the loss of the first one. The client need not know.
-    if (call->listens && services_.dialect.begins_listening(method) &&
+    if (call->listens && method == services_.dialect.traits().listening_begun &&
         std::exchange(call->has_begun, true)) {
       return;
     }

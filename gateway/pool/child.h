@@ -39,7 +39,7 @@ class Child final : private ChildEvents, private ChildMessages {
   // does not greet a session's child: its client does, so `greeting` has no effect. `client`: see
   // Handshake.
   Child(const PoolServices& services, ChildOwner& owner, ChildListener& listener, uint64_t number,
-        config::Isolation isolation, Greeting greeting, std::string client = {});
+        config::Isolation isolation, Greeting greeting, Introduction client = {});
   ~Child() override;
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;

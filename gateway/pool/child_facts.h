@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace stdgate::pool {
@@ -20,6 +21,8 @@ struct ChildFacts {
   std::string server_version;
   // Raw JSON; empty: omitted by the child, or too long.
   std::string capabilities;
+  bool logs = false;           // it sends log messages whose level can be set
+  uint8_t changing_lists = 0;  // lists whose changes it reports, as bits of the dialect
 
   friend bool operator==(const ChildFacts&, const ChildFacts&) = default;
 };

@@ -96,9 +96,8 @@ class Children {
     if (census().shared.alive() == 0) verdict_.doubt();
   }
   void keep_shared_place(bool keeps) { keeps_shared_place_ = keeps; }
-  // Greets the next shared legacy child with these params (raw JSON), as the client that they come
-  // from would.
-  void greet_for(std::string client) { greeting_ = std::move(client); }
+  // Greets the next shared legacy child as this client would.
+  void greet_for(Introduction client) { greeting_ = std::move(client); }
 
   void note_ready(const Child& child);
   void note_answer(const Child& child, rpc::MessageKind kind);
@@ -168,7 +167,7 @@ class Children {
   ExitJournal exits_;
   std::vector<std::unique_ptr<Child>> children_;
   std::vector<std::unique_ptr<Child>> gone_;  // until sweep(): nothing dies in its call stack
-  std::string greeting_;                      // empty: the gateway's own greeting
+  Introduction greeting_;                     // of the next shared child
   uint64_t started_ = 0;
   bool was_started_ = false;  // some child has run
   bool was_excused_ =

@@ -25,10 +25,6 @@
 #include "gateway/rpc/envelope.h"
 #include "gateway/session/log_verbosity.h"
 
-namespace stdgate::mcp {
-struct ModernParams;
-}
-
 namespace stdgate::backend {
 class Bridge;
 struct BridgeParts;
@@ -84,6 +80,8 @@ struct DialectTraits {
   std::string_view greeting_completion{};
   // The method of probe(); empty: the protocol has one era (see Era).
   std::string_view probe{};
+  // The notification by which a child says that it has begun to listen for a call.
+  std::string_view listening_begun{};
   // A log message of level warning: the server has lost what it kept in memory for this client.
   std::string_view restart_notice{};
   // The notification that follows the answer to shutdown_request().
@@ -98,8 +96,12 @@ class Dialect : public call::Protocol {
   [[nodiscard]] const DialectTraits& traits() const { return traits_; }
 
   // The request that greets a new child before it gets calls; empty: the child is ready when it
-  // runs.
-  [[nodiscard]] virtual std::string handshake(rpc::WireId /*id*/) const { return {}; }
+  // runs. `client`: the params of a client's own greeting, which is repeated; nothing: the gateway
+  // introduces itself.
+  [[nodiscard]] virtual std::string greet(rpc::WireId /*id*/,
+                                          std::optional<std::string_view> /*client*/) const {
+    return {};
+  }
   // As DialectTraits::greeting_hint, for a child that refuses with this answer.
   [[nodiscard]] virtual std::string_view refusal_hint(const rpc::Envelope& /*answer*/) const {
     return traits_.greeting_hint;
@@ -109,37 +111,20 @@ class Dialect : public call::Protocol {
       const rpc::Envelope& /*answer*/) const {
     return {};
   }
+  // The facts about a child in its answer to this request, a greeting or a probe; nothing: the
+  // answer shows that the child does not know the request.
+  [[nodiscard]] virtual std::optional<ChildFacts> facts(const rpc::Envelope& /*answer*/,
+                                                        std::string_view /*method*/) const {
+    return ChildFacts();
+  }
 
   // --- Protocols with two eras (see Era)
   //
   // The probe asks a child what it is; a modern child answers it without a handshake. Empty: the
   // protocol has one era, with a handshake.
   [[nodiscard]] virtual std::string probe(rpc::WireId /*id*/) const { return {}; }
-  // As read_client(), for a request of a modern client. `params`: the values that a transport has
-  // read from its headers; null: none.
-  [[nodiscard]] virtual tl::expected<call::ClientIntent, const char*> read_modern_client(
-      const rpc::Envelope& request, std::string_view method,
-      const mcp::ModernParams* /*params*/) const {
-    return read_client(request, method, config::Isolation::shared);
-  }
-  // The members of params._meta that a modern child demands and this request lacks. Empty: none.
-  // The view lives as long as the dialect.
-  [[nodiscard]] virtual std::string_view stamp(const rpc::Envelope& /*request*/) const {
-    return {};
-  }
-  // The members of a modern request that a legacy child must not get.
-  [[nodiscard]] virtual call::EraChanges omissions(const rpc::Envelope& /*request*/) const {
-    return {};
-  }
-  // Whether this notification says that a child has begun to listen for a call.
-  [[nodiscard]] virtual bool begins_listening(std::string_view /*method*/) const { return false; }
-
-  // The lists whose changes such a child reports, as bits of the dialect.
-  [[nodiscard]] virtual uint8_t changing_lists(const ChildFacts& /*facts*/) const { return 0; }
-
-  // Whether a child that is greeted with these params may ask before it gets any call.
-  [[nodiscard]] virtual bool may_ask_first(std::string_view /*greeting*/) const { return false; }
-  // A request that every child answers at once. Only where may_ask_first() can be true.
+  // A request that every child answers at once. Only where a child may ask before its first call:
+  // see Introduction.
   [[nodiscard]] virtual std::string ping(rpc::WireId /*id*/) const { return {}; }
 
   // Adds the protocol's filters to the chain, in the order in which a request passes them. The
@@ -155,11 +140,6 @@ class Dialect : public call::Protocol {
     return nullptr;
   }
 
-  // The facts in an answer to probe(); nothing: the child is not modern.
-  [[nodiscard]] virtual std::optional<ChildFacts> discovery(const rpc::Envelope& /*answer*/) const {
-    return std::nullopt;
-  }
-
   // The revision of the protocol in a session with this greeting (params) and this answer (a
   // result). Empty: not known. The view lives as long as the dialect.
   [[nodiscard]] virtual std::string_view agreed_revision(const rpc::Envelope& /*answer*/,
@@ -167,15 +147,7 @@ class Dialect : public call::Protocol {
     return {};
   }
 
-  // The facts about a child in its answer (a result) to a greeting.
-  [[nodiscard]] virtual ChildFacts facts(const rpc::Envelope& /*answer*/) const { return {}; }
-
   // --- Sessions that outlive their child, see Revival
-  // Repeats the greeting of a session's client for another child. `params`: the client's.
-  [[nodiscard]] virtual std::string greet_again(rpc::WireId /*id*/,
-                                                std::string_view /*params*/) const {
-    return {};
-  }
   // The promises in the answer to a greeting; nothing: the child has refused the greeting.
   [[nodiscard]] virtual std::optional<GreetingTerms> terms(const rpc::Envelope& /*answer*/) const {
     return std::nullopt;
@@ -187,10 +159,11 @@ class Dialect : public call::Protocol {
   // Name and version of the client, for people, from the params of its greeting; may be empty.
   [[nodiscard]] virtual std::string client_label(std::string_view /*params*/) const { return {}; }
 
-  // What a client's request or notification means for a child. `method` is decoded. `isolation`:
-  // how clients share the child. An error is a constant phrase: the message is an invalid request.
+  // What a client's request or notification means for a child. `method` is decoded. An error is a
+  // constant phrase: the message is an invalid request.
   [[nodiscard]] virtual tl::expected<call::ClientIntent, const char*> read_client(
-      const rpc::Envelope& message, std::string_view method, config::Isolation isolation) const = 0;
+      const rpc::Envelope& message, std::string_view method,
+      const call::Reading& reading) const = 0;
 
   // The notification that cancels `id` at the child; empty: the protocol has none.
   [[nodiscard]] virtual std::string cancel(rpc::WireId id, CancelReason reason) const = 0;
@@ -220,9 +193,7 @@ class Dialect : public call::Protocol {
                                               bool /*begins*/) const {
     return {};
   }
-  // Whether a child sends log messages whose level can be set.
-  [[nodiscard]] virtual bool logs(const ChildFacts& /*facts*/) const { return true; }
-  // The request of the gateway that sets the level of a shared child's log messages.
+  // The request of the gateway that sets the level of a child's log messages.
   [[nodiscard]] virtual std::string set_severity(rpc::WireId /*id*/,
                                                  session::Severity /*severity*/) const {
     return {};

@@ -1,4 +1,4 @@
-// Makes ChildFacts from the members that answers to a greeting have in both MCP and LSP.
+// Makes ChildFacts from the members that answers to `initialize` have in several protocols.
 #pragma once
 
 #include <string_view>

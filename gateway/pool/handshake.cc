@@ -8,7 +8,7 @@
 
 namespace stdgate::pool {
 
-Handshake::Handshake(const PoolServices& services, Greeting greeting, std::string client,
+Handshake::Handshake(const PoolServices& services, Greeting greeting, Introduction client,
                      std::function<void()> on_late)
     : services_(services),
       client_(std::move(client)),
@@ -23,8 +23,9 @@ void Handshake::start_timer() {
 
 std::string Handshake::request(rpc::WireId id) {
   if (greeting_ == Greeting::legacy) {
-    return client_.empty() ? services_.dialect.handshake(id)
-                           : services_.dialect.greet_again(id, client_);
+    return services_.dialect.greet(id, client_.params.empty()
+                                           ? std::nullopt
+                                           : std::optional<std::string_view>(client_.params));
   }
   probe_ = id;
   if (greeting_ == Greeting::probe) {
@@ -40,21 +41,17 @@ bool Handshake::fall_back() {
   return true;
 }
 
-bool Handshake::may_ask_first() const {
-  return era_ == Era::legacy && !client_.empty() && services_.dialect.may_ask_first(client_);
-}
-
 bool Handshake::finish_late(rpc::WireId id, const rpc::Envelope& answer) {
   if (probe_ != id || is_probing()) return false;
   is_probe_answered_ = true;
-  if (!services_.dialect.discovery(answer)) return false;
+  if (!services_.dialect.facts(answer, services_.dialect.traits().probe)) return false;
   era_ = Era::modern;
   return true;
 }
 
 tl::expected<std::string, std::string> Handshake::finish_probe(const rpc::Envelope& answer) {
   is_probe_answered_ = true;
-  auto facts = services_.dialect.discovery(answer);
+  auto facts = services_.dialect.facts(answer, services_.dialect.traits().probe);
   was_refused_ = !facts;
   if (!facts) {
     return tl::unexpected("the child is not of the modern era: it answered " +
@@ -90,7 +87,10 @@ rpc::Envelope Handshake::answer() {
 }
 
 void Handshake::learn(const rpc::Envelope& answer) {
-  if (answer.kind == rpc::MessageKind::result) facts_ = services_.dialect.facts(answer);
+  if (answer.kind != rpc::MessageKind::result) return;
+  if (auto facts = services_.dialect.facts(answer, services_.dialect.traits().greeting)) {
+    facts_ = *std::move(facts);
+  }
 }
 
 void Handshake::note_request(rpc::WireId id) {

@@ -21,14 +21,21 @@
 
 namespace stdgate::pool {
 
+// A client's greeting, with which the gateway greets a child.
+struct Introduction {
+  std::string params;  // raw JSON; empty: the gateway introduces itself
+  // A child that is greeted so may ask something before it gets any call.
+  bool asks_first = false;
+};
+
 class Handshake {
  public:
   // The share of start_timeout that a child has for the probe: one part in so many.
   static constexpr int kPatienceShare = 6;
 
-  // `client`: the params of a client, by which a legacy child is greeted; empty: the gateway's own.
+  // `client`: for a legacy child.
   // `on_late`: called when the deadline has passed.
-  Handshake(const PoolServices& services, Greeting greeting, std::string client,
+  Handshake(const PoolServices& services, Greeting greeting, Introduction client,
             std::function<void()> on_late);
 
   // Starts the timer, or restarts it.
@@ -55,8 +62,8 @@ class Handshake {
   // Judges the answer to request(): the notification that completes the handshake, or why it has
   // failed.
   tl::expected<std::string, std::string> finish(const rpc::Envelope& answer);
-  // Whether a legacy child with this greeting may ask something at once. A ping finds that out.
-  [[nodiscard]] bool may_ask_first() const;
+  // Whether the child may ask something at once. A ping finds that out.
+  [[nodiscard]] bool may_ask_first() const { return era_ == Era::legacy && client_.asks_first; }
   void note_ping() { awaits_pong_ = true; }
   [[nodiscard]] bool awaits_pong() const { return awaits_pong_; }
   // How the gateway began with the process, and the era that the process has shown.
@@ -88,7 +95,7 @@ class Handshake {
   tl::expected<std::string, std::string> finish_probe(const rpc::Envelope& answer);
 
   const PoolServices& services_;
-  const std::string client_;
+  const Introduction client_;
   const Greeting begun_;
   Greeting greeting_;  // the greeting that is in use now
   std::optional<Era> era_;

@@ -5,7 +5,7 @@
 namespace stdgate::pool {
 
 tl::expected<call::ClientIntent, const char*> JsonRpcDialect::read_client(
-    const rpc::Envelope& message, std::string_view method, config::Isolation /*isolation*/) const {
+    const rpc::Envelope& message, std::string_view method, const call::Reading& /*reading*/) const {
   call::ClientIntent intent;
   if (message.kind != rpc::MessageKind::notification || cancel_method_.empty() ||
       method != cancel_method_) {

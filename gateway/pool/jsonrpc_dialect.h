@@ -16,7 +16,7 @@ class JsonRpcDialect final : public Dialect {
   [[nodiscard]] rpc::CodeSet codes() const override { return rpc::CodeSet::plain; }
   [[nodiscard]] tl::expected<call::ClientIntent, const char*> read_client(
       const rpc::Envelope& message, std::string_view method,
-      config::Isolation isolation) const override;
+      const call::Reading& reading) const override;
   [[nodiscard]] bool is_lifecycle(std::string_view method) const override {
     return !cancel_method_.empty() && method == cancel_method_;
   }

@@ -339,14 +339,7 @@ call::CallPtr Pool::take(call::Call& call, CancelReason reason) {
   return taken;
 }
 
-std::vector<call::CallPtr> Pool::withdraw_shared_of_sessions() {
-  return take_back([this](const call::Call& call) {
-    const bool is_shared = !call.session.is_none() && leases_.find(call.session) == nullptr;
-    return is_shared || (call.listens && call.is_own);
-  });
-}
-
-std::vector<call::CallPtr> Pool::take_back(const Matches& matches) {
+std::vector<call::CallPtr> Pool::withdraw(const Matches& matches) {
   std::vector<call::CallPtr> withdrawn = take_queued(matches);
   for (const auto& child : children_.all()) {
     child->calls().for_each([&](const call::Call& call) {

@@ -45,31 +45,14 @@ class Pool final : private ChildOwner {
   // Starts the minimum of children.
   void start();
 
-  // Promises a child to the session: a warm one, or one as soon as there is room for it. If there
-  // is no room, an idle session gives way; if none is idle, the session waits as calls do. Refused
-  // when too many sessions wait, or when sessions do not give way.
-  tl::expected<void, rpc::FaultReport> open_lease(session::SessionId session,
-                                                  LeaseStart start = LeaseStart::at_once) {
-    return sessions_.open(session, start);
-  }
-  // Opens a parked session, whose child is to be told what `client` says.
-  void adopt_lease(session::SessionId session, const Knowledge& client) {
-    sessions_.adopt(session, client);
-  }
-  // Sends messages that wait for the session's child, as far as the child takes them.
-  void dispatch_lease(session::SessionId session) {
-    if (Lease* const lease = leases_.find(session); lease != nullptr) leases_.dispatch(*lease);
-  }
-  // Whether one more call may wait for a child of its own.
-  [[nodiscard]] bool has_room_alone(size_t bytes) const {
-    return leases_.queued() < services_.config.pool.queue &&
-           leases_.queued_bytes() + bytes <= services_.config.pool.queue_bytes;
-  }
+  // Sessions with a child of their own.
+  [[nodiscard]] SessionLane& lane() { return sessions_; }
+  [[nodiscard]] const SessionLane& lane() const { return sessions_; }
   // Says whether one of the calls that take turns (SharedQueues) is under way. If not, the next one
   // is given to EraEvents::on_call_alone().
   void hold_turns(bool held);
   // How to greet the next shared child, see Children. Only while there is no shared child.
-  void greet_for(std::string client) { children_.greet_for(std::move(client)); }
+  void greet_for(Introduction client) { children_.greet_for(std::move(client)); }
   [[nodiscard]] bool has_shared_child() const { return children_.census().shared.alive() > 0; }
   // No child runs and none is to be started, because nothing waits for one and none has failed of
   // late.
@@ -78,49 +61,12 @@ class Pool final : private ChildOwner {
   }
   // Shared children have shown this era in another process.
   void assume_era(Era era) { children_.assume_era(era); }
-  // The session has been greeted without a child, so it counts as a session whose child has gone.
-  void begin_parked(session::SessionId session) {
-    if (Lease* const lease = leases_.find(session); lease != nullptr) lease->has_begun = true;
-  }
-  // The client of a parked session has completed its greeting; its next child will be told. False:
-  // the session is not parked, or its client has not greeted.
-  bool complete_greeting(session::SessionId session) {
-    return sessions_.complete_greeting(session);
-  }
-  // Ends the child of a session, if the session is idle. The next message gets the session another
-  // child.
-  session::Parking park(session::SessionId session) { return sessions_.park(session); }
   // How many children sessions may have at a time.
   [[nodiscard]] uint32_t session_places() const {
-    return services_.config.isolation == config::Isolation::shared ? 0 : own_places();
+    return services_.config.isolation == config::Isolation::shared ? 0 : children_.session_places();
   }
-  // As session_places(), with places for calls that need a child alone.
-  [[nodiscard]] uint32_t own_places() const { return children_.session_places(); }
   // Whether there are such places at all, even if none is free at the moment.
   [[nodiscard]] bool has_own_places() const { return children_.most_session_places() > 0; }
-  // Whether this session waits for a place.
-  [[nodiscard]] bool awaits_child(session::SessionId session) const {
-    const Lease* const lease = leases_.find(session);
-    return lease != nullptr && lease->state == LeaseState::waiting;
-  }
-  // Whether a message of this session needs a child that the session does not have yet.
-  [[nodiscard]] bool is_parked(session::SessionId session) const {
-    return sessions_.is_parked(session);
-  }
-  // Whether this session has a child of its own, or is to get one.
-  [[nodiscard]] bool has_lease(session::SessionId session) const {
-    return leases_.find(session) != nullptr;
-  }
-  // What a session has told its own child; null: the session has no child of its own.
-  [[nodiscard]] SessionMemory* memory_of(session::SessionId session) const {
-    return sessions_.memory_of(session);
-  }
-  // Ends the session's child, and returns the calls that were under way.
-  std::vector<call::CallPtr> close_lease(session::SessionId session) {
-    return sessions_.close(session);
-  }
-  // While held, the output of the session's child is not read.
-  void hold_child(session::SessionId session, bool held) { sessions_.hold_child(session, held); }
 
   // Takes the call and answers it through PoolEvents, perhaps before this returns. An error says
   // why the call is refused; then it still belongs to the caller.
@@ -164,20 +110,8 @@ class Pool final : private ChildOwner {
   // The child with this number, as long as it runs.
   [[nodiscard]] Child* find_child(uint64_t number) const { return children_.find(number); }
   [[nodiscard]] std::span<const std::unique_ptr<Child>> children() const { return children_.all(); }
-  // Takes back, and cancels at the children, all calls of a caller.
-  std::vector<call::CallPtr> withdraw(session::Caller caller) {
-    return take_back([caller](const call::Call& call) { return call.caller == caller; });
-  }
-  // As withdraw(), for all calls that listen, which would never end by themselves.
-  std::vector<call::CallPtr> withdraw_listeners() {
-    return take_back([](const call::Call& call) { return call.listens; });
-  }
-  std::vector<call::CallPtr> withdraw_listeners_of_clients() {
-    return take_back([](const call::Call& call) { return call.listens && !call.is_own; });
-  }
-  // As withdraw(), for all calls of sessions that share children, and for calls that listen for
-  // them.
-  std::vector<call::CallPtr> withdraw_shared_of_sessions();
+  // Takes back these calls, and cancels those that are in flight.
+  std::vector<call::CallPtr> withdraw(const Matches& matches);
 
   // Shutdown, step by step: take no new calls; end the rest with a fault; end the children.
   void drain() { children_.drain(); }
@@ -190,10 +124,6 @@ class Pool final : private ChildOwner {
   void keep_shared_place(bool keeps) {
     children_.keep_shared_place(keeps);
     if (!keeps) children_.start_needed();
-  }
-  // Sessions with a right to a child that have none at the moment.
-  [[nodiscard]] std::vector<session::SessionId> childless_sessions() const {
-    return leases_.childless_sessions();
   }
   [[nodiscard]] bool is_draining() const { return children_.is_draining(); }
   void fail_calls(const rpc::FaultReport& report);
@@ -232,7 +162,6 @@ class Pool final : private ChildOwner {
   void on_child_memory(Child& child) override { replacement_.look_at(child); }
   void on_child_gone(Child& child, const ChildEnd& end) override;
 
-  std::vector<call::CallPtr> take_back(const Matches& matches);
   std::vector<call::CallPtr> take_queued(const Matches& matches);
   [[nodiscard]] call::CallQueue& queue_of(const call::Call& waiting);
   void give(Child& child, call::CallPtr call, const call::Outgoing& message);

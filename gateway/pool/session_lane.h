@@ -35,18 +35,58 @@ class SessionLane {
   SessionLane(const PoolServices& services, PoolEvents& events, SessionEvents& session_events,
               Leases& leases, Children& children, std::function<void()> on_places_taken);
 
-  // As Pool's functions.
-  tl::expected<void, rpc::FaultReport> open(session::SessionId session, LeaseStart start);
+  // Promises a child to the session: a warm one, or one as soon as there is room for it. If there
+  // is no room, an idle session gives way; if none is idle, the session waits as calls do. Refused
+  // when too many sessions wait, or when sessions do not give way.
+  tl::expected<void, rpc::FaultReport> open(session::SessionId session,
+                                            LeaseStart start = LeaseStart::at_once);
+  // Opens a parked session, whose child is to be told what `client` says.
   void adopt(session::SessionId session, const Knowledge& client);
+  // Ends the session's child, and returns the calls that were under way.
   std::vector<call::CallPtr> close(session::SessionId session);
+  // Whether this session has a child of its own, or is to get one.
+  [[nodiscard]] bool has(session::SessionId session) const {
+    return leases_.find(session) != nullptr;
+  }
+  // Sends messages that wait for the session's child, as far as the child takes them.
+  void dispatch(session::SessionId session) {
+    if (Lease* const lease = leases_.find(session); lease != nullptr) leases_.dispatch(*lease);
+  }
+  // While held, the output of the session's child is not read.
   void hold_child(session::SessionId session, bool held);
+  // Ends the child of a session, if the session is idle. The next message gets the session another
+  // child.
   session::Parking park(session::SessionId session);
+  // Whether a message of this session needs a child that the session does not have yet.
   [[nodiscard]] bool is_parked(session::SessionId session) const;
+  // The session has been greeted without a child, so it counts as a session whose child has gone.
+  void begin_parked(session::SessionId session) {
+    if (Lease* const lease = leases_.find(session); lease != nullptr) lease->has_begun = true;
+  }
+  // The client of a parked session has completed its greeting; its next child will be told. False:
+  // the session is not parked, or its client has not greeted.
+  bool complete_greeting(session::SessionId session);
+  // What a session has told its own child; null: the session has no child of its own.
   [[nodiscard]] SessionMemory* memory_of(session::SessionId session) const;
+  // Whether this session waits for a place.
+  [[nodiscard]] bool awaits_child(session::SessionId session) const {
+    const Lease* const lease = leases_.find(session);
+    return lease != nullptr && lease->state == LeaseState::waiting;
+  }
+  // Whether one more call may wait for a child of its own.
+  [[nodiscard]] bool has_room_alone(size_t bytes) const {
+    return leases_.queued() < services_.config.pool.queue &&
+           leases_.queued_bytes() + bytes <= services_.config.pool.queue_bytes;
+  }
+  // Sessions with a right to a child that have none at the moment.
+  [[nodiscard]] std::vector<session::SessionId> childless() const {
+    return leases_.childless_sessions();
+  }
+
+  // As Pool's functions.
   tl::expected<void, rpc::FaultReport> submit(Lease& lease, call::CallPtr& call,
                                               const call::Outgoing& message);
   bool notify(Lease& lease, const call::Outgoing& message);
-  bool complete_greeting(session::SessionId session);
 
   // Takes the child of the session that has been idle longest. False: all sessions are at work, or
   // were a moment ago, or sessions do not give way.

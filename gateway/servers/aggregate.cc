@@ -70,10 +70,8 @@ void Aggregate::attach(const backend::Upstreams& upstreams, const config::Config
 
 tl::expected<call::ClientIntent, const char*> Aggregate::intent_of(
     const rpc::Envelope& request, std::string_view method, const call::CallContext& context) const {
-  if (context.era == Era::modern) {
-    return services_.dialect.read_modern_client(request, method, context.params);
-  }
-  return services_.dialect.read_client(request, method, config::Isolation::shared);
+  return services_.dialect.read_client(request, method,
+                                       {.era = context.era, .params = context.params});
 }
 
 // --- Down ----------------------------------------------------------------------------------------

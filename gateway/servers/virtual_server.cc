@@ -162,7 +162,7 @@ backend::Admission VirtualServer::accept_notification(const rpc::Envelope& notif
     return backend::Admission::refused_overloaded;
   }
   if (passage == call::Passage::denied) return drop(DropReason::denied);
-  const auto intent = dialect_->read_client(notification, method, config::Isolation::shared);
+  const auto intent = dialect_->read_client(notification, method, call::Reading());
   if (!intent) return drop(DropReason::unknown_cancel);
   if (intent->kind == call::ClientIntent::Kind::cancel) {
     if (!aggregate_.cancel(context.caller, intent->cancelled_id)) {
@@ -180,7 +180,7 @@ bool VirtualServer::take_cancel(const rpc::ParsedMessage& message,
   const rpc::Envelope& envelope = message.envelope;
   if (!message.ok() || envelope.kind != rpc::MessageKind::notification) return false;
   const std::string_view method = rpc::decode_string(envelope.method, method_);
-  const auto intent = dialect_->read_client(envelope, method, config::Isolation::shared);
+  const auto intent = dialect_->read_client(envelope, method, call::Reading());
   if (!intent || intent->kind != call::ClientIntent::Kind::cancel ||
       calls_.index().find(context.caller, intent->cancelled_id) == nullptr) {
     return false;

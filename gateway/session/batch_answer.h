@@ -2,7 +2,7 @@
 // (JSON-RPC 2.0 section 6).
 //
 // Job: count the answers that are due, hold the ones that came, say when all are there. Owner: the
-// object that handed the batch over (RpcExchange, ClientMessages, McpStream), reused. Limits:
+// object that handed the batch over (an exchange, a connection, a stream), reused. Limits:
 // `limit` bytes of answers, and what the client may hold in memory; beyond it a fault for each
 // answer that does not fit.
 #pragma once

@@ -27,7 +27,7 @@ struct Reply {
   std::optional<rpc::Fault> fault;  // set: the gateway's own answer, not a child's
   Duration retry_after{0};          // with fault: a hint for Retry-After, zero for none
   std::string_view scope{};         // with insufficient_scope: see FaultReport
-  // The code of an error that a child, or the gateway in its place, sends to a modern client.
+  // The code of an error, if the transport tells it besides, as an HTTP status.
   std::optional<int64_t> error_code{};
   [[nodiscard]] size_t size() const { return head.size() + id.size() + tail.size(); }
 };
@@ -41,7 +41,7 @@ class ReplySink {
   // A notification that belongs to the call, before its reply. Only if the request asked for it.
   virtual void on_event(Tag tag, std::string_view notification) = 0;
   // In place of on_reply(): the client itself has cancelled the call, in a protocol that does not
-  // answer cancelled calls (MCP).
+  // answer cancelled calls.
   virtual void on_cancelled(Tag tag) = 0;
 };
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "gateway/base/account.h"
 #include "gateway/base/client_address.h"
@@ -19,7 +20,6 @@
 #include "gateway/policy/principal.h"
 #include "gateway/session/asks.h"
 #include "gateway/session/log_verbosity.h"
-#include "gateway/session/session_listener.h"
 #include "gateway/session/session_sink.h"
 #include "gateway/session/told_lists.h"
 
@@ -29,9 +29,26 @@ namespace stdgate::session {
 enum class SessionKind : uint8_t {
   client,
   trip,   // a call without a session that has a child alone: RoundTrips
-  watch,  // a call that listens for updates of legacy children: KeyWatches
+  watch,  // a call that listens, and has subscribed for that: KeyWatches
 };
 inline constexpr size_t kSessionKindCount = static_cast<size_t>(SessionKind::watch) + 1;
+
+// What backend::Bridge keeps for a session. Ends with the session.
+class BridgedPart {
+ public:
+  BridgedPart() = default;
+  virtual ~BridgedPart() = default;
+  BridgedPart(const BridgedPart&) = delete;
+  BridgedPart& operator=(const BridgedPart&) = delete;
+
+  // The client of the backend whose calls listen for the session; none: no call does.
+  [[nodiscard]] virtual Caller caller() const = 0;
+  // Keys that the session has subscribed to by such calls.
+  [[nodiscard]] virtual std::vector<std::string> subscriptions() const = 0;
+  virtual void stop_listening() = 0;
+  // What is charged with the session.
+  [[nodiscard]] virtual size_t bytes() const = 0;
+};
 
 struct Session {
   static constexpr size_t kMaxAsks = Asks::kMaxAsks;
@@ -54,19 +71,15 @@ struct Session {
   bool is_new_here = false;           // it comes from another process; the client has not been told
   bool is_unproven = false;           // and no shared child has served it here
   bool holds_calls = false;           // its calls must wait
-  bool awaits_era =
-      false;  // its child has refused the greeting, another one is asked: no other calls
+  bool awaits_greeting = false;       // its child has refused the greeting, and another is asked
   bool has_ended = false;  // the client has been told, is told nothing more, and will close it
   bool reads = true;       // the client has been told that its messages are taken
   bool is_held = false;    // the client takes too little: a child of its own is not read
   ToldLists told;          // told while the server slept, and not checked since
   SessionSink* sink = nullptr;
   // For sessions that share children.
-  std::string greeting;     // params; empty: the client has not greeted, or the params are too long
-  bool is_askable = false;  // the greeting declares that the client can be asked
-  std::string stamp;        // see Dialect::session_stamp(); empty: the client has not greeted
-  size_t stamp_of_client = 0;                 // length of the constant part of `stamp`
-  std::unique_ptr<SessionListener> listener;  // at modern children; null: none
+  std::string greeting;  // params; empty: the client has not greeted, or the params are too long
+  std::unique_ptr<BridgedPart> bridged;  // null: none
   // By the ids that the client sees. Made with the first one, because most sessions are never
   // asked.
   std::unique_ptr<Asks> asks;

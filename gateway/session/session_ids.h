@@ -1,4 +1,4 @@
-// SessionIds: makes the ids of MCP sessions and ACP connections, and opens ids that carry what is
+// SessionIds: makes the ids by which clients name their sessions, and opens ids that carry what is
 // needed to take a session over.
 //
 // An id is the only protection of its session, so it cannot be guessed. Implementations: the sealed

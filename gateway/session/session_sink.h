@@ -1,5 +1,5 @@
-// SessionSink: the client of a session, as the core sees it. Implemented by WebSocketConnection and
-// McpSession.
+// SessionSink: the client of a session, as the core sees it. Implemented by transports and by
+// the sessions of protocols.
 //
 // All calls come on the loop's thread, possibly from within a call of the transport into the core.
 // Implementations must not call back into the core; they defer such work to the end of the turn.

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "gateway/mcp/modern_members.h"
 #include "gateway/pool/launch_spec.h"
 
 namespace stdgate::tools {
@@ -30,6 +31,7 @@ CommandStage::CommandStage(stdio::GuardBinary guard, const config::Config& confi
       limits_(config.limits),
       launch_(pool::make_launch_spec(backend_, surroundings.variables, identity.binary)),
       dialect_(app::make_dialect(backend_, identity)),
+      stamp_(mcp::stamp_of_gateway(identity.name, identity.version)),
       processes_(loop_, log_, orphans_, guard_.path()) {}
 
 app::CommandLine command_line_of(const ToolArguments& arguments) {

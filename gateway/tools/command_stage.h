@@ -39,7 +39,8 @@ class CommandStage {
   void set_linger(Duration time) { launch_.linger = time; }
   [[nodiscard]] ConversationServices services() {
     return {loop_,     processes_, launch_,
-            *dialect_, limits_,    [this] { return processes_.left_behind(); }};
+            *dialect_, limits_,    [this] { return processes_.left_behind(); },
+            stamp_};
   }
 
  private:
@@ -60,6 +61,7 @@ class CommandStage {
   const config::LimitsConfig limits_;
   pool::LaunchSpec launch_;
   const std::unique_ptr<pool::Dialect> dialect_;
+  const std::string stamp_;  // see ConversationServices
   NoLog log_;
   stdio::OrphanReaper orphans_;
   net::Loop loop_;

@@ -55,6 +55,8 @@ struct ConversationServices {
   const config::LimitsConfig& limits;
   // Processes that commands have left behind when they exited, since the beginning.
   std::function<uint64_t()> left_behind;
+  // The members of _meta for requests to a server without sessions; empty where there is none.
+  std::string stamp{};
 };
 
 // An answer of the child, whole and by its parts.

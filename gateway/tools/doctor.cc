@@ -174,12 +174,14 @@ Doctor::Visit Doctor::greet_legacy(Conversation& child) {
   const TimePoint began = now();
   if (!start(child)) return visit;
   const auto answer = ask(
-      child, "initialize", [this](rpc::WireId id) { return dialect().handshake(id); }, timeout_);
+      child, "initialize", [this](rpc::WireId id) { return dialect().greet(id, std::nullopt); },
+      timeout_);
   if (!answer) return visit;
   has_greeted_ = true;
   visit.first_answer = now() - began;
   const rpc::Envelope envelope = answer->envelope();
-  const pool::ChildFacts facts = dialect().facts(envelope);
+  const pool::ChildFacts facts =
+      dialect().facts(envelope, "initialize").value_or(pool::ChildFacts());
   note_facts(facts);
   const auto completion = dialect().finish_handshake(envelope);
   if (!completion) {
@@ -223,13 +225,13 @@ void Doctor::examine_modern_child(Conversation& child) {
   Step& step = diagnosis_.steps[asked];
   const std::string when =
       is_silent && answer ? ", " + text_of(answer->took) + " after its start" : "";
-  const auto facts = answer ? dialect().discovery(answer->envelope()) : std::nullopt;
+  const auto facts = answer ? dialect().facts(answer->envelope(), method) : std::nullopt;
   if (facts) {
     diagnosis_.is_modern = true;
     step.outcome = facts->protocol_version + when;
     if (diagnosis_.is_legacy) return;
     note_facts(*facts);
-    return list_offers(child, facts->capabilities, dialect().stamp({}));
+    return list_offers(child, facts->capabilities, services_.conversation.stamp);
   }
   if (diagnosis_.revision == mcp::kModernRevision) {
     step.is_ok = false;
@@ -264,7 +266,8 @@ void Doctor::examine_modern_child(Conversation& child) {
 // slowly answers the probe before it answers initialize.
 std::optional<Answer> Doctor::late_answer(Conversation& child) {
   ask(
-      child, "initialize", [this](rpc::WireId id) { return dialect().handshake(id); }, timeout_);
+      child, "initialize", [this](rpc::WireId id) { return dialect().greet(id, std::nullopt); },
+      timeout_);
   const std::optional<Answer>& late = child.seen().late_answer;
   if (late) note_slow_start(late->took);
   return late;
@@ -370,7 +373,7 @@ void Doctor::examine_greeted(std::string_view client) {
     visit.refused = answer && answer->is_error;
     visit.first_answer = now() - began;
     if (visit.answered) {
-      note_facts(dialect().facts(answer->envelope()));
+      note_facts(dialect().facts(answer->envelope(), "initialize").value_or(pool::ChildFacts()));
       if (diagnosis_.backend.protocol == config::Protocol::lsp) shut_down(child);
     } else if (answer) {
       add_finding(

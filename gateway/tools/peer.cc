@@ -278,7 +278,7 @@ class CommandPeer final : public Peer {
     const config::Revision revision = stage_->backend().revision;
     if (revision != config::Revision::modern) {
       const rpc::WireId id = child_->next_id();
-      const auto answer = child_->ask(id, services_.dialect.handshake(id), timeout_);
+      const auto answer = child_->ask(id, services_.dialect.greet(id, std::nullopt), timeout_);
       const auto done = answer ? services_.dialect.finish_handshake(answer->envelope())
                                : tl::unexpected<std::string>("no answer to initialize");
       if (done) {
@@ -289,10 +289,10 @@ class CommandPeer final : public Peer {
     }
     const rpc::WireId id = child_->next_id();
     const auto answer = child_->ask(id, services_.dialect.probe(id), timeout_);
-    if (!answer || !services_.dialect.discovery(answer->envelope())) {
+    if (!answer || !services_.dialect.facts(answer->envelope(), services_.dialect.traits().probe)) {
       return tl::unexpected(why("did neither initialize nor server/discover"));
     }
-    stamp_ = services_.dialect.stamp({});
+    stamp_ = services_.stamp;
     return {};
   }
 

@@ -257,8 +257,8 @@ std::vector<CostCase> mcp_costs() {
       [](std::string& text) {
         const rpc::KnownMessage request(text);
         const mcp::McpDialect dialect("1");
-        keep(dialect.read_client(request.envelope(), "tools/call", config::Isolation::shared));
-        keep(dialect.stamp(request.envelope()));
+        keep(dialect.read_client(request.envelope(), "tools/call", {config::Isolation::shared}));
+        keep(dialect.stamp_for(request.envelope()));
       }));
   return costs;
 }

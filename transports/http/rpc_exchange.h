@@ -34,7 +34,7 @@ class RpcExchange final : public ExchangeHandler, private session::ReplySink {
     // Of MCP's modern era, from /mcp.
     bool is_modern = false;
     std::optional<std::string_view> mirrored{};  // see CallContext
-    const mcp::ModernParams* params = nullptr;   // see CallContext
+    const call::KnownParams* params = nullptr;   // see CallContext
   };
 
   // Hands the messages of `text` to the upstream. Everything may have been answered when it

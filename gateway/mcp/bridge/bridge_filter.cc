@@ -7,7 +7,7 @@ namespace stdgate::mcp {
 void BridgeFilter::on_request(call::CallPtr& call, const call::Request& request) {
   const auto& [message, method, intent, context] = request;
   if (context.era == Era::modern && !call->needs_modern) parts_.trips.note_request(message);
-  if (!parts_.pool.has_lease(context.session)) parts_.rounds.note(message, method, *call);
+  if (!parts_.pool.lane().has(context.session)) parts_.rounds.note(message, method, *call);
   const auto own = parts_.modern.own_answer(method, *call);
   if (own.empty()) return;
   const call::CallPtr answered = std::move(call);

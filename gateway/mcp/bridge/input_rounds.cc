@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gateway/call/call_clock.h"
+#include "gateway/mcp/bridge/bridged_session.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
 
@@ -34,7 +35,8 @@ InputRounds::InputRounds(const pool::PoolServices& services, pool::Pool& pool,
 void InputRounds::note(const rpc::Envelope& request, std::string_view method, call::Call& call) {
   if (call.client_era == Era::modern || pool_.era() == Era::legacy) return;
   const session::Session* const session = sessions_.find(call.session);
-  if (session == nullptr || !session->is_askable || !kInput.may_need_input(method)) return;
+  const BridgedSession* const bridged = session == nullptr ? nullptr : BridgedSession::of(*session);
+  if (bridged == nullptr || !bridged->is_askable || !kInput.may_need_input(method)) return;
   if (kept_ + request.text.size() > services_.config.pool.queue_bytes) return;
   call.request = request.text;
   kept_ += request.text.size();
@@ -165,11 +167,14 @@ void InputRounds::go_on(Round round) {
   if (!call->progress_token.empty()) {
     std::string scratch;
     const auto intent = services_.dialect.read_client(
-        sent, rpc::decode_string(sent.method, scratch), config::Isolation::shared);
+        sent, rpc::decode_string(sent.method, scratch), call::Reading());
     if (intent) message.progress_token = place_of(intent->progress_token, sent.text);
   }
-  const call::EraChanges changes =
-      modern_.changes_of(sent, call->client_era, true, sessions_.stamp_of(call->session));
+  const session::Session* const session = sessions_.find(call->session);
+  const BridgedSession* const bridged = session == nullptr ? nullptr : BridgedSession::of(*session);
+  const call::EraChanges changes = modern_.changes_of(
+      sent, call->client_era, true,
+      bridged == nullptr ? std::string_view() : std::string_view(bridged->stamp));
   message.inserted = changes.view();
   call->route = {round.child, round.child != 0, changes.era};
   traces_.tell_child(sent, *call, message);

@@ -2,17 +2,18 @@
 
 #include <utility>
 
+#include "gateway/mcp/mcp_dialect.h"
 #include "gateway/mcp/mcp_input.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/mcp/modern_members.h"
 
 namespace stdgate::mcp {
 
-McpBridge::McpBridge(const backend::BridgeParts& parts, const std::string& stamp)
+McpBridge::McpBridge(const backend::BridgeParts& parts, const McpDialect& dialect)
     : parts_(parts),
-      modern_(parts.services, parts.pool, parts.chain, parts.callers),
-      listening_(parts.services, parts.backend, parts.sessions, parts.pool, parts.callers, stamp),
-      trips_(parts.services, parts.pool, parts.sessions, parts.events, parts.chain,
+      modern_(parts.services, dialect, parts.pool, parts.chain, parts.callers),
+      listening_(parts.services, parts.backend, parts.sessions, parts.pool, parts.callers, dialect),
+      trips_(parts.services, dialect, parts.pool, parts.sessions, parts.events, parts.chain,
              {parts.input_timeout, parts.has_principals}, parts.traces),
       rounds_(parts.services, parts.pool, parts.sessions, modern_, parts.events, parts.chain,
               parts.input_timeout, parts.traces),
@@ -34,9 +35,8 @@ void McpBridge::add_filter(call::Chain& chain, Place place) {
 
 call::EraChanges McpBridge::changes_of(const rpc::Envelope& request,
                                        const call::CallContext& context) const {
-  const bool is_shared = !parts_.pool.has_lease(context.session);
-  return modern_.changes_of(request, context.era, is_shared,
-                            parts_.sessions.stamp_of(context.session));
+  const bool is_shared = !parts_.pool.lane().has(context.session);
+  return modern_.changes_of(request, context.era, is_shared, listening_.stamp_of(context.session));
 }
 
 bool McpBridge::take(call::CallPtr& call, const call::Outgoing& message) {
@@ -51,25 +51,32 @@ void McpBridge::note_greeting(session::Session& session, std::string_view greeti
   const bool is_shared = parts_.config.isolation == config::Isolation::shared;
   if (!is_shared || greeting.size() > pool::SessionMemory::kMaxGreeting) return;
   session.greeting = greeting;
-  session.is_askable = kInput.is_askable(greeting);
-  session.stamp = modern_stamp(greeting);
-  session.stamp_of_client = session.stamp.size();
+  BridgedSession& bridged = BridgedSession::made_for(session);
+  bridged.is_askable = kInput.is_askable(greeting);
+  bridged.stamp = modern_stamp(greeting);
+  bridged.stamp_of_client = bridged.stamp.size();
   note_severity(session);
 }
 
 void McpBridge::note_severity(session::Session& session) const {
-  if (session.stamp.empty()) return;
-  session.stamp.resize(session.stamp_of_client);
+  BridgedSession* const bridged = BridgedSession::of(session);
+  if (bridged == nullptr || bridged->stamp.empty()) return;
+  bridged->stamp.resize(bridged->stamp_of_client);
   // A modern child logs nothing for a request without a level; a legacy child logs if none was set.
   const auto severity = session.severity.value_or(session::LogVerbosity::kDefault);
-  session.stamp.append(",\"").append(kLogLevelKey).append("\":\"");
-  session.stamp.append(session::severity_name(severity)).append("\"");
+  bridged->stamp.append(",\"").append(kLogLevelKey).append("\":\"");
+  bridged->stamp.append(session::severity_name(severity)).append("\"");
 }
 
 std::vector<call::CallPtr> McpBridge::on_children_separated() {
   parts_.note_sharing(false);
   std::vector<call::CallPtr> calls = rounds_.withdraw_all();
-  for (call::CallPtr& call : parts_.pool.withdraw_shared_of_sessions()) {
+  // Calls of sessions that share children, and calls that listen for them.
+  const auto is_affected = [this](const call::Call& call) {
+    const bool is_shared = !call.session.is_none() && !parts_.pool.lane().has(call.session);
+    return is_shared || (call.listens && call.is_own);
+  };
+  for (call::CallPtr& call : parts_.pool.withdraw(is_affected)) {
     if (!call->is_own) {
       calls.push_back(std::move(call));
     } else if (call->listens) {

@@ -18,10 +18,12 @@
 
 namespace stdgate::mcp {
 
+class McpDialect;
+
 class McpBridge final : public backend::Bridge, private RefusedGreetings::Owner {
  public:
-  // `stamp`: the members of _meta for requests of the gateway.
-  McpBridge(const backend::BridgeParts& parts, const std::string& stamp);
+  // `dialect` outlives it.
+  McpBridge(const backend::BridgeParts& parts, const McpDialect& dialect);
 
   void add_filter(call::Chain& chain, Place place) override;
   [[nodiscard]] call::EraChanges changes_of(const rpc::Envelope& request,

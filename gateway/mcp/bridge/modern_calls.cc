@@ -76,7 +76,7 @@ call::EraChanges ModernCalls::changes_of(const rpc::Envelope& request,
                                          std::string_view stamp_of_client) const {
   if (client_era == Era::modern) {
     return pool_.era() == Era::modern ? call::EraChanges{.list = {}, .era = Era::modern}
-                                      : services_.dialect.omissions(request);
+                                      : dialect_.omissions(request);
   }
   call::EraChanges changes;
   if (!is_shared) return changes;
@@ -84,7 +84,7 @@ call::EraChanges ModernCalls::changes_of(const rpc::Envelope& request,
     changes.era = Era::legacy;
     return changes;
   }
-  const std::string_view members = services_.dialect.stamp(request);
+  const std::string_view members = dialect_.stamp_for(request);
   if (members.empty()) return changes;
   auto stamp = call::insertion_at(call::InsertionPlace::meta, request,
                                   stamp_of_client.empty() ? members : stamp_of_client);
@@ -144,7 +144,7 @@ void ModernCalls::begin_listening(const call::Call& call, std::span<const std::s
                                   const pool::ChildFacts& facts) const {
   session::ReplySink* const sink = callers_.find(call.caller);
   if (sink == nullptr) return;
-  const auto lists = static_cast<uint8_t>(services_.dialect.changing_lists(facts) & call.lists);
+  const auto lists = static_cast<uint8_t>(facts.changing_lists & call.lists);
   sink->on_event(call.tag, listening_acknowledgement(call.id, lists, keys));
 }
 

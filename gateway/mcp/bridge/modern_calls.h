@@ -16,12 +16,15 @@
 
 namespace stdgate::mcp {
 
+class McpDialect;
+
 class ModernCalls final : public call::Filter {
  public:
   // `pool` may not be constructed yet.
-  ModernCalls(const pool::PoolServices& services, pool::Pool& pool, call::Chain& chain,
-              session::Callers& callers)
+  ModernCalls(const pool::PoolServices& services, const McpDialect& dialect, pool::Pool& pool,
+              call::Chain& chain, session::Callers& callers)
       : services_(services),
+        dialect_(dialect),
         pool_(pool),
         chain_(chain),
         callers_(callers),
@@ -47,16 +50,16 @@ class ModernCalls final : public call::Filter {
   // is another request, or the session has a child of its own, which is a legacy one.
   [[nodiscard]] std::string_view own_answer(std::string_view method, const call::Call& call) const {
     const bool is_ours = call.client_era != Era::modern && pool_.era() == Era::modern &&
-                         !pool_.has_lease(call.session);
+                         !pool_.lane().has(call.session);
     return is_ours ? services_.dialect.answer_child(method) : std::string_view();
   }
   // Whether modern children do not know this notification of a legacy client; like own_answer().
   [[nodiscard]] bool swallows(std::string_view method, const call::CallContext& context) const {
     return context.era != Era::modern && pool_.era() == Era::modern &&
-           !pool_.has_lease(context.session) && services_.dialect.is_lifecycle(method);
+           !pool_.lane().has(context.session) && services_.dialect.is_lifecycle(method);
   }
   // The changes of a request for a child of the other era than its client's. A modern child demands
-  // a stamp (`stamp` outlives the changes; empty: the dialect's). A legacy child must not get the
+  // a stamp (`stamp` outlives the changes; empty: the gateway's). A legacy child must not get the
   // members of the modern era.
   [[nodiscard]] call::EraChanges changes_of(const rpc::Envelope& request,
                                             std::optional<Era> client_era, bool is_shared,
@@ -91,6 +94,7 @@ class ModernCalls final : public call::Filter {
   [[nodiscard]] bool can_serve_alone() const;
 
   const pool::PoolServices& services_;
+  const McpDialect& dialect_;
   pool::Pool& pool_;
   call::Chain& chain_;
   session::Callers& callers_;

@@ -17,7 +17,7 @@ void RefusedGreetings::take_refusal(call::CallPtr& call, const rpc::Envelope& re
 
 void RefusedGreetings::take_second_answer(call::CallPtr& call) {
   if (call->child_era != Era::modern) return pass_refusal(call);
-  sessions_.find_mutable(call->session)->awaits_era = false;
+  sessions_.find_mutable(call->session)->awaits_greeting = false;
   refusals_.of(call->slots).clear();
   count_asked(-1);
   share_children();
@@ -30,15 +30,15 @@ void RefusedGreetings::pass_refusal(call::CallPtr& call) {
 
 bool RefusedGreetings::may_be_modern(const call::Call& call) const {
   return call.greets && config_.share_modern && pool_.era() != Era::legacy &&
-         pool_.has_lease(call.session) && sessions_.find(call.session) != nullptr;
+         pool_.lane().has(call.session) && sessions_.find(call.session) != nullptr;
 }
 
 void RefusedGreetings::ask_shared_child(call::CallPtr call, const rpc::Envelope& refusal) {
   session::Session& session = *sessions_.find_mutable(call->session);
-  session.awaits_era = true;
+  session.awaits_greeting = true;
   refusals_.of(call->slots).text = R"("error":)" + std::string(refusal.payload);
   count_asked(1);
-  for (call::CallPtr& other : pool_.close_lease(call->session)) {
+  for (call::CallPtr& other : pool_.lane().close(call->session)) {
     events_.on_fault(std::move(other), rpc::faults::child_failed("the child has refused to begin"));
   }
   sessions_.settle_reading(call->session);
@@ -48,7 +48,7 @@ void RefusedGreetings::ask_shared_child(call::CallPtr call, const rpc::Envelope&
 // A shared child answers the greeting with the facts from its own greeting.
 void RefusedGreetings::greet(call::CallPtr call, bool at_shared) {
   call->greets = call->introduces = !at_shared;
-  std::string text = services_.dialect.greet_again(0, call->memo_text);
+  std::string text = services_.dialect.greet(0, call->memo_text);
   const rpc::KnownMessage greeting(text);
   call->route = {};
   call->at = call::Call::kBelowAll;
@@ -71,7 +71,7 @@ void RefusedGreetings::share_children() {
   services_.core.log.write(
       LogLevel::info, "sessions share children",
       {{"backend", config_.name}, {"why", "they are of the modern era, which has no sessions"}});
-  for (const session::SessionId session : pool_.childless_sessions()) move_over(session);
+  for (const session::SessionId session : pool_.lane().childless()) move_over(session);
   sessions_.settle_reading();
 }
 
@@ -79,8 +79,8 @@ void RefusedGreetings::share_children() {
 void RefusedGreetings::move_over(session::SessionId id) {
   const session::Session* const session = sessions_.find(id);
   if (session == nullptr || !session->is_of_client()) return;
-  const std::string greeting(pool_.memory_of(id)->greeting());
-  std::vector<call::CallPtr> calls = pool_.close_lease(id);
+  const std::string greeting(pool_.lane().memory_of(id)->greeting());
+  std::vector<call::CallPtr> calls = pool_.lane().close(id);
   if (!greeting.empty()) {
     sessions_.introduce(id, greeting);
     owner_.on_session_moved(id);
@@ -109,7 +109,7 @@ void RefusedGreetings::separate_children() {
 
 // Only the text of a greeting is kept, so only a greeting can be sent to another child.
 void RefusedGreetings::go_on_alone(call::CallPtr call) {
-  if (call->memo != call::SessionMemo::greeting || !pool_.has_lease(call->session)) {
+  if (call->memo != call::SessionMemo::greeting || !pool_.lane().has(call->session)) {
     const auto report = rpc::faults::child_failed("the server is another one now");
     return events_.on_fault(std::move(call), report);
   }
@@ -119,9 +119,9 @@ void RefusedGreetings::go_on_alone(call::CallPtr call) {
 void RefusedGreetings::note_end(const call::Call& call) {
   count_asked(-1);
   session::Session* const session = sessions_.find_mutable(call.session);
-  if (session == nullptr || !std::exchange(session->awaits_era, false)) return;
+  if (session == nullptr || !std::exchange(session->awaits_greeting, false)) return;
   if (pool_.is_draining()) return;
-  if (pool_.open_lease(call.session)) return sessions_.settle_lease(call.session);
+  if (pool_.lane().open(call.session)) return sessions_.settle_lease(call.session);
   session->end(session::SessionEnd::failed, "the child has refused to begin");
 }
 

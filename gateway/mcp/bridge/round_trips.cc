@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gateway/mcp/mcp_dialect.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
@@ -21,11 +22,12 @@ constexpr const char* kAwaitsTurn =
 
 }  // namespace
 
-RoundTrips::RoundTrips(const pool::PoolServices& services, pool::Pool& pool,
-                       backend::SessionRouter& sessions, pool::PoolEvents& events,
+RoundTrips::RoundTrips(const pool::PoolServices& services, const McpDialect& dialect,
+                       pool::Pool& pool, backend::SessionRouter& sessions, pool::PoolEvents& events,
                        call::Chain& chain, const TripParking::Terms& terms,
                        call::TraceFilter& traces)
     : services_(services),
+      dialect_(dialect),
       pool_(pool),
       sessions_(sessions),
       events_(events),
@@ -44,13 +46,9 @@ void RoundTrips::take(call::CallPtr call, const call::Outgoing& message) {
   call->held.move_to(services_.payer_for(message.account));
   std::string text(message.text);
   const rpc::KnownMessage request(text);
-  if (call->resumes) {
-    resume(std::move(call), request.envelope());
-  } else if (takes_turns_) {
-    await_turn(std::move(call), request.envelope());
-  } else {
-    begin(std::move(call), request.envelope());
-  }
+  if (call->resumes) return resume(std::move(call), request.envelope());
+  if (takes_turns_) return await_turn(std::move(call), request.envelope());
+  begin(std::move(call), request.envelope());
 }
 
 void RoundTrips::begin(call::CallPtr call, const rpc::Envelope& request) {
@@ -109,7 +107,7 @@ call::Outgoing RoundTrips::outgoing(const call::Call& call, const rpc::Envelope&
   message.id = place_of(request.id, request.text);
   message.account = call.held.account();
   if (!call.progress_token.empty()) {
-    const auto intent = services_.dialect.read_modern_client(request, {}, nullptr);
+    const auto intent = dialect_.read_client(request, {}, {.era = Era::modern});
     if (intent) message.progress_token = place_of(intent->progress_token, request.text);
   }
   return message;
@@ -123,11 +121,11 @@ void RoundTrips::submit(Trip& trip, call::CallPtr call, const rpc::Envelope& req
   const rpc::KnownMessage known(text);
   const rpc::Envelope& sent = known.envelope();
   call::Outgoing message = outgoing(*call, sent);
-  const call::EraChanges changes = services_.dialect.omissions(sent);
+  const call::EraChanges changes = dialect_.omissions(sent);
   message.inserted = changes.view();
   call->route = {0, false, Era::legacy};
   traces_.tell_child(sent, *call, message);
-  if (!takes_turns_ && !pool_.has_room_alone(message.bytes())) {
+  if (!takes_turns_ && !pool_.lane().has_room_alone(message.bytes())) {
     trip.is_spoilt = true;
     return events_.on_fault(std::move(call),
                             rpc::faults::overloaded("the queue of this backend is full"));
@@ -402,7 +400,7 @@ void RoundTrips::look_at_time() {
       trip.quiet_until.reset();
       if (takes_turns_) settle_timer_.arm(time);
       sessions_.hold_calls(trip.session, false);
-      pool_.dispatch_lease(trip.session);
+      pool_.lane().dispatch(trip.session);
     }
     if (trip.quiet_until) wait_for(*trip.quiet_until);
     if (!trip.questions.empty() && !trip.is_parked) {
@@ -429,8 +427,9 @@ void RoundTrips::look_at_time() {
 void RoundTrips::note_request(const rpc::Envelope& request) {
   if (!takes_turns_ || pool_.era() == Era::modern || pool_.has_shared_child()) return;
   if (!own_trip()) return;
-  std::string greeting = kInput.greeting_for(request);
-  if (greeting.size() <= pool::SessionMemory::kMaxGreeting) pool_.greet_for(std::move(greeting));
+  const std::string greeting = kInput.greeting_for(request);
+  if (greeting.size() > pool::SessionMemory::kMaxGreeting) return;
+  pool_.greet_for({greeting, kInput.may_ask_first(greeting)});
 }
 
 tl::expected<Trip*, rpc::FaultReport> RoundTrips::own_trip() {

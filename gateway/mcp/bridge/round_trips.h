@@ -44,11 +44,13 @@
 
 namespace stdgate::mcp {
 
+class McpDialect;
+
 class RoundTrips final : public TripOwner {
  public:
-  RoundTrips(const pool::PoolServices& services, pool::Pool& pool, backend::SessionRouter& sessions,
-             pool::PoolEvents& events, call::Chain& chain, const TripParking::Terms& terms,
-             call::TraceFilter& traces);
+  RoundTrips(const pool::PoolServices& services, const McpDialect& dialect, pool::Pool& pool,
+             backend::SessionRouter& sessions, pool::PoolEvents& events, call::Chain& chain,
+             const TripParking::Terms& terms, call::TraceFilter& traces);
 
   // Takes a call (Call::alone) for legacy children, and brings it to its end.
   void take(call::CallPtr call, const call::Outgoing& message);
@@ -113,6 +115,7 @@ class RoundTrips final : public TripOwner {
   }
 
   const pool::PoolServices& services_;
+  const McpDialect& dialect_;
   pool::Pool& pool_;
   backend::SessionRouter& sessions_;
   pool::PoolEvents& events_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gateway/mcp/era_bridge.h"
+#include "gateway/mcp/mcp_dialect.h"
 #include "gateway/mcp/modern_members.h"
 #include "gateway/rpc/known_message.h"
 
@@ -14,24 +15,24 @@ namespace stdgate::mcp {
 
 SessionListening::SessionListening(const pool::PoolServices& services, backend::Upstream& backend,
                                    backend::SessionRouter& sessions, const pool::Pool& pool,
-                                   session::Callers& callers, const std::string& stamp)
+                                   session::Callers& callers, const McpDialect& dialect)
     : services_(services),
       backend_(backend),
       sessions_(sessions),
       pool_(pool),
       callers_(callers),
-      stamp_(stamp),
+      dialect_(dialect),
       timer_(services.core.timers, [this] { settle(); }) {}
 
 // --- Wishes ---------------------------------------------------------------------------------
 
 void SessionListening::begin(session::SessionId session, const rpc::Envelope& discovery) {
-  const auto facts = services_.dialect.discovery(discovery);
-  if (facts && services_.dialect.changing_lists(*facts) != 0) go_on(session);
+  const auto facts = McpDialect::discovery(discovery);
+  if (facts && facts->changing_lists != 0) go_on(session);
 }
 
 void SessionListening::go_on(session::SessionId session) {
-  session::SessionListener* const listener = listener_of(session);
+  SessionListener* const listener = listener_of(session);
   if (listener == nullptr || std::exchange(listener->wants_lists, true)) return;
   listen_soon(*listener);
 }
@@ -39,7 +40,7 @@ void SessionListening::go_on(session::SessionId session) {
 tl::expected<void, rpc::FaultReport> SessionListening::subscribe(session::SessionId session,
                                                                  std::string_view key) {
   using session::Subscriptions;
-  session::SessionListener* const listener = listener_of(session);
+  SessionListener* const listener = listener_of(session);
   if (listener == nullptr) return tl::unexpected(rpc::faults::too_many_clients());
   if (listener->keys.contains(key)) return {};
   if (key.size() > Subscriptions::kMaxKey) {
@@ -57,13 +58,13 @@ tl::expected<void, rpc::FaultReport> SessionListening::subscribe(session::Sessio
 }
 
 bool SessionListening::wants(session::SessionId session, std::string_view key) const {
-  const session::Session* const known = sessions_.find(session);
-  return known != nullptr && known->listener != nullptr && known->listener->keys.contains(key);
+  const SessionListener* const listener = known_listener_of(session);
+  return listener != nullptr && listener->keys.contains(key);
 }
 
 bool SessionListening::unsubscribe(session::SessionId session, std::string_view key) {
   if (!wants(session, key)) return false;
-  session::SessionListener& listener = *sessions_.find(session)->listener;
+  SessionListener& listener = *known_listener_of(session);
   const auto found = listener.keys.find(key);
   listener.key_bytes -= found->size();
   listener.keys.erase(found);
@@ -72,42 +73,59 @@ bool SessionListening::unsubscribe(session::SessionId session, std::string_view 
   return true;
 }
 
-session::SessionListener* SessionListening::listener_of(session::SessionId id) {
+std::string_view SessionListening::stamp_of(session::SessionId id) const {
+  const session::Session* const session = sessions_.find(id);
+  const BridgedSession* const bridged = session == nullptr ? nullptr : BridgedSession::of(*session);
+  return bridged == nullptr ? std::string_view() : std::string_view(bridged->stamp);
+}
+
+SessionListener* SessionListening::known_listener_of(session::SessionId id) const {
+  const session::Session* const session = sessions_.find(id);
+  return session == nullptr ? nullptr : known_listener_of(*session);
+}
+
+SessionListener* SessionListening::known_listener_of(const session::Session& session) {
+  const BridgedSession* const bridged = BridgedSession::of(session);
+  return bridged == nullptr ? nullptr : bridged->listener.get();
+}
+
+SessionListener* SessionListening::listener_of(session::SessionId id) {
   session::Session* const session = sessions_.find_mutable(id);
-  if (session == nullptr || pool_.has_lease(id)) return nullptr;
-  if (session->listener != nullptr) return session->listener.get();
-  auto listener = std::make_unique<session::SessionListener>(*this, id);
+  if (session == nullptr || pool_.lane().has(id)) return nullptr;
+  BridgedSession& bridged = BridgedSession::made_for(*session);
+  if (bridged.listener != nullptr) return bridged.listener.get();
+  auto listener = std::make_unique<SessionListener>(*this, id);
   if (!listener->slot.take(callers_, *listener)) return nullptr;
   listener->held = Share(session->held.payer(), Holding::sessions);
-  session->listener = std::move(listener);
-  return session->listener.get();
+  bridged.listener = std::move(listener);
+  return bridged.listener.get();
 }
 
 // --- The calls ------------------------------------------------------------------------------
 
-void SessionListening::listen_soon(session::SessionListener& listener) {
+void SessionListening::listen_soon(SessionListener& listener) {
   listener.due = now();
   arm(*listener.due);
 }
 
 void SessionListening::go_on_all() {
   sessions_.for_each_of_client([this](session::SessionId, session::Session& session) {
-    const bool waits = session.listener != nullptr && session.listener->due == TimePoint::max();
-    if (waits) listen_soon(*session.listener);
+    SessionListener* const listener = known_listener_of(session);
+    if (listener != nullptr && listener->due == TimePoint::max()) listen_soon(*listener);
   });
 }
 
 std::vector<session::SessionId> SessionListening::fall_asleep(size_t calls) {
   std::vector<session::SessionId> listening;
   sessions_.for_each_of_client([&](session::SessionId id, session::Session& session) {
-    const session::SessionListener* const listener = session.listener.get();
+    const SessionListener* const listener = known_listener_of(session);
     if (listener != nullptr && listener->is_listening && listener->keys.empty()) {
       listening.push_back(id);
     }
   });
   if (listening.size() != calls) return {};
   for (const session::SessionId id : listening) {
-    session::SessionListener& listener = *sessions_.find(id)->listener;
+    SessionListener& listener = *known_listener_of(id);
     listener.is_listening = false;
     listener.due = TimePoint::max();
     backend_.cancel_calls_of(listener.slot.caller());
@@ -119,7 +137,7 @@ void SessionListening::settle() {
   std::optional<TimePoint> next;
   std::vector<session::SessionId> due;
   sessions_.for_each([&](const session::Session& session) {
-    const session::SessionListener* const listener = session.listener.get();
+    const SessionListener* const listener = known_listener_of(session);
     if (listener == nullptr || !listener->due || *listener->due == TimePoint::max()) return;
     if (*listener->due <= now()) {
       due.push_back(listener->session);
@@ -129,8 +147,7 @@ void SessionListening::settle() {
   });
   for (const session::SessionId id : due) {
     // The end of another session's call may have ended this session.
-    const session::Session* const session = sessions_.find(id);
-    if (session != nullptr && session->listener != nullptr) listen(*session->listener);
+    if (SessionListener* const listener = known_listener_of(id)) listen(*listener);
   }
   if (next) arm(*next);
 }
@@ -139,7 +156,7 @@ void SessionListening::arm(TimePoint due) {
   if (!timer_.armed() || due < timer_.due()) timer_.arm(due);
 }
 
-void SessionListening::listen(session::SessionListener& listener) {
+void SessionListening::listen(SessionListener& listener) {
   listener.due.reset();
   if (std::exchange(listener.is_listening, false)) {
     backend_.cancel_calls_of(listener.slot.caller());
@@ -151,7 +168,8 @@ void SessionListening::listen(session::SessionListener& listener) {
     listener.due = TimePoint::max();
     return;
   }
-  std::string text = listen_request(session->stamp.empty() ? stamp_ : session->stamp,
+  const std::string_view stamp = stamp_of(listener.session);
+  std::string text = listen_request(stamp.empty() ? std::string_view(dialect_.stamp()) : stamp,
                                     listener.wants_lists, listener.keys);
   const rpc::KnownMessage request(text);
   call::CallContext context;
@@ -168,8 +186,15 @@ void SessionListening::listen(session::SessionListener& listener) {
   backend_.accept({request.envelope(), nullptr}, context);
 }
 
-void SessionListening::on_heard(const session::SessionListener& listener,
-                                std::string_view notification) {
+void SessionListener::on_event(session::Tag /*tag*/, std::string_view notification) {
+  owner_.on_heard(*this, notification);
+}
+
+void SessionListener::on_reply(session::Tag /*tag*/, const session::Reply& reply) {
+  owner_.on_unheard(*this, reply);
+}
+
+void SessionListening::on_heard(const SessionListener& listener, std::string_view notification) {
   const session::Session* const session = sessions_.find(listener.session);
   if (session == nullptr || session->has_ended) return;
   std::string text(notification);
@@ -179,7 +204,7 @@ void SessionListening::on_heard(const session::SessionListener& listener,
   if (!whole.empty()) session->sink->on_message(std::nullopt, {&whole, 1});
 }
 
-void SessionListening::on_unheard(session::SessionListener& listener, const session::Reply& reply) {
+void SessionListening::on_unheard(SessionListener& listener, const session::Reply& reply) {
   listener.is_listening = false;
   if (!reply.fault && reply.error_code) return;  // the child refuses to be listened to
   listener.due = now() + kAgain;

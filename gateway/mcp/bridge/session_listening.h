@@ -18,19 +18,22 @@
 #include "gateway/backend/session_router.h"
 #include "gateway/backend/upstream.h"
 #include "gateway/base/timers.h"
+#include "gateway/mcp/bridge/bridged_session.h"
 #include "gateway/pool/pool_services.h"
 
 namespace stdgate::mcp {
 
-class SessionListening final : public session::ListenerOwner {
+class McpDialect;
+
+class SessionListening {
  public:
   static constexpr size_t kMaxKeys = session::Subscriptions::kMaxPerSession;
   static constexpr Duration kAgain = std::chrono::seconds(5);
 
-  // `backend` may not be constructed yet. `stamp`: see McpBridge.
+  // `backend` may not be constructed yet. `dialect`: see McpBridge.
   SessionListening(const pool::PoolServices& services, backend::Upstream& backend,
                    backend::SessionRouter& sessions, const pool::Pool& pool,
-                   session::Callers& callers, const std::string& stamp);
+                   session::Callers& callers, const McpDialect& dialect);
 
   // A modern child has greeted the session's client with this answer.
   void begin(session::SessionId session, const rpc::Envelope& discovery);
@@ -48,18 +51,25 @@ class SessionListening final : public session::ListenerOwner {
   bool unsubscribe(session::SessionId session, std::string_view key);
   [[nodiscard]] bool wants(session::SessionId session, std::string_view key) const;
 
- private:
-  // ListenerOwner
-  void on_heard(const session::SessionListener& listener, std::string_view notification) override;
-  void on_unheard(session::SessionListener& listener, const session::Reply& reply) override;
+  // The members of _meta that a modern child demands of the session's requests; empty: the client
+  // has not greeted.
+  [[nodiscard]] std::string_view stamp_of(session::SessionId session) const;
 
+  // A notification of a child, in the form for the call that listens.
+  void on_heard(const SessionListener& listener, std::string_view notification);
+  // The call has ended, but not because the gateway has ended it.
+  void on_unheard(SessionListener& listener, const session::Reply& reply);
+
+ private:
   // Null: there is no such session, the session has a child of its own, or there is no room for
   // another caller.
-  session::SessionListener* listener_of(session::SessionId session);
-  void listen_soon(session::SessionListener& listener);
+  SessionListener* listener_of(session::SessionId session);
+  [[nodiscard]] SessionListener* known_listener_of(session::SessionId session) const;
+  static SessionListener* known_listener_of(const session::Session& session);
+  void listen_soon(SessionListener& listener);
   void settle();
   void arm(TimePoint due);
-  void listen(session::SessionListener& listener);
+  void listen(SessionListener& listener);
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
 
   const pool::PoolServices& services_;
@@ -67,8 +77,8 @@ class SessionListening final : public session::ListenerOwner {
   backend::SessionRouter& sessions_;
   const pool::Pool& pool_;
   session::Callers& callers_;
-  const std::string stamp_;  // for clients that have not greeted
-  Timer timer_;              // some listeners have to be settled
+  const McpDialect& dialect_;
+  Timer timer_;  // some listeners have to be settled
 };
 
 }  // namespace stdgate::mcp

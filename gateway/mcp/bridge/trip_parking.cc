@@ -87,7 +87,7 @@ void TripParking::refuse_asks(Trip& trip) const {
   for (const Question& question : std::exchange(trip.questions, {})) {
     answer_ask(trip, question.ask, member);
   }
-  pool_.dispatch_lease(trip.session);
+  pool_.lane().dispatch(trip.session);
 }
 
 }  // namespace stdgate::mcp

@@ -44,7 +44,7 @@ TEST(AcpDialect, ReadsWhatClientsSend) {
   for (const Case& c : cases) {
     const Message message(c.text);
     const auto intent =
-        dialect().read_client(message.envelope, message.method(), config::Isolation::session);
+        dialect().read_client(message.envelope, message.method(), {config::Isolation::session});
     ASSERT_EQ(intent.has_value(), c.refusal.empty()) << c.text;
     if (!intent) {
       EXPECT_EQ(intent.error(), c.refusal);
@@ -71,13 +71,13 @@ TEST(AcpDialect, KnowsAnAgentByItsGreeting) {
   const Message answer(
       R"({"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,)"
       R"("agentInfo":{"name":"a","version":"2"},"agentCapabilities":{"loadSession":true}}})");
-  const pool::ChildFacts facts = dialect().facts(answer.envelope);
+  const pool::ChildFacts facts = dialect().facts(answer.envelope, "initialize").value();
   EXPECT_EQ(facts.protocol_version, "1");
   EXPECT_EQ(facts.server_name, "a");
   EXPECT_EQ(facts.server_version, "2");
   EXPECT_EQ(facts.capabilities, R"({"loadSession":true})");
   const Message empty(R"({"jsonrpc":"2.0","id":1,"result":null})");
-  EXPECT_EQ(dialect().facts(empty.envelope), pool::ChildFacts());
+  EXPECT_EQ(dialect().facts(empty.envelope, "initialize"), pool::ChildFacts());
 }
 
 TEST(AcpDialect, TellsHowAPromptHasEnded) {

@@ -30,7 +30,7 @@ const lsp::LspDialect& dialect() {
 Read read(const std::string& text) {
   const Message message(text);
   const auto intent =
-      dialect().read_client(message.envelope, message.method(), config::Isolation::session);
+      dialect().read_client(message.envelope, message.method(), {config::Isolation::session});
   if (!intent) return {Kind::forward, "", intent.error(), text};
   EXPECT_TRUE(intent->progress_token.empty()) << text;
   std::string forwarded = text;
@@ -213,7 +213,7 @@ TEST(LspDialect, KnowsTheProtocolsMethodsOnce) {
 
 TEST(LspDialect, LeavesTheRestToTheClient) {
   EXPECT_EQ(dialect().codes(), rpc::CodeSet::plain);
-  EXPECT_EQ(dialect().handshake(1), "");
+  EXPECT_EQ(dialect().greet(1, std::nullopt), "");
   EXPECT_EQ(dialect().answer_child("workspace/configuration"), "");
   struct Case {
     std::string answer;

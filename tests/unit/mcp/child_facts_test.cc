@@ -20,12 +20,13 @@ using test::FakeSession;
 pool::ChildFacts facts_in(const pool::Dialect& dialect, const std::string& result) {
   std::string text = R"({"jsonrpc":"2.0","id":1,"result":)" + result + "}";
   rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
-  return dialect.facts(parser.parse(text).value().messages[0].envelope);
+  return dialect.facts(parser.parse(text).value().messages[0].envelope, "initialize").value();
 }
 
 pool::ChildFacts facts(std::string version, std::string name, std::string server_version,
-                       std::string capabilities) {
-  return {std::move(version), std::move(name), std::move(server_version), std::move(capabilities)};
+                       std::string capabilities, bool logs = false) {
+  return {std::move(version), std::move(name), std::move(server_version), std::move(capabilities),
+          logs};
 }
 
 TEST(ChildFacts, AreReadFromTheAnswer) {
@@ -39,6 +40,8 @@ TEST(ChildFacts, AreReadFromTheAnswer) {
       {R"({"protocolVersion":"2025-06-18","capabilities":{"tools":{}},)"
        R"("serverInfo":{"version":"1.2","name":"s"},"instructions":"x"})",
        facts("2025-06-18", "s", "1.2", R"({"tools":{}})")},
+      {R"({"protocolVersion":"2025-06-18","capabilities":{"logging":{}}})",
+       facts("2025-06-18", "", "", R"({"logging":{}})", true)},
       {R"({"protocolVersion":"2025-06-18","serverInfo":{"name":"\u00e9\n"}})",
        facts("2025-06-18", "\u00e9\n", "", "")},
       {R"({"protocolVersion":7,"serverInfo":[],"capabilities":null})", facts("", "", "", "null")},

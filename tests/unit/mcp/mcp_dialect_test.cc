@@ -27,7 +27,7 @@ Read read(const std::string& text) {
   std::string scratch;
   const auto intent = mcp::McpDialect("1").read_client(
       message.envelope, rpc::decode_string(message.envelope.method, scratch),
-      config::Isolation::shared);
+      {config::Isolation::shared});
   if (!intent) return {Kind::forward, {}, {}, true};
   return {intent->kind, std::string(intent->cancelled_id), std::string(intent->progress_token),
           false};
@@ -111,7 +111,7 @@ TEST(McpDialect, FindsTheToolOfACall) {
     const std::string_view method = rpc::decode_string(message.envelope.method, scratch);
     for (const config::Isolation isolation :
          {config::Isolation::shared, config::Isolation::session}) {
-      const auto intent = mcp::McpDialect("1").read_client(message.envelope, method, isolation);
+      const auto intent = mcp::McpDialect("1").read_client(message.envelope, method, {isolation});
       EXPECT_EQ(!intent, c.refused) << c.params;
       EXPECT_EQ(intent ? intent->tool : "", c.tool) << c.params;
     }
@@ -147,13 +147,13 @@ TEST(McpDialect, FindsWhatIsSubscribedTo) {
     std::string scratch;
     const std::string_view method = rpc::decode_string(message.envelope.method, scratch);
     const mcp::McpDialect dialect("1");
-    const auto intent = dialect.read_client(message.envelope, method, config::Isolation::shared);
+    const auto intent = dialect.read_client(message.envelope, method, {config::Isolation::shared});
     EXPECT_EQ(!intent, c.refused) << c.params;
     if (!intent) continue;
     EXPECT_EQ(intent->kind, c.kind) << c.params;
     EXPECT_EQ(intent->key, c.key) << c.params;
     EXPECT_EQ(intent->progress_token, c.token) << c.params;
-    const auto own = dialect.read_client(message.envelope, method, config::Isolation::session);
+    const auto own = dialect.read_client(message.envelope, method, {config::Isolation::session});
     EXPECT_EQ(own->kind, Kind::forward) << "a child of its own: " << c.params;
     EXPECT_EQ(own->key, "");
   }
@@ -242,7 +242,7 @@ TEST(McpDialect, KnowsTheMessagesOfTheLifecycle) {
 }
 
 TEST(McpDialect, GreetsAsAClientWithoutCapabilities) {
-  const Message hello(mcp::McpDialect("1.2\"3").handshake(4096));
+  const Message hello(mcp::McpDialect("1.2\"3").greet(4096, std::nullopt));
   EXPECT_EQ(hello.envelope.kind, rpc::MessageKind::request);
   EXPECT_EQ(hello.envelope.id, "4096");
   EXPECT_EQ(hello.envelope.method, "initialize");

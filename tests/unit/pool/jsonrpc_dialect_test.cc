@@ -22,7 +22,7 @@ Read read(const pool::Dialect& dialect, std::string text) {
   const rpc::Envelope envelope = parser.parse(text).value().messages[0].envelope;
   std::string scratch;
   const auto intent = dialect.read_client(envelope, rpc::decode_string(envelope.method, scratch),
-                                          config::Isolation::shared);
+                                          {config::Isolation::shared});
   if (!intent) return {Kind::forward, {}, true};
   EXPECT_TRUE(intent->progress_token.empty());
   return {intent->kind, std::string(intent->cancelled_id), false};
@@ -79,7 +79,7 @@ TEST(JsonRpcDialect, AddsNothingElse) {
   const pool::JsonRpcDialect dialect("c");
   EXPECT_EQ(dialect.codes(), rpc::CodeSet::plain);
   EXPECT_TRUE(dialect.traits().methods.empty());
-  EXPECT_EQ(dialect.handshake(1), "");
+  EXPECT_EQ(dialect.greet(1, std::nullopt), "");
   EXPECT_EQ(dialect.answer_child("ping"), "");
 }
 
