@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "gateway/backend/upstream_facts.h"
+#include "gateway/call/audit_filter.h"
+#include "gateway/call/schema_filter.h"
 #include "gateway/pool/call_trace.h"
 #include "gateway/pool/filter_services.h"
 #include "gateway/rpc/json_string.h"
@@ -55,7 +57,6 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
   for (const std::string& name : options_.known_methods) methods.admit(name);
   for (const std::string& name : options_.known_tools) names_of_calls_.tools().admit(name);
   for (const std::string_view name : dialect_->traits().methods) methods.admit(name);
-  if (core_.audit != nullptr) audit_.emplace(chain_, *core_.audit, calls_, chain_services_);
   if (options_.make_recall) {
     sleeping_.emplace(SleepingServer::Parts{services_, chain_, *this, pool_, sessions_, memos_,
                                             notices_, *bridge_, list_watches()},
@@ -94,7 +95,9 @@ void Backend::assemble() {
   chain_.add("capacity", capacity_);
   // Before quota and rules, whose refusals are recorded. The line is written last, when all filters
   // below have reported what they know about the call.
-  if (audit_) chain_.add("audit", *audit_);
+  if (core_.audit != nullptr) {
+    chain_.own<call::AuditFilter>("audit", chain_, *core_.audit, calls_, chain_services_);
+  }
   // Before the rules, which cost more: a call beyond the quota need not be judged.
   if (quotas_.any()) chain_.add("quota", quotas_);
   // Rules judge and cut the words of the child; the filters above translate the result.
@@ -106,7 +109,7 @@ void Backend::assemble() {
   chain_.add("rules", rules_);
   // Below the rules, which cut what it answers to rpc.discover, and above all that a child gets.
   if (options_.config.document.document) {
-    chain_.add("schema", schema_.emplace(chain_, chain_services_));
+    chain_.own<call::SchemaFilter>("schema", chain_, chain_services_);
   }
   // Above the filters that keep lists: a client that asks again after a notice gets a new list.
   if (has_eras_) chain_.add("lists", lists_);

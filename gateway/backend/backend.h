@@ -21,14 +21,12 @@
 #include "gateway/backend/session_router.h"
 #include "gateway/backend/sleeping_server.h"
 #include "gateway/backend/upstream.h"
-#include "gateway/call/audit_filter.h"
 #include "gateway/call/backend_names.h"
 #include "gateway/call/capacity_filter.h"
 #include "gateway/call/chain.h"
 #include "gateway/call/name_filter.h"
 #include "gateway/call/quota_filter.h"
 #include "gateway/call/rule_filter.h"
-#include "gateway/call/schema_filter.h"
 #include "gateway/call/trace_filter.h"
 #include "gateway/observer.h"
 #include "gateway/policy/client_quotas.h"
@@ -285,12 +283,10 @@ class Backend final : public Upstream, private pool::PoolEvents {
   call::NameFilter names_;
   call::TraceFilter traces_;
   call::CapacityFilter capacity_;
-  std::optional<call::AuditFilter> audit_;  // nothing: no audit
   call::QuotaFilter quotas_;
   ListWatchFilter lists_;
   const bool has_eras_;  // the protocol has two eras (see Era)
   call::RuleFilter rules_;
-  std::optional<call::SchemaFilter> schema_;  // nothing: no document describes the methods
   Bottom bottom_{*this};
   const std::shared_ptr<Bridge> bridge_;  // does nothing where the protocol has one era
   SessionRouter sessions_;

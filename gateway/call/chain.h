@@ -9,12 +9,14 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <typeinfo>
+#include <utility>
 #include <vector>
 
 #include "gateway/base/check.h"
@@ -77,6 +79,14 @@ class Chain {
     enlist<&Some::work_of, &Filter::work_of>(works_, row, true);
     enlist<&Some::gave, &Filter::gave>(givers_, row, true);
     enlist<&Some::drop_kept, &Filter::drop_kept>(keepers_, row, true);
+  }
+
+  // As add(), for a filter that nothing else knows: makes it, and keeps it as long as itself.
+  template <class Some, class... Arguments>
+  void own(std::string_view name, Arguments&&... arguments) {
+    auto filter = std::make_unique<Some>(std::forward<Arguments>(arguments)...);
+    add(name, *filter);
+    owned_.push_back(std::move(filter));
   }
 
   // The names of the filters, in their order.
@@ -169,6 +179,7 @@ class Chain {
   void deliver(const Call& call, const session::Reply& reply);
 
   const ChainServices services_;
+  std::vector<std::unique_ptr<Filter>> owned_;
   std::vector<std::string_view> names_;
   // For each function, the filters that override it, in the order of the calls.
   Rows begins_;

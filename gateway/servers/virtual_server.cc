@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "gateway/backend/upstream_facts.h"
+#include "gateway/call/audit_filter.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
@@ -41,7 +42,6 @@ VirtualServer::VirtualServer(BackendId id, VirtualServerOptions options,
   for (const std::string& name : options_.known_methods) methods.admit(name);
   for (const std::string& name : options_.known_tools) names_of_calls_.tools().admit(name);
   for (const std::string_view name : dialect_->traits().methods) methods.admit(name);
-  if (core_.audit != nullptr) audit_.emplace(chain_, *core_.audit, calls_, chain_services_);
   aggregate_.set_rules(backend_config_, options_.roles);
   assemble();
 }
@@ -50,7 +50,9 @@ VirtualServer::VirtualServer(BackendId id, VirtualServerOptions options,
 void VirtualServer::assemble() {
   chain_.add("names", names_);
   chain_.add("capacity", capacity_);
-  if (audit_) chain_.add("audit", *audit_);
+  if (core_.audit != nullptr) {
+    chain_.own<call::AuditFilter>("audit", chain_, *core_.audit, calls_, chain_services_);
+  }
   if (quotas_.any()) chain_.add("quota", quotas_);
   chain_.add("rules", rules_);
   chain_.add("trace", traces_);

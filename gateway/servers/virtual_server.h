@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "gateway/backend/upstream.h"
-#include "gateway/call/audit_filter.h"
 #include "gateway/call/backend_names.h"
 #include "gateway/call/capacity_filter.h"
 #include "gateway/call/chain.h"
@@ -110,7 +109,6 @@ class VirtualServer final : public backend::Upstream {
   call::NameFilter names_;
   call::TraceFilter traces_;
   call::CapacityFilter capacity_;
-  std::optional<call::AuditFilter> audit_;  // nothing: there is no audit
   call::QuotaFilter quotas_;
   call::RuleFilter rules_;
   Aggregate aggregate_;
