@@ -37,9 +37,9 @@ class ConnectSession final : private remote::LocalClient,
   static constexpr size_t kMaxUnread = 4 << 20;
   static constexpr size_t kMaxEarly = 256;
   static constexpr Duration kLastWordsTime = std::chrono::seconds(2);
-  // For answers to what was asked before the end of input. Shorter than clients wait for the
-  // program to end.
-  static constexpr Duration kLastAnswersTime = std::chrono::milliseconds(1500);
+  // For answers to what was asked before the end of input: a server may have to start first. A
+  // client that waits no longer sends SIGTERM, which ends all at once.
+  static constexpr Duration kLastAnswersTime = std::chrono::seconds(10);
   // Between two looks for them.
   static constexpr Duration kAnswersInterval = std::chrono::milliseconds(50);
 

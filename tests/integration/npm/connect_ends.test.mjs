@@ -23,7 +23,9 @@ function piped(input, ...words) {
   const begin = Date.now();
   const { status, stdout, stderr } = spawnSync(program, ['connect', ...words], { input, encoding: 'utf8' });
   const answers = stdout.split('\n').filter(Boolean).map((text) => JSON.parse(text));
-  return { status, answers, err: stderr, took: Date.now() - begin };
+  // A busy machine is slow to start the server.
+  const err = stderr.replaceAll(/^stdgate: connect: waiting for .*\n/gm, '');
+  return { status, answers, err, took: Date.now() - begin };
 }
 
 describe('the end of input', { timeout: 100_000 }, () => {
@@ -55,7 +57,7 @@ describe('the end of input', { timeout: 100_000 }, () => {
     assert.equal(status, 0);
     assert.deepEqual(answers.map(({ id }) => id), [0]);
     assert.match(err, /the end of input came before the last answers/);
-    assert.ok(took < 10_000, `${took} ms`);
+    assert.ok(took >= 9_000 && took < 20_000, `${took} ms`);
   });
 
   it('of a client that has gone is the end at once', async () => {
@@ -67,7 +69,7 @@ describe('the end of input', { timeout: 100_000 }, () => {
     client.process.stdin.end();
     const [code] = await once(client.process, 'exit');
     assert.equal(code, 0);
-    assert.equal(client.err, '');
+    assert.equal(client.err.replaceAll(/^stdgate: connect: waiting for .*\n/gm, ''), '');
   });
 
   it('of nothing is the end at once', () => {
@@ -91,9 +93,9 @@ describe('a server that hangs', { timeout: 100_000 }, () => {
     return `http://127.0.0.1:${server.address().port}/mcp`;
   }
 
-  for (const [how, end] of [
-    ['the end of input', (client) => client.process.stdin.end()],
-    ['SIGTERM', (client) => client.process.kill('SIGTERM')],
+  for (const [how, end, longest] of [
+    ['the end of input', (client) => client.process.stdin.end(), 20_000],
+    ['SIGTERM', (client) => client.process.kill('SIGTERM'), 5_000],
   ]) {
     it(`is named, and left at ${how}`, async (test) => {
       const client = new Connect(await silent(test));
@@ -102,7 +104,7 @@ describe('a server that hangs', { timeout: 100_000 }, () => {
       const begin = Date.now();
       end(client);
       await client.exited;
-      assert.ok(Date.now() - begin < 10_000);
+      assert.ok(Date.now() - begin < longest);
       assert.deepEqual(client.told, []);
     });
   }
