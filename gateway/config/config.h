@@ -21,6 +21,7 @@
 #include "gateway/base/proxy_source.h"
 #include "gateway/base/time.h"
 #include "gateway/config/key_file.h"
+#include "gateway/config/protocol.h"
 #include "gateway/config/rule_config.h"
 #include "gateway/config/server_config.h"
 #include "gateway/rpc/framer.h"
@@ -31,19 +32,8 @@ class OpenRpcDocument;
 
 namespace stdgate::config {
 
-enum class Protocol : uint8_t { jsonrpc, mcp, lsp, acp };
-
-// A child of such a protocol serves one client, which greets it.
-constexpr bool serves_sessions_alone(Protocol protocol) {
-  return protocol == Protocol::lsp || protocol == Protocol::acp;
-}
-
 // Whether messages of a backend's children and clients may lack the member "jsonrpc".
 enum class EnvelopeForm : uint8_t { strict, lenient };
-
-// The clients that share a child: all, none (each session has a child of its own), or the sessions
-// and calls of one principal.
-enum class Isolation : uint8_t { shared, session, principal };
 
 // Which era of MCP a backend's children speak; automatic: the gateway finds out.
 enum class Revision : uint8_t { automatic, legacy, modern };
@@ -213,7 +203,7 @@ struct BackendConfig {
 
   // A child serves one client, from its greeting on.
   [[nodiscard]] bool serves_sessions_alone() const {
-    return config::serves_sessions_alone(protocol);
+    return row_of(protocol).serves_sessions_alone;
   }
 
   // How many children sessions leave to calls without a session. If there is one child in all, the

@@ -110,15 +110,13 @@ bool read(const Word<S>& type, const Value& value, Section&, S& out) {
   const auto text = value.text();
   if (!text) return false;
   return visit_member(type, [&](auto member) {
-    std::string expected;
-    for (const auto& word : names_of(out.*member)) {
-      if (word.name == *text) {
-        out.*member = word.value;
-        return true;
-      }
-      expected += (expected.empty() ? "" : ", ") + std::string(word.name);
+    using Enum = std::remove_cvref_t<decltype(out.*member)>;
+    for (const Named<Enum>& word : names_of(Enum())) {
+      if (word.name != *text) continue;
+      out.*member = word.value;
+      return true;
     }
-    value.fail("expected one of " + expected + "; found '" + *text + "'");
+    value.fail("expected one of " + words_of<Enum>() + "; found '" + *text + "'");
     return false;
   });
 }

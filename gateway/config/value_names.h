@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "gateway/config/config.h"
@@ -16,9 +18,13 @@ struct Named {
   T value;
 };
 
-inline constexpr std::array kProtocols{
-    Named<Protocol>{"jsonrpc", Protocol::jsonrpc}, Named<Protocol>{"mcp", Protocol::mcp},
-    Named<Protocol>{"lsp", Protocol::lsp}, Named<Protocol>{"acp", Protocol::acp}};
+inline constexpr auto kProtocols = [] {
+  std::array<Named<Protocol>, kProtocolRows.size()> names{};
+  for (size_t i = 0; i < names.size(); ++i) {
+    names[i] = {kProtocolRows[i].word, static_cast<Protocol>(i)};
+  }
+  return names;
+}();
 inline constexpr std::array kEnvelopeForms{Named<EnvelopeForm>{"strict", EnvelopeForm::strict},
                                            Named<EnvelopeForm>{"lenient", EnvelopeForm::lenient}};
 inline constexpr std::array kIsolations{Named<Isolation>{"shared", Isolation::shared},
@@ -77,6 +83,16 @@ std::string_view name_of(T value) {
   const std::span<const Named<T>> names = names_of(value);
   const auto found = std::ranges::find(names, value, &Named<T>::value);
   return found == names.end() ? std::string_view() : found->name;
+}
+
+// All words for values of this type, as errors list them.
+template <class T>
+std::string words_of() {
+  std::string words;
+  for (const Named<T>& named : names_of(T())) {
+    words.append(words.empty() ? "" : ", ").append(named.name);
+  }
+  return words;
 }
 
 }  // namespace stdgate::config

@@ -41,10 +41,6 @@ std::string value_text(const std::variant<std::string, std::vector<std::string>>
   return list + "]";
 }
 
-rpc::Framing usual_framing(config::Protocol protocol) {
-  return protocol == config::Protocol::lsp ? rpc::Framing::content_length : rpc::Framing::newline;
-}
-
 }  // namespace
 
 std::string duration_text(Duration duration) {
@@ -82,7 +78,7 @@ std::vector<BackendSetting> changes_between(const config::BackendConfig& given,
   rpc::Framing framing = given.framing;
   if (wanted.protocol != given.protocol) {
     changes.push_back({{"protocol"}, std::string(config::name_of(wanted.protocol))});
-    framing = usual_framing(wanted.protocol);
+    framing = config::row_of(wanted.protocol).framing;
   }
   if (wanted.framing != framing) {
     changes.push_back({{"framing"}, std::string(config::name_of(wanted.framing))});

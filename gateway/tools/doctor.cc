@@ -62,14 +62,14 @@ Diagnosis Doctor::examine() {
     case config::Protocol::mcp:
       examine_mcp();
       break;
-    case config::Protocol::jsonrpc:
-      examine_plain();
-      break;
     case config::Protocol::lsp:
       examine_greeted(kLanguageClient);
       break;
     case config::Protocol::acp:
       examine_greeted(kAgentClient);
+      break;
+    default:
+      examine_plain();
       break;
   }
   look_whether_npm_asks();

@@ -18,7 +18,7 @@ constexpr std::array kOfJsonRpc{kRpc, kStream, kWebSocket};
 constexpr ServedPath kAcp{"acp", "GET", "/acp", "Agent Client Protocol", true};
 
 constexpr std::array kOfAcp{kAcp, kWebSocket};
-constexpr std::array kOfLsp{kWebSocket};  // its children serve one client each
+constexpr std::array kOfOthers{kWebSocket};
 
 }  // namespace
 
@@ -30,10 +30,9 @@ std::span<const ServedPath> served_paths(config::Protocol protocol) {
       return kOfJsonRpc;
     case config::Protocol::acp:
       return kOfAcp;
-    case config::Protocol::lsp:
-      break;
+    default:
+      return kOfOthers;
   }
-  return kOfLsp;
 }
 
 std::string_view scheme_of(bool is_secure, bool is_websocket) {

@@ -78,7 +78,7 @@ void append_snippets(std::string& out, const backend::Upstream& backend, const S
     case config::Protocol::acp:
       append_line(out, "npx -y wscat -c " + site.url(true) + prefix + "/acp");
       break;
-    case config::Protocol::lsp:
+    default:
       append_line(out, "npx -y wscat -c " + websocket);
       break;
   }

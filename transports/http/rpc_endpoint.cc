@@ -101,7 +101,7 @@ std::string StreamEndpoint::id_of(std::string_view query) {
 void add_rpc_routes(Router& router, const backend::Upstreams& backends,
                     const config::LimitsConfig& limits) {
   for_each_backend_path(backends, [&](const std::string& prefix, backend::Upstream& upstream) {
-    if (config::serves_sessions_alone(upstream.protocol()))
+    if (config::row_of(upstream.protocol()).serves_sessions_alone)
       return;  // its children serve one client each
     const std::string about = "JSON-RPC 2.0 to " + upstream.name();
     router.add(prefix + "/rpc", about, std::make_unique<RpcEndpoint>(upstream, limits),

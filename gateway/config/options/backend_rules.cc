@@ -158,55 +158,33 @@ constexpr Duration kPromptTime = std::chrono::minutes(10);  // without a word of
 constexpr std::string_view kDefaultCancelMethod = "$/cancelRequest";
 
 // Defaults of a backend that depend on its other keys.
-struct ProtocolDefaults {
-  rpc::Framing framing;
-  Isolation isolation;
-  std::string_view cancel_method;
-  bool revive = false;
-  Revision revision = Revision::legacy;
-};
-
-ProtocolDefaults defaults_of(Protocol protocol) {
-  switch (protocol) {
-    case Protocol::jsonrpc:
-      return {rpc::Framing::newline, Isolation::shared, kDefaultCancelMethod};
-    case Protocol::mcp:
-      return {rpc::Framing::newline, Isolation::session, {}, true, Revision::automatic};
-    case Protocol::lsp:
-      return {rpc::Framing::content_length, Isolation::session, {}};
-    case Protocol::acp:
-      return {rpc::Framing::newline, Isolation::session, {}};
-  }
-  return {};
-}
-
 void apply_defaults(const Section& section, BackendConfig& out) {
-  const ProtocolDefaults defaults = defaults_of(out.protocol);
+  const ProtocolRow& defaults = row_of(out.protocol);
+  const bool is_mcp = out.protocol == Protocol::mcp;
   if (!section.has("framing")) out.framing = defaults.framing;
   // A process of the modern era is no session, so sessions of older clients can share it.
-  const bool is_modern =
-      out.protocol == Protocol::mcp && section.has("revision") && out.revision == Revision::modern;
+  const bool is_modern = is_mcp && section.has("revision") && out.revision == Revision::modern;
   if (!section.has("isolation")) {
     out.isolation = is_modern ? Isolation::shared : defaults.isolation;
   }
-  if (!section.has("cancel_method")) out.cancel_method = defaults.cancel_method;
-  if (!section.has("revive")) out.revive = defaults.revive;
-  if (!section.has("cache")) out.cache = out.protocol == Protocol::mcp;
-  if (!section.has("revision")) out.revision = defaults.revision;
+  if (!section.has("cancel_method")) {
+    out.cancel_method = out.protocol == Protocol::jsonrpc ? kDefaultCancelMethod : "";
+  }
+  if (!section.has("revive")) out.revive = is_mcp;
+  if (!section.has("cache")) out.cache = is_mcp;
+  if (!section.has("revision")) out.revision = is_mcp ? Revision::automatic : Revision::legacy;
   if (!section.has("linger") && out.protocol == Protocol::acp) out.linger = kLinger;
   if (!section.has("timeout") && out.protocol == Protocol::acp) out.timeout = kPromptTime;
-  if (!section.has("share_modern")) out.share_modern = out.protocol == Protocol::mcp;
+  if (!section.has("share_modern")) out.share_modern = is_mcp;
 }
 
 // Without a protocol nothing can be said against a cancel method.
 void check_protocol(const Section& section, BackendConfig& out) {
   if (section.failed("protocol")) return;
   if (section.has("cancel_method") && out.protocol != Protocol::jsonrpc) {
-    const std::string name = out.protocol == Protocol::mcp   ? "MCP"
-                             : out.protocol == Protocol::acp ? "ACP"
-                                                             : "LSP";
-    section.fail_at_key("cancel_method",
-                        "only for protocol jsonrpc; " + name + " has its own cancel notification");
+    section.fail_at_key("cancel_method", "only for protocol jsonrpc; " +
+                                             std::string(row_of(out.protocol).title) +
+                                             " has its own cancel notification");
   }
   if (section.has("revive") && out.protocol != Protocol::mcp) {
     section.fail_at_key("revive", "only for protocol mcp; others have no handshake to repeat");

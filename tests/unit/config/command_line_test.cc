@@ -10,6 +10,7 @@
 
 #include "gateway/config/config_reference.h"
 #include "gateway/config/config_schema.h"
+#include "gateway/config/value_names.h"
 
 namespace stdgate {
 namespace {
@@ -481,7 +482,7 @@ TEST(CommandLine, SaysWhatIsWrong) {
       {{"--cancel-method", "x", "--", "x"},
        "--cancel-method: only for protocol jsonrpc; MCP has its own cancel notification"},
       {{"--protocol", "http", "--", "x"},
-       "--protocol: expected one of jsonrpc, mcp, lsp, acp; found 'http'"},
+       "--protocol: expected one of " + config::words_of<config::Protocol>() + "; found 'http'"},
       {{"--isolation", "none", "--", "x"},
        "--isolation: expected one of shared, session, principal; found 'none'"},
       {{"--sessions", "0", "--", "x"},

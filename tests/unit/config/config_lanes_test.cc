@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "gateway/config/config_parser.h"
+#include "gateway/config/value_names.h"
 
 namespace stdgate {
 namespace {
@@ -122,7 +123,8 @@ TEST(ConfigLanes, OneErrorIsNotTwo) {
       {"isolation: none, ", "min: 17",
        isolation + "f:3:18: backends.a.pool.min: min (17) is greater than max (16)\n"},
       {"protocol: http, ", "min: 1, warm: 16",
-       "f:2:15: backends.a.protocol: expected one of jsonrpc, mcp, lsp, acp; found 'http'\n"},
+       "f:2:15: backends.a.protocol: expected one of " + config::words_of<config::Protocol>() +
+           "; found 'http'\n"},
       {"protocol: lsp, isolation: shared, ", "warm: 16",
        "f:2:31: backends.a.isolation: a language server serves one client; leave isolation out, "
        "or use session\n"},

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "gateway/config/config_ranges.h"
+#include "gateway/config/value_names.h"
 
 namespace stdgate {
 namespace {
@@ -561,8 +562,9 @@ TEST(ConfigParser, RefusesBadBackends) {
       {"backends: { a: { command: [x, \"${NONE}\"] } }",
        "f:1:31: backends.a.command[1]: environment variable 'NONE' is not set; set it, or write "
        "${NONE:-default}\n"},
-      {with_backend("    protocol: http\n"),
-       "f:4:15: backends.a.protocol: expected one of jsonrpc, mcp, lsp, acp; found 'http'\n"},
+      {with_backend("    protocol: http\n"), "f:4:15: backends.a.protocol: expected one of " +
+                                                 config::words_of<config::Protocol>() +
+                                                 "; found 'http'\n"},
       {with_backend("    framing: lines\n"),
        "f:4:14: backends.a.framing: expected one of newline, content-length; found 'lines'\n"},
       {with_backend("    isolation: none\n"),
@@ -592,7 +594,8 @@ TEST(ConfigParser, RefusesBadBackends) {
        "f:5:5: backends.a.cancel_method: only for protocol jsonrpc; LSP has its own cancel "
        "notification\n"},
       {with_backend("    protocol: http\n    cancel_method: x\n"),
-       "f:4:15: backends.a.protocol: expected one of jsonrpc, mcp, lsp, acp; found 'http'\n"},
+       "f:4:15: backends.a.protocol: expected one of " + config::words_of<config::Protocol>() +
+           "; found 'http'\n"},
       {with_backend("    default: yes\n"),
        "f:4:14: backends.a.default: expected true or false, found 'yes'\n"},
       {"backends:\n  a: { command: [x], default: true }\n  b: { command: [x] }\n"
