@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "gateway/backend/dispatch.h"
 #include "gateway/base/check.h"
@@ -67,31 +68,19 @@ AcpConnection::AcpConnection(const AcpServices& services, AcpConnectionOwner& ow
       kind_(kind),
       principal_(client.principal),
       share_({client.account.get(), services.backend.held()}, Holding::sessions),
+      session_(services.backend, services.callers),
       log_(services.limits.replay_events, services.limits.replay, services.storages,
            share_.payer()),
       used_(services.clock.now()),
+      stream_timer_(services.timers, [this] { stop_waiting(); }),
       pressure_timer_(services.timers, [this] { hold_or_release_child(); }) {
   charge();
 }
 
-tl::expected<void, rpc::FaultReport> AcpConnection::open(const policy::Client& client) {
-  if (!caller_.take(services_.callers, *this)) {
-    return tl::unexpected(rpc::faults::too_many_clients());
-  }
-  const auto session = services_.backend.open_session(caller_.caller(), *this, client);
-  if (!session) {
-    caller_.release();
-    return tl::unexpected(session.error());
-  }
-  session_ = *session;
-  return {};
-}
-
 void AcpConnection::close() {
-  if (caller_.is_none()) return;
+  if (session_.is_none()) return;
   over_ = true;
-  services_.backend.close_session(session_, "the connection has ended");
-  caller_.release();
+  session_.close("the connection has ended");
   if (socket_ != nullptr) {
     socket_->on_session_end(session::SessionEnd::finished, "the connection has ended");
   }
@@ -120,8 +109,10 @@ session::ClientHold AcpConnection::hold() const {
 }
 
 void AcpConnection::charge() {
-  share_.set(sizeof(AcpConnection) + id_.capacity() + ask_bytes_ +
+  share_.set(sizeof(AcpConnection) + id_.capacity() + ask_bytes_ + id_bytes_ +
              sessions_.size() * sizeof(Streams::value_type) +
+             asks_.size() * sizeof(decltype(asks_)::value_type) +
+             answered_.size() * sizeof(decltype(answered_)::value_type) +
              calls_.size() * sizeof(decltype(calls_)::value_type));
 }
 
@@ -133,7 +124,7 @@ session::SessionKeeper::Kept AcpConnection::attach(session::SessionSink& socket)
   }
   socket_ = &socket;
   is_told_ = false;
-  return {session_, caller_.caller()};
+  return {session_.id(), session_.caller()};
 }
 
 void AcpConnection::replay(session::SessionSink& socket) {
@@ -147,7 +138,7 @@ bool AcpConnection::detach(session::SessionSink& socket) {
   if (socket_ != &socket) return false;
   socket_ = nullptr;
   used_ = services_.clock.now();
-  services_.backend.hold_child(session_, false);
+  services_.backend.hold_child(session_.id(), false);
   return true;
 }
 
@@ -164,8 +155,8 @@ AcpConnection::Posted AcpConnection::post(const rpc::Envelope& message, std::str
   const bool is_response =
       message.kind == rpc::MessageKind::result || message.kind == rpc::MessageKind::error;
   if (is_response) note_answer(message.id);
-  context.caller = caller_.caller();
-  context.session = session_;
+  context.caller = session_.caller();
+  context.session = session_.id();
   if (is_request) {
     context.tag = ++last_tag_;
     Call call;
@@ -179,6 +170,7 @@ AcpConnection::Posted AcpConnection::post(const rpc::Envelope& message, std::str
     calls_.emplace(context.tag, call);
     charge();
   }
+  if (const auto known = sessions_.find(of); known != sessions_.end()) await_stream(known->second);
   const bool initializes = initialize_ == &sink;
   rpc::ParsedMessage parsed;
   parsed.envelope = message;
@@ -193,7 +185,8 @@ std::optional<AcpConnection::Posted> AcpConnection::check_session(const rpc::Env
                                                                   std::string& session) const {
   if (!message.method.empty()) {
     session = session_in(message.params);
-  } else if (const auto ask = asks_.find(message.id); ask != asks_.end()) {
+  } else if (const auto ask = asks_.find(message.id);
+             ask != asks_.end() && ask->second.stream != 0) {
     const auto asked = std::ranges::find_if(
         sessions_, [&](const auto& one) { return one.second.number == ask->second.stream; });
     if (asked != sessions_.end()) session = asked->first;
@@ -223,14 +216,16 @@ void AcpConnection::note_answer(std::string_view request) {
 
 AcpConnection::Stream* AcpConnection::add_session(std::string session) {
   if (const auto known = sessions_.find(session); known != sessions_.end()) return &known->second;
-  if (session.empty()) return nullptr;
+  if (session.empty() || session.size() > kMaxSessionId) return nullptr;
   if (sessions_.size() >= kMaxSessions) {
     const auto silent = std::ranges::min_element(sessions_, {}, [](const auto& one) {
       return std::pair(one.second.sink != nullptr, one.second.number);
     });
     if (silent->second.sink != nullptr) return nullptr;
+    id_bytes_ -= silent->first.size();
     sessions_.erase(silent);
   }
+  id_bytes_ += session.size();
   Stream& stream = sessions_[std::move(session)];
   stream.number = ++last_stream_;
   charge();
@@ -291,16 +286,31 @@ void AcpConnection::on_message(std::optional<session::Tag> call,
   const std::string text = joined(parts);
   const auto [id, method, params] = rpc::find_members<3>(text, {"id", "method", "params"});
   const bool asks = id.has_value() && method.has_value();
-  // A question that the agent has withdrawn, or that has expired, is not asked again.
-  if (method == kQuotedCancel)
-    note_answer(rpc::member_or_empty(params.value_or("{}"), "requestId"));
+  if (method == kQuotedCancel) {
+    return take_back(rpc::member_or_empty(params.value_or("{}"), "requestId"), call, text);
+  }
   if (kind_ == Kind::websocket) {
     if (socket_ == nullptr || !is_told_) return tell(stream_, text, asks ? *id : "");
     if (asks) keep_ask(*id, Ask{0, 0, text});
     return socket_->on_message(call, parts);
   }
   const auto known = sessions_.find(session_in(params.value_or(std::string_view())));
-  tell(known == sessions_.end() ? stream_ : known->second, text, asks ? *id : "");
+  tell(known == sessions_.end() ? stream_ : carrier(known->second), text, asks ? *id : "");
+}
+
+// A question that the agent has withdrawn, or that has expired, is not asked again. Its client
+// hears of the end where it has heard the question, or of neither.
+void AcpConnection::take_back(std::string_view id, std::optional<session::Tag> call,
+                              const std::string& text) {
+  const auto ask = asks_.find(id);
+  if (ask == asks_.end()) return;  // it has been answered, or taken back before
+  Stream& stream = *find_stream(ask->second.stream);
+  const bool was_told = ask->second.number <= stream.delivered;
+  note_answer(id);
+  if (!was_told) return;
+  if (kind_ == Kind::http || socket_ == nullptr || !is_told_) return tell(stream, text, {});
+  const std::string_view part = text;
+  socket_->on_message(call, {&part, 1});
 }
 
 // `asked`: the raw id of a request; empty: it is none.
@@ -354,7 +364,7 @@ void AcpConnection::on_session_end(session::SessionEnd end, std::string_view mes
 // --- Streams --------------------------------------------------------------------------------
 
 bool AcpConnection::has_session(std::string_view session) const {
-  return may_load_ || sessions_.contains(session);
+  return sessions_.contains(session) || (may_load_ && session.size() <= kMaxSessionId);
 }
 
 void AcpConnection::listen(session::EventSink& sink, std::string_view session,
@@ -364,8 +374,65 @@ void AcpConnection::listen(session::EventSink& sink, std::string_view session,
   if (stream == nullptr) return sink.end_stream();
   if (stream->sink != nullptr) stream->sink->end_stream();
   stream->sink = &sink;
+  if (!session.empty() && stream->number == 0) stream->number = ++last_stream_;
+  stream->was_opened = true;
+  stream->awaited.reset();
+  if (session.empty()) stream_timer_.arm(used_ + kStreamPatience);
   sink.begin_stream();
   tell_again(*stream, after);
+}
+
+// A client may open the stream of a session at the same time as it sends its first message there.
+void AcpConnection::await_stream(Stream& stream) {
+  if (stream.was_opened || stream.number == 0) return;
+  if (!stream.awaited) stream.awaited = used_;
+  if (!stream_timer_.armed()) stream_timer_.arm(*stream.awaited + kStreamPatience);
+}
+
+void AcpConnection::stop_waiting() {
+  if (stream_.sink == nullptr) return;  // listen() arms the timer again
+  const TimePoint now = services_.clock.now();
+  std::optional<TimePoint> next;
+  for (auto& [id, stream] : sessions_) {
+    if (!stream.awaited) continue;
+    const TimePoint due = *stream.awaited + kStreamPatience;
+    if (due <= now) {
+      carry(stream);
+    } else {
+      next = std::min(next.value_or(due), due);
+    }
+  }
+  if (next) stream_timer_.arm(*next);
+}
+
+// The stream of the connection carries this session from now on, and what has been kept for it.
+void AcpConnection::carry(Stream& stream) {
+  stream.awaited.reset();
+  const uint32_t former = std::exchange(stream.number, 0);
+  std::map<uint64_t, Ask*> asks;
+  for (auto& [id, ask] : asks_) {
+    if (ask.stream == former) asks.emplace(ask.number, &ask);
+  }
+  const auto move = [&](uint64_t number, std::string_view text) {
+    const uint64_t moved = log_.add(0, {&text, 1});
+    if (const auto ask = asks.find(number); ask != asks.end()) {
+      ask->second->number = moved;
+      ask->second->stream = 0;
+      asks.erase(ask);
+    }
+    write(stream_, moved, text);
+  };
+  std::vector<uint64_t> numbers;
+  log_.replay(former, 0, [&](uint64_t number, const auto&) { numbers.push_back(number); });
+  const auto kept = log_.take_after(former, 0);
+  // As tell_again(): requests that are not kept are older than what is.
+  while (!asks.empty() && !std::ranges::binary_search(numbers, asks.begin()->first)) {
+    const Ask& ask = *asks.begin()->second;
+    move(asks.begin()->first, ask.text);
+  }
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (!answered_.contains(numbers[i])) move(numbers[i], kept[i].view());
+  }
 }
 
 void AcpConnection::detach(session::EventSink& sink) {
@@ -387,7 +454,7 @@ void AcpConnection::end_listening() {
 
 // A client that takes too little holds its own agent.
 void AcpConnection::hold_or_release_child() {
-  if (caller_.is_none() || kind_ == Kind::websocket) return;
+  if (session_.is_none() || kind_ == Kind::websocket) return;
   const auto is_full = [](const Stream& stream) {
     return stream.sink != nullptr && stream.sink->is_backed_up();
   };
@@ -395,13 +462,13 @@ void AcpConnection::hold_or_release_child() {
       is_full(stream_) ||
       std::ranges::any_of(sessions_, [&](const auto& one) { return is_full(one.second); });
   if (std::exchange(held_, is_backed_up) != is_backed_up) {
-    services_.backend.hold_child(session_, is_backed_up);
+    services_.backend.hold_child(session_.id(), is_backed_up);
   }
 }
 
 void AcpConnection::check_invariants() const {
   STDGATE_CHECK(sessions_.size() <= kMaxSessions && calls_.size() <= kMaxCalls);
-  STDGATE_CHECK(!caller_.is_none() || over_);
+  STDGATE_CHECK(!session_.is_none() || over_);
   STDGATE_CHECK(kind_ == Kind::websocket ? sessions_.empty() && calls_.empty()
                                          : socket_ == nullptr);
 }

@@ -5,11 +5,13 @@
 // by its sessionId; keep what is said while nobody is there to hear it. A WebSocket is one stream
 // for everything, and hands over its client's messages itself. Over HTTP the agent's messages that
 // name a session go to the stream of that session, as the answers to calls that name one; all else,
-// and what creates or loads a session, goes to the stream of the connection. A request of the agent
-// is told again to a client that comes back, until it has been answered. Owner: AcpConnections.
+// and what creates or loads a session, goes to the stream of the connection. That stream carries
+// the sessions, too, of clients that open none for them (the RFD's text of April 2026). A request
+// of the agent is told again to a client that comes back, until it has been answered. Owner:
+// AcpConnections.
 // Only the principal that has opened it may use it. Ends by close(); when it ends from inside, it
-// tells the owner, who closes it later. Limits: kMaxSessions, kMaxCalls, and the limits of
-// ReplayLog.
+// tells the owner, who closes it later. Limits: kMaxSessions, kMaxSessionId, kMaxCalls, and the
+// limits of ReplayLog.
 #pragma once
 
 #include <map>
@@ -18,7 +20,7 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/backend/upstream.h"
+#include "gateway/backend/open_session.h"
 #include "gateway/base/timers.h"
 #include "gateway/session/event_sink.h"
 #include "gateway/session/replay_log.h"
@@ -48,8 +50,11 @@ struct AcpServices {
 
 class AcpConnection final : public session::SessionSink {
  public:
-  static constexpr size_t kMaxSessions = 256;  // of ACP, whose streams are known
-  static constexpr size_t kMaxCalls = 1024;    // posted, and not answered
+  static constexpr size_t kMaxSessions = 256;    // of ACP, whose streams are known
+  static constexpr size_t kMaxSessionId = 1024;  // bytes; of a longer one no stream is known
+  static constexpr size_t kMaxCalls = 1024;      // posted, and not answered
+  // So long after its first message of a session a client may still open that session's stream.
+  static constexpr Duration kStreamPatience = std::chrono::seconds(1);
 
   enum class Kind : uint8_t { http, websocket };
 
@@ -61,7 +66,9 @@ class AcpConnection final : public session::SessionSink {
                 const policy::Client& client);
 
   // To be called first.
-  tl::expected<void, rpc::FaultReport> open(const policy::Client& client);
+  tl::expected<void, rpc::FaultReport> open(const policy::Client& client) {
+    return session_.open(*this, client);
+  }
   // Cancels the calls, ends the streams and the agent. Not from inside of a call of the core.
   void close();
 
@@ -116,9 +123,11 @@ class AcpConnection final : public session::SessionSink {
 
  private:
   struct Stream {
-    uint32_t number = 0;
+    uint32_t number = 0;  // 0: that of the connection, which may carry a session
     session::EventSink* sink = nullptr;
-    uint64_t delivered = 0;  // the last event that was written to a sink
+    uint64_t delivered = 0;                 // the last event that was written to a sink
+    bool was_opened = false;                // by a client
+    std::optional<TimePoint> awaited = {};  // since when its client speaks in its session
   };
   struct Call {
     uint32_t stream = 0;
@@ -147,8 +156,13 @@ class AcpConnection final : public session::SessionSink {
   std::optional<Posted> check_session(const rpc::Envelope& message, std::string_view named,
                                       std::string& session) const;
   void keep_ask(std::string_view id, Ask ask);
+  void take_back(std::string_view id, std::optional<session::Tag> call, const std::string& text);
   Stream* add_session(std::string session);
   [[nodiscard]] Stream* find_stream(uint32_t number);
+  [[nodiscard]] Stream& carrier(Stream& stream) { return stream.number == 0 ? stream_ : stream; }
+  void await_stream(Stream& stream);
+  void stop_waiting();
+  void carry(Stream& stream);
   void answer_initialize(const session::Reply& reply);
   void tell(Stream& stream, std::string_view text, std::string_view asked);
   void write(Stream& stream, uint64_t number, std::string_view text);
@@ -164,8 +178,7 @@ class AcpConnection final : public session::SessionSink {
   const Kind kind_;
   const policy::PrincipalRef principal_;
   Share share_;
-  session::CallerSlot caller_;
-  session::SessionId session_;
+  backend::OpenSession session_;
   session::ReplayLog log_;
   session::SessionSink* socket_ = nullptr;
   bool is_told_ = false;  // the socket has been told what it missed
@@ -177,9 +190,11 @@ class AcpConnection final : public session::SessionSink {
   std::map<std::string, Ask, std::less<>> asks_;  // by their raw ids
   std::set<uint64_t> answered_;                   // events of asks that are over
   size_t ask_bytes_ = 0;
+  size_t id_bytes_ = 0;                       // of sessions
   session::EventSink* initialize_ = nullptr;  // where its answer goes
   bool may_load_ = false;                     // the agent loads or resumes sessions
   TimePoint used_;
+  Timer stream_timer_;    // a client may have opened no stream for a session
   Timer pressure_timer_;  // the agent may have to be held
   bool reading_ = true;   // the core takes messages
   bool held_ = false;     // the agent is

@@ -64,6 +64,7 @@ McpSession::McpSession(const McpSessionServices& services, McpSessionOwner& owne
       kind_(kind),
       principal_(client.principal),
       share_({client.account.get(), services.backend.held()}, Holding::sessions),
+      session_(services.backend, services.callers),
       events_{id_.substr(id_.size() - std::min(id_.size(), kPrefixLength)),
               session::ReplayLog(services.limits.replay_events, services.limits.replay,
                                  services.storages, share_.payer()),
@@ -78,15 +79,7 @@ McpSession::McpSession(const McpSessionServices& services, McpSessionOwner& owne
 }
 
 tl::expected<void, rpc::FaultReport> McpSession::open(const policy::Client& client) {
-  if (!caller_.take(services_.callers, *this)) {
-    return tl::unexpected(rpc::faults::too_many_clients());
-  }
-  const auto session = services_.backend.open_session(caller_.caller(), *this, client);
-  if (!session) {
-    caller_.release();
-    return tl::unexpected(session.error());
-  }
-  session_ = *session;
+  if (const auto opened = session_.open(*this, client); !opened) return opened;
   // The only stream ends when no more messages come and all have been answered.
   if (kind_ == Kind::sse) {
     listening_.begin_messages(used_, false, services_.backend.codes(), services_.limits.message);
@@ -98,17 +91,9 @@ tl::expected<void, rpc::FaultReport> McpSession::open(const policy::Client& clie
 tl::expected<void, rpc::FaultReport> McpSession::adopt(const policy::Client& client,
                                                        const session::CarriedSession& carried,
                                                        std::optional<McpRevision> revision) {
-  if (!caller_.take(services_.callers, *this)) {
-    return tl::unexpected(rpc::faults::too_many_clients());
-  }
   const std::string_view agreed = revision ? mcp_revision_text(*revision) : std::string_view();
-  const auto session = services_.backend.adopt_session(caller_.caller(), *this, client,
-                                                       {carried.initialize, agreed, carried.age});
-  if (!session) {
-    caller_.release();
-    return tl::unexpected(session.error());
-  }
-  session_ = *session;
+  const auto adopted = session_.adopt(*this, client, {carried.initialize, agreed, carried.age});
+  if (!adopted) return adopted;
   adopted_ = parked_ = initialized_ = true;
   revision_ = revision.value_or(revision_);
   events_.id_prefix += "." + std::to_string(used_.time_since_epoch().count());
@@ -116,17 +101,16 @@ tl::expected<void, rpc::FaultReport> McpSession::adopt(const policy::Client& cli
 }
 
 session::Parking McpSession::park() {
-  const session::Parking parking = services_.backend.park_session(session_);
+  const session::Parking parking = services_.backend.park_session(session_.id());
   parked_ = parking == session::Parking::parked;
   return parking;
 }
 
 void McpSession::close() {
-  if (caller_.is_none()) return;
+  if (session_.is_none()) return;
   first_stream_timer_.disarm();
   over_ = true;
-  services_.backend.close_session(session_, "the session has ended");
-  caller_.release();
+  session_.close("the session has ended");
   listening_.end();
   for (auto& [number, stream] : streams_) stream.end();
   streams_.clear();
@@ -143,8 +127,8 @@ McpSession::Posted McpSession::post(const rpc::Document& document, call::CallCon
                                     session::EventSink& sink) {
   used_ = services_.clock.now();
   parked_ = false;
-  context.caller = caller_.caller();
-  context.session = session_;
+  context.caller = session_.caller();
+  context.session = session_.id();
   const bool has_answers =
       std::any_of(document.messages.begin(), document.messages.end(), is_answered);
   // Answers and cancels are taken even now, because the child may be waiting for them.
@@ -323,7 +307,7 @@ bool McpSession::awaits_requests() {
 void McpSession::stop_waiting() {
   if (has_listened_) return;
   stopped_waiting_ = true;
-  services_.backend.give_up_asks(session_);
+  services_.backend.give_up_asks(session_.id());
 }
 
 session::ClientHold McpSession::hold() const {
@@ -395,7 +379,7 @@ void McpSession::end_session() {
 void McpSession::check_invariants() const {
   STDGATE_CHECK(streams_.size() <= kMaxStreams + 1);  // a stream that is over may be read again
   STDGATE_CHECK(spare_.size() <= kMaxSpareStreams);
-  STDGATE_CHECK(!caller_.is_none() || over_);
+  STDGATE_CHECK(!session_.is_none() || over_);
   for (const auto& [number, stream] : streams_) {
     STDGATE_CHECK(number == stream.number() && number > 0 && number <= last_stream_);
     STDGATE_CHECK(!stream.finished() && stream.due() > 0);
@@ -423,13 +407,13 @@ void McpSession::end_silence() {
 
 // A client that takes too little blocks only its own child.
 void McpSession::hold_or_release_child() {
-  if (caller_.is_none()) return;
+  if (session_.is_none()) return;
   bool is_backed_up = listening_.is_backed_up();
   for (const auto& [number, stream] : streams_) {
     is_backed_up = is_backed_up || stream.is_backed_up();
   }
   if (std::exchange(held_, is_backed_up) != is_backed_up) {
-    services_.backend.hold_child(session_, is_backed_up);
+    services_.backend.hold_child(session_.id(), is_backed_up);
   }
 }
 

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/backend/upstream.h"
+#include "gateway/backend/open_session.h"
 #include "gateway/base/timers.h"
 #include "gateway/mcp/mcp_stream.h"
 #include "gateway/session/session_ids.h"
@@ -162,8 +162,7 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   const Kind kind_;
   const policy::PrincipalRef principal_;
   Share share_;  // of the session itself
-  session::CallerSlot caller_;
-  session::SessionId session_;
+  backend::OpenSession session_;
   McpEventLog events_;
   McpRevision revision_ = McpRevision::v2025_03_26;
   McpStream listening_;  // stream 0

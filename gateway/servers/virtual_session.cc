@@ -12,7 +12,12 @@ namespace stdgate::servers {
 
 Part::Part(const PartServices& services, PartOwner& owner, VirtualSession& session, size_t member,
            backend::Upstream& upstream)
-    : services_(services), owner_(owner), session_(session), member_(member), upstream_(upstream) {
+    : services_(services),
+      owner_(owner),
+      session_(session),
+      member_(member),
+      upstream_(upstream),
+      opened_(upstream, services.callers) {
   view_.part = this;
   view_.held = Share({session.client.account.get(), services.held}, Holding::caches);
 }
@@ -22,8 +27,8 @@ Part::~Part() = default;
 // Nobody is told of it: the client speaks with the virtual server.
 call::CallContext Part::own_context() const {
   call::CallContext context;
-  context.caller = caller_.caller();
-  context.session = id_;
+  context.caller = opened_.caller();
+  context.session = opened_.id();
   context.tag = kIgnored;
   context.transport = session_.transport;
   context.era = Era::legacy;
@@ -35,20 +40,15 @@ call::CallContext Part::own_context() const {
 }
 
 tl::expected<void, rpc::FaultReport> Part::open() {
-  if (!caller_.take(services_.callers, *this)) {
-    return tl::unexpected(rpc::faults::too_many_clients());
-  }
   session::SessionSink& sink = *this;
-  const auto id =
-      session_.is_adopted
-          ? upstream_.adopt_session(caller_.caller(), sink, session_.client,
-                                    {session_.greeting, session_.revision, session_.age})
-          : upstream_.open_session(caller_.caller(), sink, session_.client);
-  if (!id) {
+  const auto opened = session_.is_adopted
+                          ? opened_.adopt(sink, session_.client,
+                                          {session_.greeting, session_.revision, session_.age})
+                          : opened_.open(sink, session_.client);
+  if (!opened) {
     is_over_ = true;
-    return tl::unexpected(id.error());
+    return opened;
   }
-  id_ = *id;
   if (session_.is_adopted) {
     is_greeted_ = true;
     owner_.on_part_greeted(*this);
@@ -63,9 +63,7 @@ tl::expected<void, rpc::FaultReport> Part::open() {
 
 void Part::close() {
   is_over_ = true;
-  if (caller_.is_none()) return;
-  if (!id_.is_none()) upstream_.close_session(id_, {});
-  caller_.release();
+  opened_.close({});
 }
 
 void Part::submit(std::string text, const call::CallContext& context) {

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/backend/upstream.h"
+#include "gateway/backend/open_session.h"
 #include "gateway/base/account.h"
 #include "gateway/base/trace_context.h"
 #include "gateway/call/call_context.h"
@@ -85,7 +85,7 @@ class Part final : private session::SessionSink {
   [[nodiscard]] VirtualSession& session() const { return session_; }
   [[nodiscard]] size_t member() const { return member_; }
   [[nodiscard]] backend::Upstream& upstream() { return upstream_; }
-  [[nodiscard]] session::SessionId id() const { return id_; }
+  [[nodiscard]] session::SessionId id() const { return opened_.id(); }
   [[nodiscard]] bool is_over() const { return is_over_; }
   [[nodiscard]] bool is_open() const { return is_greeted_ && !is_over_; }
 
@@ -121,8 +121,7 @@ class Part final : private session::SessionSink {
   VirtualSession& session_;
   const size_t member_;
   backend::Upstream& upstream_;
-  session::CallerSlot caller_;
-  session::SessionId id_;
+  backend::OpenSession opened_;
   std::vector<Queued> queued_;
   MemberView view_;
   bool is_greeted_ = false;

@@ -66,42 +66,31 @@ ClientMessages::ClientMessages(http::Server& server, const Route& route, Label l
       write_answer_(std::move(write_answer)),
       keeper_(route.keeper),
       kept_id_(route.kept_id),
+      own_(route.backend, server.services().callers),
       kept_(server.services().loop.storages()) {}
 
 tl::expected<void, rpc::FaultReport> ClientMessages::open_session(session::SessionSink& sink,
                                                                   const ClientAddress& client) {
   client_ = client;
   if (keeper_ != nullptr) return attach(sink);
-  if (!caller_.take(server_.services().callers, sink)) {
-    return tl::unexpected(rpc::faults::too_many_clients());
-  }
-  const auto session = backend_.open_session(
-      caller_.caller(), sink, {client, label_.principal, AccountRef(label_.payer.account)});
-  if (!session) {
-    caller_.release();
-    return tl::unexpected(session.error());
-  }
-  session_ = *session;
-  return {};
+  return own_.open(sink, {client, label_.principal, AccountRef(label_.payer.account)});
 }
 
 tl::expected<void, rpc::FaultReport> ClientMessages::attach(session::SessionSink& sink) {
   const auto kept = keeper_->attach(kept_id_, sink);
   if (!kept) return tl::unexpected(kept.error());
   sink_ = &sink;
-  session_ = kept->session;
-  kept_caller_ = kept->caller;
+  lent_ = *kept;
   return {};
 }
 
 void ClientMessages::close_session() {
-  if (caller_.is_none() && kept_caller_.is_none()) return;
+  if (own_.is_none() && lent_.caller.is_none()) return;
   if (keeper_ != nullptr) {
     keeper_->detach(kept_id_, *sink_);
-    kept_caller_ = {};
+    lent_ = {};
   } else {
-    backend_.close_session(session_, {});
-    caller_.release();
+    own_.close({});
   }
   batches_.reset();
   kept_.clear();
@@ -112,8 +101,8 @@ void ClientMessages::close_session() {
 
 call::CallContext ClientMessages::context() const {
   call::CallContext context;
-  context.caller = keeper_ == nullptr ? caller_.caller() : kept_caller_;
-  context.session = session_;
+  context.caller = keeper_ == nullptr ? own_.caller() : lent_.caller;
+  context.session = session();
   context.transport = Transport::websocket;
   context.connection = label_.connection;
   context.trace = &label_.trace;
@@ -152,7 +141,7 @@ void ClientMessages::dispatch_single(const rpc::Document& document,
 
 void ClientMessages::hand_over_modern(const rpc::Document& document, call::CallContext context) {
   // Its client may never begin the session, which then needs no child and no place.
-  if (!std::exchange(has_modern_, true) && !has_legacy_) backend_.park_session(session_);
+  if (!std::exchange(has_modern_, true) && !has_legacy_) backend_.park_session(own_.id());
   const rpc::Envelope& envelope = document.messages[0].envelope;
   context.session = {};
   context.era = Era::modern;

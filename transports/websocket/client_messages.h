@@ -9,7 +9,7 @@
 #include <string_view>
 #include <tl/expected.hpp>
 
-#include "gateway/backend/upstream.h"
+#include "gateway/backend/open_session.h"
 #include "gateway/base/pooled_buffer.h"
 #include "gateway/base/slot_map.h"
 #include "gateway/base/time.h"
@@ -95,7 +95,9 @@ class ClientMessages {
   // The client's session; `sink` outlives it.
   tl::expected<void, rpc::FaultReport> open_session(session::SessionSink& sink,
                                                     const ClientAddress& client);
-  [[nodiscard]] session::SessionId session() const { return session_; }
+  [[nodiscard]] session::SessionId session() const {
+    return keeper_ == nullptr ? own_.id() : lent_.session;
+  }
   // Once the client can be told something: what it has missed of a session that was kept.
   void replay() {
     if (keeper_ != nullptr) keeper_->replay(kept_id_, *sink_);
@@ -172,9 +174,8 @@ class ClientMessages {
   session::SessionKeeper* const keeper_;  // null: the session is the connection's own
   const std::string kept_id_;
   session::SessionSink* sink_ = nullptr;  // with keeper_
-  session::CallerSlot caller_;  // none when the core is not connected, or of a session that is kept
-  session::Caller kept_caller_;
-  session::SessionId session_;
+  backend::OpenSession own_;              // none when the core is not connected, or with keeper_
+  session::SessionKeeper::Kept lent_;     // by keeper_
   KeptMessages kept_;
   std::unique_ptr<Batches> batches_;
   size_t calls_ = 0;  // not answered

@@ -53,8 +53,12 @@ struct AcpWorld {
     return options;
   }
 
+  // Facts that are kept for the client, whose account is the bench's.
+  [[nodiscard]] size_t held() const {
+    return bench.backend.held()->of[static_cast<size_t>(Holding::sessions)];
+  }
   AcpConnection& open(AcpConnection::Kind kind) {
-    const auto opened_one = connections.open(kind, {});
+    const auto opened_one = connections.open(kind, {.account = bench.account});
     EXPECT_TRUE(opened_one);
     child = &bench.start_child();
     return **opened_one;
@@ -73,7 +77,9 @@ struct AcpWorld {
   AcpConnection::Posted post(AcpConnection& connection, const std::string& text,
                              std::string_view session, FakeEventSink& sink) {
     const ParsedText message(text);
-    return connection.post(message.envelope, session, {}, sink);
+    call::CallContext context;
+    context.arrived = bench.clock.now();
+    return connection.post(message.envelope, session, context, sink);
   }
   AcpConnection::Posted post(AcpConnection& connection, const std::string& text,
                              std::string_view session = {}) {
@@ -124,6 +130,77 @@ TEST(AcpConnection, WhatNamesASessionGoesToItsStream) {
   EXPECT_TRUE(of_connection.ended && of_session.ended);
 }
 
+// As the RFD's text of April 2026 has it: one stream, and no other.
+TEST(AcpConnection, ASessionWhoseStreamIsNeverOpenedIsOnThatOfTheConnection) {
+  AcpWorld world;
+  world.limits.replay_events = 3;
+  AcpConnection& connection = world.greet();
+  FakeEventSink of_connection;
+  connection.listen(of_connection, {}, std::nullopt);
+  of_connection.take();
+  world.child->say(question("s", 7));
+  world.bench.advance(2 * AcpConnection::kStreamPatience);
+  EXPECT_THAT(of_connection.take(), IsEmpty()) << "its client has not spoken in it yet";
+  EXPECT_EQ(world.prompt(connection, 3), AcpConnection::Posted::taken);
+  for (int i = 1; i <= 2; ++i) world.child->say(update("s", i));
+  world.child->say(question("s", 8));
+  world.bench.advance(AcpConnection::kStreamPatience - std::chrono::milliseconds(1));
+  EXPECT_THAT(of_connection.take(), IsEmpty()) << "it may open the stream yet";
+  world.bench.advance(std::chrono::milliseconds(1));
+  const std::vector<std::string> told = of_connection.take();
+  ASSERT_EQ(told.size(), 4U);
+  EXPECT_THAT(told[0], HasSubstr("request_permission"));
+  EXPECT_THAT(told, ElementsAre(told[0], update("s", 1), update("s", 2), told[3]));
+  EXPECT_THAT(told[3], HasSubstr("request_permission"));
+  world.child->say(update("s", 3));
+  world.answer(R"({"stopReason":"end_turn"})");
+  EXPECT_THAT(of_connection.take(), ElementsAre(update("s", 3), HasSubstr("end_turn")));
+  // An answer needs no name of a session, and may have one.
+  const std::string id = std::string(ParsedText(told[0]).envelope.id);
+  const std::string answer = R"({"jsonrpc":"2.0","id":)" + id + R"(,"result":{}})";
+  EXPECT_EQ(world.post(connection, answer, "s"), AcpConnection::Posted::taken);
+  of_connection.leave();
+  connection.detach(of_connection);
+  FakeEventSink again;
+  connection.listen(again, {}, std::nullopt);
+  EXPECT_THAT(again.take(), ElementsAre(told[3])) << "only what is still open";
+  connection.check_invariants();
+  FakeEventSink of_session;
+  connection.listen(of_session, "s", std::nullopt);
+  EXPECT_EQ(world.prompt(connection, 4), AcpConnection::Posted::taken);
+  world.child->say(update("s", 4));
+  world.answer(R"({"stopReason":"end_turn"})");
+  world.bench.advance(2 * AcpConnection::kStreamPatience);
+  EXPECT_THAT(of_session.take(), ElementsAre(update("s", 4), HasSubstr("end_turn")));
+  EXPECT_THAT(again.take(), IsEmpty());
+  of_session.leave();
+  connection.detach(of_session);
+  again.leave();
+  connection.detach(again);
+}
+
+TEST(AcpConnection, WithoutAStreamOfTheConnectionASessionWaitsForItsOwn) {
+  AcpWorld world;
+  AcpConnection& connection = world.greet();
+  EXPECT_EQ(world.prompt(connection, 3), AcpConnection::Posted::taken);
+  world.child->say(update("s", 1));
+  world.bench.advance(2 * AcpConnection::kStreamPatience);
+  FakeEventSink of_connection;
+  connection.listen(of_connection, {}, std::nullopt);
+  of_connection.take();
+  FakeEventSink of_session;
+  connection.listen(of_session, "s", std::nullopt);
+  EXPECT_THAT(of_session.take(), ElementsAre(update("s", 1)));
+  of_session.leave();
+  connection.detach(of_session);
+  EXPECT_EQ(world.prompt(connection, 4), AcpConnection::Posted::taken);
+  world.child->say(update("s", 2));
+  world.bench.advance(2 * AcpConnection::kStreamPatience);
+  EXPECT_THAT(of_connection.take(), IsEmpty()) << "a stream that has been there comes back";
+  of_connection.leave();
+  connection.detach(of_connection);
+}
+
 TEST(AcpConnection, MessagesOfASessionNameItInTheirHead) {
   AcpWorld world;
   AcpConnection& connection = world.greet();
@@ -139,6 +216,26 @@ TEST(AcpConnection, MessagesOfASessionNameItInTheirHead) {
               AcpConnection::Posted::taken)
         << method;
   }
+}
+
+TEST(AcpConnection, IdsOfSessionsAreBoundedAndCharged) {
+  AcpWorld world;
+  AcpConnection& connection = world.greet();
+  const auto load = [&](size_t size) {
+    const size_t before = world.held();
+    const std::string id(size, 'x');
+    world.post(connection,
+               R"({"jsonrpc":"2.0","id":9,"method":"session/load","params":{"sessionId":")" + id +
+                   R"("}})");
+    world.answer("{}");
+    return std::pair(connection.has_session(id), world.held() - before);
+  };
+  const auto [is_known, charged] = load(AcpConnection::kMaxSessionId);
+  EXPECT_TRUE(is_known);
+  EXPECT_GE(charged, AcpConnection::kMaxSessionId);
+  const auto [is_longer_known, more] = load(AcpConnection::kMaxSessionId + 1);
+  EXPECT_FALSE(is_longer_known);
+  EXPECT_LT(more, AcpConnection::kMaxSessionId);
 }
 
 TEST(AcpConnection, TheOldestGoesWhereTheReplayEnds) {
@@ -182,6 +279,36 @@ TEST(AcpConnection, AQuestionIsKeptBeyondTheReplayUntilItIsAnswered) {
   EXPECT_THAT(third.take(), IsEmpty());
   third.leave();
   connection.detach(third);
+}
+
+TEST(AcpConnection, AQuestionIsTakenBackWhereItWasAsked) {
+  const auto cancel = [](const std::string& id) {
+    return R"({"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":)" + id + "}}";
+  };
+  AcpWorld world;
+  AcpConnection& connection = world.greet();
+  FakeEventSink of_connection;
+  FakeEventSink of_session;
+  connection.listen(of_connection, {}, std::nullopt);
+  connection.listen(of_session, "s", std::nullopt);
+  of_connection.take();
+  world.child->say(question("s", 7));
+  const std::string id = std::string(ParsedText(of_session.take().at(0)).envelope.id);
+  world.child->say(cancel("7"));
+  EXPECT_THAT(of_session.take(), ElementsAre(cancel(id)));
+  EXPECT_THAT(of_connection.take(), IsEmpty());
+  of_session.leave();
+  connection.detach(of_session);
+  world.child->say(question("s", 8));
+  world.child->say(update("s", 1));
+  world.child->say(cancel("8"));
+  FakeEventSink again;
+  connection.listen(again, "s", std::nullopt);
+  EXPECT_THAT(again.take(), ElementsAre(update("s", 1))) << "neither the question nor its end";
+  again.leave();
+  connection.detach(again);
+  of_connection.leave();
+  connection.detach(of_connection);
 }
 
 TEST(AcpConnection, AQuestionWaitsForAClientThatIsAway) {
