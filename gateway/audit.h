@@ -31,14 +31,15 @@ struct AuditedCall {
 
 // A request of a child to its client that has ended, or a notification of a child.
 struct AuditedChildMessage {
-  std::string_view backend;
-  SessionName session;
-  AuditedClient client;
-  std::string_view method;
-  std::string_view outcome;     // "denied", or a question_end_name(); empty: a notification
-  std::string_view of_session;  // see call::Particulars
-  std::string_view title;
-  std::string_view option;
+  std::string_view backend{};
+  SessionName session{};
+  AuditedClient client{};
+  std::string_view method{};
+  bool asks = false;              // it is a request
+  std::string_view outcome{};     // "denied", or a question_end_name(); empty: it has been told
+  std::string_view of_session{};  // see call::Particulars
+  std::string_view title{};
+  std::string_view option{};
   Duration open{0};  // from the request to its end
 };
 

@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "gateway/audit.h"
 #include "gateway/base/utf8.h"
 #include "gateway/rpc/json_string.h"
 
@@ -44,23 +43,22 @@ void ChildAudit::note_answer(session::AskNotes& notes, const rpc::Envelope& answ
   notes.option = text_of(services_.dialect.particulars(answer, notes.method).option);
 }
 
-void ChildAudit::record(const session::AskNotes& notes, std::string_view outcome,
-                        Duration open) const {
-  services_.core.audit->on_child_message({.backend = services_.config.name,
-                                          .session = notes.session,
-                                          .client = {notes.principal.get(), notes.client},
-                                          .method = notes.method,
-                                          .outcome = outcome,
-                                          .of_session = notes.of_session,
-                                          .title = notes.title,
-                                          .option = notes.option,
-                                          .open = open});
+void ChildAudit::record(const session::AskNotes& notes, AuditedChildMessage message) const {
+  message.backend = services_.config.name;
+  message.session = notes.session;
+  message.client = {notes.principal.get(), notes.client};
+  message.method = notes.method;
+  message.of_session = notes.of_session;
+  message.title = notes.title;
+  message.option = notes.option;
+  services_.core.audit->on_child_message(message);
 }
 
 void ChildAudit::record_denied(const session::Session& session, const rpc::Envelope& message,
                                std::string_view method) const {
   if (services_.core.audit == nullptr) return;
-  record(describe(session, message, method), Outcome::of(rpc::Fault::denied).name(), {});
+  record(describe(session, message, method), {.asks = message.kind == rpc::MessageKind::request,
+                                              .outcome = Outcome::of(rpc::Fault::denied).name()});
 }
 
 void ChildAudit::note_told(const session::Session& session, const rpc::Envelope& notification,
@@ -70,7 +68,7 @@ void ChildAudit::note_told(const session::Session& session, const rpc::Envelope&
       services_.dialect.particulars(notification, method).title.empty()) {
     return;
   }
-  record(describe(session, notification, method), {}, {});
+  record(describe(session, notification, method), AuditedChildMessage{});
 }
 
 }  // namespace stdgate::backend

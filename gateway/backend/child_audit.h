@@ -8,6 +8,7 @@
 #include <memory>
 #include <string_view>
 
+#include "gateway/audit.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/session/session.h"
 
@@ -22,7 +23,10 @@ class ChildAudit {
                                                             const rpc::Envelope& request,
                                                             std::string_view method) const;
   void note_answer(session::AskNotes& notes, const rpc::Envelope& answer) const;
-  void record(const session::AskNotes& notes, std::string_view outcome, Duration open) const;
+  // A request has ended.
+  void record(const session::AskNotes& notes, std::string_view outcome, Duration open) const {
+    record(notes, {.asks = true, .outcome = outcome, .open = open});
+  }
   // A request or a notification.
   void record_denied(const session::Session& session, const rpc::Envelope& message,
                      std::string_view method) const;
@@ -33,6 +37,8 @@ class ChildAudit {
   [[nodiscard]] session::AskNotes describe(const session::Session& session,
                                            const rpc::Envelope& message,
                                            std::string_view method) const;
+  // `message`: what is not in the notes.
+  void record(const session::AskNotes& notes, AuditedChildMessage message) const;
 
   const pool::PoolServices& services_;
 };

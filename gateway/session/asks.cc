@@ -3,7 +3,23 @@
 #include <utility>
 #include <vector>
 
+#include "gateway/session/session.h"
+
 namespace stdgate::session {
+
+namespace {
+
+size_t bytes_of(const Ask& ask) {
+  size_t bytes = sizeof(Ask) + ask.id.capacity();
+  if (const AskNotes* const notes = ask.notes.get()) {
+    // The option is known when the request ends.
+    bytes += sizeof(AskNotes) + notes->method.capacity() + notes->of_session.capacity() +
+             notes->title.capacity();
+  }
+  return bytes;
+}
+
+}  // namespace
 
 std::optional<AskIndex::Place> AskIndex::find(uint64_t child, std::string_view id) const {
   const auto found = entries_.lower_bound(Key{child, id, 0, nullptr});
@@ -20,13 +36,23 @@ void AskIndex::lose_child(uint64_t child) {
   }
 }
 
+Asks::Asks(AskIndex& index, Session& session)
+    : index_(index),
+      session_(session),
+      asks_(kMaxAsks),
+      held_(session.held.payer(), Holding::sessions) {}
+
 Asks::~Asks() {
   while (const auto id = oldest()) close(*id, QuestionEnd::left);
 }
 
 // A question of InputRounds belongs to no child, so the index does not have it.
 std::optional<rpc::WireId> Asks::open(Ask ask) {
+  if (held_.lack() != MemoryLack::none) return std::nullopt;
+  const size_t bytes = bytes_of(ask);
+  ask.bytes = bytes;
   const auto id = asks_.open(std::move(ask));
+  if (id) held_.add(bytes);
   if (id && at(*id).round == 0) index_.entries_.insert({&at(*id), {this, *id}});
   return id;
 }
@@ -35,6 +61,7 @@ Ask Asks::close(rpc::WireId id, QuestionEnd end) {
   const Ask& ask = at(id);
   if (index_.listener_ != nullptr) index_.listener_->on_ask_ended(ask, end);
   if (ask.round == 0) index_.entries_.erase({&ask, {this, id}});
+  held_.set(held_.bytes() - ask.bytes);
   return asks_.close(id);
 }
 

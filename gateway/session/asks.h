@@ -2,7 +2,8 @@
 // that the client sees. AskIndex has the asks of all sessions of a backend by the ids of their
 // children, so that a child's cancel finds its request by one look-up.
 //
-// Owner: the session, and the session router. Limit: kMaxAsks of a session.
+// Owner: the session, and the session router. Limits: kMaxAsks of a session; the account of its
+// client.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "gateway/base/account.h"
 #include "gateway/base/client_address.h"
 #include "gateway/base/session_name.h"
 #include "gateway/base/time.h"
@@ -45,6 +47,7 @@ struct Ask {
   TimePoint asked{};
   MethodId method = kOtherMethod;
   std::unique_ptr<AskNotes> notes{};  // null: the audit says nothing
+  size_t bytes = 0;                   // of memory, while it is open
 
   [[nodiscard]] bool has_time() const { return expires != TimePoint::max(); }
 };
@@ -107,12 +110,12 @@ class Asks {
   static constexpr size_t kMaxAsks = 256;
 
   // `index` and `session` outlive this.
-  Asks(AskIndex& index, Session& session) : index_(index), session_(session), asks_(kMaxAsks) {}
+  Asks(AskIndex& index, Session& session);
   ~Asks();
   Asks(const Asks&) = delete;
   Asks& operator=(const Asks&) = delete;
 
-  // Nothing: too many asks are open.
+  // Nothing: too many asks are open, or the memory of the client does not suffice.
   std::optional<rpc::WireId> open(Ask ask);
   // `id` must be live.
   Ask close(rpc::WireId id, QuestionEnd end);
@@ -129,6 +132,7 @@ class Asks {
   AskIndex& index_;
   Session& session_;
   rpc::Correlator<Ask> asks_;
+  Share held_;
 };
 
 }  // namespace stdgate::session

@@ -241,11 +241,11 @@ void AuditLog::record_notification(std::string_view backend, const CallRecord& n
 void AuditLog::on_child_message(const AuditedChildMessage& message) {
   const bool is_denied = message.outcome == Outcome::of(rpc::Fault::denied).name();
   if (is_denied && !may_note_refusal()) return;
-  begin_line(message.outcome.empty() ? "told" : "asked");
+  begin_line(message.asks ? "asked" : "told");
   append_text(line_, "backend", message.backend, kMaxName);
   append_text(line_, "method", message.method, kMaxName);
   append_text(line_, "outcome", message.outcome, kMaxName);
-  if (!message.outcome.empty()) append_milliseconds(line_, "duration_ms", message.open);
+  if (message.asks) append_milliseconds(line_, "duration_ms", message.open);
   append_text(line_, "session", message.session.view(), kMaxName);
   append_client(line_, message.client);
   append_text(line_, "acp_session", message.of_session, kMaxName);

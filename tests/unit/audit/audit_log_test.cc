@@ -66,12 +66,14 @@ TEST(AuditLog, WritesALineForWhatAnAgentAsksAndTells) {
                               .session = {},
                               .client = {},
                               .method = "session/request_permission",
+                              .asks = true,
                               .outcome = "answered",
                               .of_session = "s-1",
                               .title = "rm \"x\"\n",
                               .option = "allow",
                               .open = std::chrono::seconds(90)};
   world.log->on_child_message(message);
+  message.asks = false;
   message.outcome = {};
   message.method = "session/update";
   message.option = {};
@@ -86,6 +88,11 @@ TEST(AuditLog, WritesALineForWhatAnAgentAsksAndTells) {
   EXPECT_THAT(lines[2], HasSubstr(R"("event":"told","backend":"agent","method":"session/update")"));
   EXPECT_THAT(lines[2], Not(HasSubstr("duration_ms")));
   message.outcome = "denied";
+  world.log->on_child_message(message);
+  world.settle();
+  EXPECT_THAT(world.lines().back(),
+              HasSubstr(R"("event":"told","backend":"agent","method":"session/update",)"
+                        R"("outcome":"denied","acp_session")"));
   for (uint32_t i = 0; i < 2 * audit::AuditLog::kMaxRefusalsPerSecond; ++i) {
     world.log->on_child_message(message);
   }

@@ -56,6 +56,40 @@ TEST_F(AsksTest, EndWithTheirChild) {
   EXPECT_EQ(index_.size(), 1U);
 }
 
+TEST(Asks, AreInTheAccountOfTheirClient) {
+  Account gateway(1 << 20);
+  Account client(gateway, 5000);
+  AskIndex index;
+  Session session;
+  session.held = Share({&client, nullptr}, Holding::sessions);
+  {
+    Asks asks(index, session);
+    const auto with_notes = [](size_t size) {
+      Ask ask{7, "1", 0};
+      ask.notes = std::make_unique<AskNotes>();
+      ask.notes->title.assign(size, 'x');
+      return ask;
+    };
+    const auto small = asks.open({7, "1", 0});
+    ASSERT_TRUE(small);
+    EXPECT_GE(client.used(), sizeof(Ask));
+    const size_t before = client.used();
+    const auto noted = asks.open(with_notes(1000));
+    ASSERT_TRUE(noted);
+    EXPECT_GE(client.used(), before + sizeof(AskNotes) + 1000);
+    asks.at(*noted).notes->option.assign(100, 'o');
+    asks.close(*noted, QuestionEnd::answered);
+    EXPECT_EQ(client.used(), before);
+    size_t opened = 0;
+    while (asks.open(with_notes(1000))) ++opened;
+    EXPECT_TRUE(client.is_beyond_bound());
+    EXPECT_LE(opened, 5U);
+    asks.close(*small, QuestionEnd::answered);
+    EXPECT_EQ(client.is_beyond_bound(), !asks.open({7, "1", 0}).has_value());
+  }
+  EXPECT_EQ(gateway.used(), 0U);
+}
+
 TEST_F(AsksTest, EndWithTheirSession) {
   of_other_->open({7, "1", 0});
   of_other_->open({7, "2", 0});
