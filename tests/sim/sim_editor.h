@@ -1,0 +1,109 @@
+// SimEditor: a client of agents, over a WebSocket or Streamable HTTP. It prompts, answers what it
+// is asked late, twice or never, loses its connection at any moment, and what was under way there,
+// comes back to its agent or does not, and checks what it hears: each answer once, each update
+// once, each question again only after it has been away.
+//
+// Over HTTP it opens a stream for each session, or one for all (`one_stream`). What it has been
+// written is under way for a moment; a cut loses that, and the next stream begins behind what has
+// come. Owner: the simulation. It acts from the outermost level alone.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gateway/acp/acp_connections.h"
+#include "tests/sim/sim_agent.h"
+
+namespace stdgate::sim {
+
+struct EditorServices {
+  SimWorld& world;
+  AgentTally& tally;
+  backend::Upstream& backend;
+  acp::AcpConnections& connections;
+  bool is_tight;  // there may be too little memory to keep what is missed
+};
+
+class SimEditor {
+ public:
+  using Kind = acp::AcpConnection::Kind;
+
+  SimEditor(EditorServices& services, Kind kind, bool one_stream, policy::PrincipalRef principal);
+
+  void act();
+  // It comes back, if it is away, and listens to everything.
+  void settle();
+  // Without a word, for good; or by DELETE, where that is possible.
+  void leave();
+  // All that it has asked for has been answered, and all that it was told has come.
+  void check_all_answered() const;
+  [[nodiscard]] const std::string& id() const { return id_; }
+  // The id is of somebody else's connection.
+  void try_id(const std::string& id) const;
+
+ private:
+  struct Call {
+    std::string method;
+    std::string session;
+    uint64_t returns = 0;  // of the client, when it was sent
+  };
+  struct Ask {
+    std::string params;
+    uint64_t returns = 0;  // when it was told
+    bool is_answered = false;
+  };
+  struct Socket;
+  struct Stream;
+
+  void connect();
+  void greet();
+  void attach();
+  void cut();
+  void lose_carriers();
+  void come_back();
+  void listen(const std::string& session);
+  void begin_session();
+  void prompt();
+  void cancel();
+  void answer(const std::string& id, bool again);
+  int request(const std::string& method, const std::string& params, const std::string& session);
+  void send(std::string text, const std::string& session);
+  void hear(const std::string& text);
+  void hear_ask(const rpc::Envelope& ask);
+  void hear_answer(const rpc::Envelope& answer);
+  // Its connection is no more.
+  void forget();
+  [[nodiscard]] acp::AcpConnection* connection() const;
+  [[nodiscard]] call::CallContext context() const;
+  [[nodiscard]] bool is_online() const { return socket_ != nullptr || is_listening_; }
+
+  EditorServices& services_;
+  SimWorld& world_;
+  const Kind kind_;
+  const bool one_stream_;
+  const policy::Client client_;
+  std::string id_;
+  uint64_t visit_ = 0;    // counts connections
+  uint64_t returns_ = 0;  // to this one
+  bool is_greeted_ = false;
+  bool is_listening_ = false;
+  std::vector<std::unique_ptr<Socket>> sockets_;
+  Socket* socket_ = nullptr;
+  session::SessionKeeper::Kept kept_;
+  std::vector<std::unique_ptr<Stream>> all_streams_;
+  std::map<std::string, Stream*> streams_;      // by session
+  std::map<std::string, uint64_t> last_event_;  // the same
+  std::vector<std::string> sessions_;
+  std::map<int, Call> calls_;
+  int last_id_ = 0;
+  std::map<std::string, Ask> asks_;
+  std::map<std::string, std::set<uint64_t>> heard_;  // updates, by session
+  std::map<std::string, uint64_t> said_;             // so many there were, by session
+};
+
+}  // namespace stdgate::sim
