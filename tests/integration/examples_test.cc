@@ -165,6 +165,8 @@ TEST(Examples, Envoy) {
   }
   EXPECT_THAT(clusters, testing::ElementsAre("all", "gate-0", "gate-1", "gate-2"));
   size_t by_session = 0;
+  size_t by_agent = 0;
+  size_t by_cookie = 0;
   size_t by_task = 0;
   for (const YAML::Node& route : routes) {
     const auto cluster = route["route"]["cluster"].as<std::string>();
@@ -175,16 +177,28 @@ TEST(Examples, Envoy) {
       EXPECT_EQ(cluster, "all") << "by a hash of the client";
       continue;
     }
-    const bool is_of_task = header[0]["name"].as<std::string>() == "mcp-method";
-    ++(is_of_task ? by_task : by_session);
+    const auto first = header[0]["name"].as<std::string>();
+    if (first == "cookie") {
+      ++by_cookie;
+      EXPECT_EQ(header[0]["string_match"]["contains"].as<std::string>(),
+                "stdgate-replica=" + cluster);
+      continue;
+    }
+    const bool is_of_task = first == "mcp-method";
+    const bool is_of_agent = first == "acp-connection-id";
+    ++(is_of_task ? by_task : is_of_agent ? by_agent : by_session);
     if (is_of_task) {
       EXPECT_EQ(header[0]["string_match"]["prefix"].as<std::string>(), "tasks/");
     }
     const YAML::Node id = header[is_of_task ? 1 : 0];
-    EXPECT_EQ(id["name"].as<std::string>(), is_of_task ? "mcp-name" : "mcp-session-id");
+    if (!is_of_agent) {
+      EXPECT_EQ(id["name"].as<std::string>(), is_of_task ? "mcp-name" : "mcp-session-id");
+    }
     EXPECT_EQ(id["string_match"]["prefix"].as<std::string>(), cluster + ".");
   }
   EXPECT_EQ(by_session, 3U);
+  EXPECT_EQ(by_agent, 3U);
+  EXPECT_EQ(by_cookie, 3U);
   EXPECT_EQ(by_task, 3U);
 }
 
