@@ -13,6 +13,7 @@ import { AcpHttp, AcpSocket } from './acp_client.mjs';
 import { Stdgate, eventually, program } from './stdgate_process.mjs';
 
 const agent = new URL('acp_agent.mjs', import.meta.url).pathname;
+const sdkAgent = new URL('acp_sdk_agent.mjs', import.meta.url).pathname;
 const start = (flags = [], words = []) =>
   Stdgate.startWith(['--protocol', 'acp', '--grace', '1s', ...flags], process.execPath, agent, ...words);
 const cleanExit = { code: 0, signal: null, left: [] };
@@ -25,43 +26,64 @@ const allow = (id) => ({ id, result: { outcome: { outcome: 'selected', optionId:
 const isSaying = (text) => ({ method, params }) =>
   method === 'session/update' && params.update.content.text === text;
 
+const streams = {
+  'a WebSocket': (gate) => createWebSocketStream(
+    `${gate.url.replace('http', 'ws')}/acp`, { WebSocket }),
+  'the WebSocket of every backend': (gate) => createWebSocketStream(gate.socketUrl, { WebSocket }),
+  'Streamable HTTP': (gate) => createHttpStream(`${gate.url}/acp`),
+};
+// Runs `work(context, heard)` with the official client, which grants whatever it is asked for.
+async function withClient(stream, work) {
+  const heard = [];
+  const app = acp.client({ name: 'test' })
+    .onRequest(acp.methods.client.session.requestPermission,
+      () => ({ outcome: { outcome: 'selected', optionId: 'yes' } }))
+    .onRequest(acp.methods.client.fs.readTextFile, () => ({ content: 'text' }))
+    .onNotification(acp.methods.client.session.update,
+      ({ params }) => { heard.push(params.update.content.text); });
+  await app.connectWith(stream, (context) => work(context, heard));
+}
+const greet = (context) => context.request(acp.methods.agent.initialize,
+  { protocolVersion: acp.PROTOCOL_VERSION, clientCapabilities: {} });
+const beginWith = async (context) => (await context.request(acp.methods.agent.session.new,
+  { cwd: '/', mcpServers: [] })).sessionId;
+const promptWith = async (context, sessionId, text) => (await context.request(
+  acp.methods.agent.session.prompt, { sessionId, prompt: [{ type: 'text', text }] })).stopReason;
+
 describe('the official client', { timeout: 60_000 }, () => {
   let gate;
   before(async () => { gate = await start([], ['--loads']); });
   after(async () => assert.deepEqual(await gate.stop(), cleanExit));
 
-  const streams = {
-    'a WebSocket': () => createWebSocketStream(
-      `${gate.url.replace('http', 'ws')}/acp`, { WebSocket }),
-    'the WebSocket of every backend': () => createWebSocketStream(gate.socketUrl, { WebSocket }),
-    'Streamable HTTP': () => createHttpStream(`${gate.url}/acp`),
-  };
   for (const [name, stream] of Object.entries(streams)) {
-    it(`prompts and is asked over ${name}`, async () => {
-      const heard = [];
-      const app = acp.client({ name: 'test' })
-        .onRequest(acp.methods.client.session.requestPermission,
-          () => ({ outcome: { outcome: 'selected', optionId: 'yes' } }))
-        .onRequest(acp.methods.client.fs.readTextFile, () => ({ content: 'text' }))
-        .onNotification(acp.methods.client.session.update,
-          ({ params }) => { heard.push(params.update.content.text); });
-      await app.connectWith(stream(), async (context) => {
-        const { agentInfo } = await context.request(acp.methods.agent.initialize,
-          { protocolVersion: acp.PROTOCOL_VERSION, clientCapabilities: {} });
-        assert.equal(agentInfo.name, 'test-agent');
-        const { sessionId } = await context.request(acp.methods.agent.session.new,
-          { cwd: '/', mcpServers: [] });
-        const { stopReason } = await context.request(acp.methods.agent.session.prompt,
-          { sessionId, prompt: [{ type: 'text', text: 'say:3 ask read' }] });
-        assert.equal(stopReason, 'end_turn');
-        await eventually(() => heard.length >= 5, 'all updates');
-        assert.deepEqual(heard, ['1', '2', '3', 'permission selected', 'read text']);
-        await assert.rejects(context.request('session/nothing', { sessionId }), /no method/);
-        await context.request(acp.methods.agent.session.load,
-          { sessionId: 'former', cwd: '/', mcpServers: [] });
-        await eventually(() => heard.includes('loaded'), 'what was loaded');
-      });
-    });
+    it(`prompts and is asked over ${name}`, () => withClient(stream(gate), async (context, heard) => {
+      assert.equal((await greet(context)).agentInfo.name, 'test-agent');
+      const sessionId = await beginWith(context);
+      assert.equal(await promptWith(context, sessionId, 'say:3 ask read'), 'end_turn');
+      await eventually(() => heard.length >= 5, 'all updates');
+      assert.deepEqual(heard, ['1', '2', '3', 'permission selected', 'read text']);
+      await assert.rejects(context.request('session/nothing', { sessionId }), /no method/);
+      await context.request(acp.methods.agent.session.load,
+        { sessionId: 'former', cwd: '/', mcpServers: [] });
+      await eventually(() => heard.includes('loaded'), 'what was loaded');
+    }));
+  }
+});
+
+describe('the official agent', { timeout: 60_000 }, () => {
+  let gate;
+  before(async () => {
+    gate = await Stdgate.startWith(['--protocol', 'acp', '--grace', '1s'], process.execPath, sdkAgent);
+  });
+  after(async () => assert.deepEqual(await gate.stop(), cleanExit));
+
+  for (const [name, stream] of Object.entries(streams)) {
+    it(`asks and tells over ${name}`, () => withClient(stream(gate), async (context, heard) => {
+      assert.equal((await greet(context)).agentInfo.name, 'sdk-agent');
+      assert.equal(await promptWith(context, await beginWith(context), 'hello'), 'end_turn');
+      await eventually(() => heard.length > 0, 'what was chosen');
+      assert.deepEqual(heard, ['yes']);
+    }));
   }
 });
 
@@ -125,6 +147,19 @@ describe('Streamable HTTP', { timeout: 60_000 }, () => {
     const again = await client.listen(session, { 'last-event-id': stream.events[2].id });
     await again.answer(prompt);
     assert.deepEqual(texts(again.events.map(({ message }) => message)), ['4', '5']);
+    await client.fetch('DELETE', { 'acp-connection-id': client.id });
+  });
+
+  // As the RFD had it in April 2026.
+  it('tells a client with one stream all of it there', async () => {
+    const client = await open();
+    const session = await begin(client);
+    const prompt = await client.prompt(session, 'say:2 ask say:1');
+    const asked = await client.stream.heard(isAsk, 'the permission request');
+    await client.post(allow(asked.id), { 'acp-session-id': session });
+    assert.equal((await client.stream.answer(prompt)).result.stopReason, 'end_turn');
+    const told = texts(client.stream.events.map(({ message }) => message));
+    assert.deepEqual(told, ['1', '2', 'permission selected', '1']);
     await client.fetch('DELETE', { 'acp-connection-id': client.id });
   });
 

@@ -104,7 +104,8 @@ describe('a strict backend', { timeout: 60_000 }, () => {
 
 const codex = process.env.CODEX ?? server('codex');
 describe('codex app-server', { timeout: 60_000, skip: !existsSync(codex) }, () => {
-  it('answers initialize and lists models', async () => {
+  // Without a model a turn begins, and ends by being interrupted.
+  it('lists models, and begins and interrupts a turn', async () => {
     const gate = await Stdgate.startWith(
       ['--protocol', 'jsonrpc', '--envelope', 'lenient', '--isolation', 'session',
         '--env', 'CODEX_HOME=@DIR@'], codex, 'app-server');
@@ -118,6 +119,17 @@ describe('codex app-server', { timeout: 60_000, skip: !existsSync(codex) }, () =
     client.send({ id: 2, method: 'model/list', params: {} });
     const { result } = await client.heard(({ id }) => id === 2);
     assert.ok(result.data.length > 0);
+    client.send({ id: 3, method: 'thread/start', params: { cwd: gate.folder } });
+    const threadId = (await client.heard(({ id }) => id === 3)).result.thread.id;
+    await client.heard(({ method, params }) => method === 'thread/started' && params.thread.id === threadId);
+    client.send({ id: 4, method: 'turn/start', params: { threadId, input: [{ type: 'text', text: 'hello' }] } });
+    const turnId = (await client.heard(({ id }) => id === 4)).result.turn.id;
+    await client.heard(({ method, params }) => method === 'turn/started' && params.turn.id === turnId);
+    client.send({ id: 5, method: 'turn/interrupt', params: { threadId, turnId } });
+    await client.heard(({ id }) => id === 5);
+    await client.heard(({ method, params }) => method === 'turn/completed' && params.turn.id === turnId);
+    client.send({ id: 'no', method: 'no/such' });
+    assert.equal((await client.heard(({ id }) => id === 'no')).error.code, -32600);
     for (const message of client.messages) assert.equal('jsonrpc' in message, false);
     client.close();
     await gate.stop();
