@@ -16,8 +16,10 @@ constexpr ServedPath kWebSocket{"websocket", "GET", "/ws", "JSON-RPC 2.0 over We
 constexpr std::array kOfMcp{kMcp, kSse, kRpc, kStream, kWebSocket};
 constexpr std::array kOfJsonRpc{kRpc, kStream, kWebSocket};
 constexpr ServedPath kAcp{"acp", "GET", "/acp", "Agent Client Protocol", true};
+constexpr ServedPath kAcpHttp{"acp_http", "POST", "/acp",
+                              "Agent Client Protocol over Streamable HTTP", false};
 
-constexpr std::array kOfAcp{kAcp, kWebSocket};
+constexpr std::array kOfAcp{kAcp, kAcpHttp, kWebSocket};
 constexpr std::array kOfOthers{kWebSocket};
 
 }  // namespace

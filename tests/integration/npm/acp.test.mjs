@@ -1,7 +1,9 @@
 // The Agent Client Protocol: the official SDK's client over both transports, every status of the
 // RFD's tables, and clients that lose their connection and come back.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { Readable, Writable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 
 import * as acp from '@agentclientprotocol/sdk';
@@ -85,6 +87,24 @@ describe('the official agent', { timeout: 60_000 }, () => {
       assert.deepEqual(heard, ['yes']);
     }));
   }
+});
+
+describe('stdgate connect', { timeout: 60_000 }, () => {
+  it('is the agent at either URL of its path, for a program on stdin and stdout', async () => {
+    const gate = await Stdgate.startWith(['--protocol', 'acp', '--grace', '1s'], process.execPath, sdkAgent);
+    for (const url of [gate.url, gate.url.replace('http', 'ws')]) {
+      const connect = spawn(program, ['connect', `${url}/acp`], { stdio: ['pipe', 'pipe', 'inherit'] });
+      const stream = acp.ndJsonStream(Writable.toWeb(connect.stdin), Readable.toWeb(connect.stdout));
+      await withClient(stream, async (context) => {
+        assert.equal((await greet(context)).agentInfo.name, 'sdk-agent');
+        assert.equal(await promptWith(context, await beginWith(context), 'hello'), 'end_turn');
+      });
+      const exited = new Promise((resolve) => connect.on('exit', resolve));
+      connect.stdin.end();
+      assert.equal(await exited, 0);
+    }
+    assert.deepEqual(await gate.stop(), cleanExit);
+  });
 });
 
 describe('Streamable HTTP', { timeout: 60_000 }, () => {
