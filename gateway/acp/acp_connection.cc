@@ -426,9 +426,9 @@ void AcpConnection::carry(Stream& stream) {
   log_.replay(former, 0, [&](uint64_t number, const auto&) { numbers.push_back(number); });
   const auto kept = log_.take_after(former, 0);
   // As tell_again(): requests that are not kept are older than what is.
-  while (!asks.empty() && !std::ranges::binary_search(numbers, asks.begin()->first)) {
-    const Ask& ask = *asks.begin()->second;
-    move(asks.begin()->first, ask.text);
+  for (auto ask = asks.begin(); ask != asks.end();) {
+    const auto [number, question] = *ask++;  // move() erases it
+    if (!std::ranges::binary_search(numbers, number)) move(number, question->text);
   }
   for (size_t i = 0; i < kept.size(); ++i) {
     if (!answered_.contains(numbers[i])) move(numbers[i], kept[i].view());

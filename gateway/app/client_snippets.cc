@@ -84,8 +84,10 @@ std::string agents_for_zed(const Backends& backends, bool with_key) {
   json.begin_object();
   json.begin_object("agent_servers");
   for (const ServedBackend& backend : backends) {
-    const std::string url = place_of(backend, kAcpPath);
+    std::string url = place_of(backend, kAcpPath);
     if (url.empty()) continue;
+    // Its agent ends with the editor, and lingers for nobody: connect does not come back.
+    url.replace(url.size() - kAcpPath.size(), std::string::npos, "/ws");
     json.begin_object(backend.name);
     json.text("type", "custom");
     json.text("command", "stdgate");

@@ -94,12 +94,12 @@ describe('stdgate connect', { timeout: 60_000 }, () => {
     const gate = await Stdgate.startWith(['--protocol', 'acp', '--grace', '1s'], process.execPath, sdkAgent);
     for (const url of [gate.url, gate.url.replace('http', 'ws')]) {
       const connect = spawn(program, ['connect', `${url}/acp`], { stdio: ['pipe', 'pipe', 'inherit'] });
+      const exited = new Promise((resolve) => connect.on('exit', resolve));
       const stream = acp.ndJsonStream(Writable.toWeb(connect.stdin), Readable.toWeb(connect.stdout));
       await withClient(stream, async (context) => {
         assert.equal((await greet(context)).agentInfo.name, 'sdk-agent');
         assert.equal(await promptWith(context, await beginWith(context), 'hello'), 'end_turn');
       });
-      const exited = new Promise((resolve) => connect.on('exit', resolve));
       connect.stdin.end();
       assert.equal(await exited, 0);
     }

@@ -179,6 +179,29 @@ TEST(AcpConnection, ASessionWhoseStreamIsNeverOpenedIsOnThatOfTheConnection) {
   connection.detach(again);
 }
 
+TEST(AcpConnection, AQuestionThatIsTooLongForTheReplayIsCarriedToo) {
+  AcpWorld world;
+  world.limits.replay = 300;
+  AcpConnection& connection = world.greet();
+  FakeEventSink stream;
+  connection.listen(stream, {}, std::nullopt);
+  stream.take();
+  EXPECT_EQ(world.prompt(connection, 3), AcpConnection::Posted::taken);
+  world.child->say(update("s", 1));
+  world.child->say(
+      R"({"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"s","pad":")" +
+      std::string(400, 'x') + R"("}})");
+  world.bench.advance(AcpConnection::kStreamPatience);
+  EXPECT_THAT(stream.take(), ElementsAre(HasSubstr("request_permission"), update("s", 1)));
+  stream.leave();
+  connection.detach(stream);
+  FakeEventSink again;
+  connection.listen(again, {}, std::nullopt);
+  EXPECT_THAT(again.take(), ElementsAre(HasSubstr("request_permission")));
+  again.leave();
+  connection.detach(again);
+}
+
 TEST(AcpConnection, WithoutAStreamOfTheConnectionASessionWaitsForItsOwn) {
   AcpWorld world;
   AcpConnection& connection = world.greet();
