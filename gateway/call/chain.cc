@@ -154,7 +154,8 @@ void Chain::give(const Call& call, const Answer& answer) {
     return answer_tail(call, answer.outcome, text_, code, {});
   }
   auto parts = with_replaced(message.text, place_of(message.id, message.text), call.id);
-  if (answer.payload.data() != message.payload.data()) {
+  const bool is_whole = answer.payload.data() == message.payload.data();
+  if (!is_whole) {
     // The id may stand before or behind the payload.
     std::string_view& part = message.payload.data() >= parts[2].data() ? parts[2] : parts[0];
     const auto at = static_cast<size_t>(message.payload.data() - part.data());
@@ -167,6 +168,7 @@ void Chain::give(const Call& call, const Answer& answer) {
   reply.id = parts[1];
   reply.tail = parts[2];
   reply.error_code = code;
+  if (is_whole) reply.whole = &message;
   finish(call, answer.outcome, &reply, {});
 }
 

@@ -43,13 +43,13 @@ KeptRequest::KeptRequest(const Request& request)
         &intent_.memo_text, &intent_.replaced}) {
     moves.move(*part);
   }
-  context_.trace = nullptr;
   context_.params = nullptr;
   // Whoever judges it later has to know who it is of.
   if (context_.principal != nullptr) {
     context_.principal = &principal_.emplace(*context_.principal);
   }
   if (context_.client != nullptr) context_.client = &client_.emplace(*context_.client);
+  if (context_.trace != nullptr) context_.trace = &trace_.emplace(*context_.trace);
   if (context_.mirrored) {
     mirrored_ = *context_.mirrored;
     context_.mirrored = mirrored_;

@@ -21,8 +21,8 @@
 
 namespace stdgate::call {
 
-// A request with its own copy of all that it refers to. Of what is needed during accept() only
-// (CallContext) the trace and what a transport has read of the params are left out.
+// A request with its own copy of all that it refers to, except what a transport has read of the
+// params (CallContext::params).
 class KeptRequest {
  public:
   explicit KeptRequest(const Request& request);
@@ -40,6 +40,7 @@ class KeptRequest {
   CallContext context_;
   std::optional<policy::Principal> principal_;
   std::optional<ClientAddress> client_;
+  std::optional<TraceContext> trace_;
   std::string mirrored_;
 };
 

@@ -186,7 +186,8 @@ std::string listening_end(std::string_view id) {
 }
 
 std::string listening_acknowledgement(std::string_view id, uint8_t lists,
-                                      std::span<const std::string> uris) {
+                                      std::span<const std::string> uris,
+                                      std::span<const std::string> tasks) {
   std::string text = R"({"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged",)"
                      R"("params":{"_meta":{)" +
                      subscription_tag(id) + R"(},"notifications":)";
@@ -195,6 +196,7 @@ std::string listening_acknowledgement(std::string_view id, uint8_t lists,
     if ((lists & list.bit) != 0) append_member(honored, list.wish, "true");
   }
   append_member(honored, kUpdatesWish, array_of(uris));
+  append_member(honored, kTasksWish, array_of(tasks));
   return text.append(honored).append("}}}");
 }
 

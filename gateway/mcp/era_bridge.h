@@ -30,9 +30,11 @@ std::string unsupported_version_error(std::string_view requested, bool is_modern
 // --- Streams of subscriptions/listen. `id`: the id of the request, raw JSON
 // The member `result` that ends a stream.
 std::string listening_end(std::string_view id);
-// The notification that begins a stream: it names the lists and resources whose changes follow.
+// The notification that begins a stream: it names the lists, resources and tasks whose changes
+// follow.
 std::string listening_acknowledgement(std::string_view id, uint8_t lists,
-                                      std::span<const std::string> uris);
+                                      std::span<const std::string> uris,
+                                      std::span<const std::string> tasks = {});
 // The lists whose changes such a request asks for.
 uint8_t listened_lists(const rpc::Envelope& request);
 // The gateway's request for a session. `stamp`: members of _meta that describe the client.

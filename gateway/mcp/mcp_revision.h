@@ -48,6 +48,8 @@ inline constexpr std::array<McpList, 3> kMcpLists = {
 
 // The member of subscriptions/listen that names resources whose updates are wanted.
 inline constexpr std::string_view kUpdatesWish = "resourceSubscriptions";
+// The member that names tasks.
+inline constexpr std::string_view kTasksWish = "taskIds";
 
 // Nothing for a text that is none of kMcpRevisions.
 std::optional<McpRevision> parse_mcp_revision(std::string_view text);

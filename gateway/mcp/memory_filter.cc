@@ -439,6 +439,11 @@ void MemoryFilter::go_on() {
       checks_.pop_front();
       continue;
     }
+    // The session may end before its child.
+    if (!check.session.is_none() && !owner_.own_greeting_of(check.session)) {
+      checks_.pop_front();
+      continue;
+    }
     if (std::exchange(check.greets, false)) return ask(kInitialize, {});
     if (check.asked) {
       const std::optional<Pages>& pages = pages_[static_cast<size_t>(*check.asked)];

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gateway/mcp/mcp_revision.h"
 #include "gateway/pool/pool.h"
 #include "gateway/rpc/json_cursor.h"
 #include "gateway/rpc/json_member.h"
@@ -14,7 +15,6 @@ namespace stdgate::mcp {
 namespace {
 
 constexpr std::string_view kListenedWishes = "notifications";
-constexpr std::string_view kTaskIds = "taskIds";
 
 // The text between the brackets of an array; empty for any other value.
 std::string_view elements_of(std::string_view array) {
@@ -33,7 +33,7 @@ bool wants_more(std::string_view wishes) {
     cursor.take(':');
     const std::string_view value = cursor.take_value();
     const bool is_wish = value == "true" || !elements_of(value).empty();
-    if (is_wish && !rpc::json_string_equals(rpc::string_content(key), kTaskIds)) return true;
+    if (is_wish && !rpc::json_string_equals(rpc::string_content(key), kTasksWish)) return true;
   } while (cursor.take(','));
   return false;
 }
@@ -42,7 +42,7 @@ bool wants_more(std::string_view wishes) {
 std::string with_agreed(const rpc::Envelope& acknowledgement, const std::string& agreed) {
   const std::string_view wishes = rpc::member_or_empty(acknowledgement.params, kListenedWishes);
   if (agreed.empty() || !wishes.starts_with('{')) return std::string(acknowledgement.text);
-  const std::string_view tasks = rpc::member_or_empty(wishes, kTaskIds);
+  const std::string_view tasks = rpc::member_or_empty(wishes, kTasksWish);
   if (tasks.starts_with('[')) {
     const std::string_view own = elements_of(tasks);
     const std::string all = "[" + std::string(own) + (own.empty() ? "" : ",") + agreed + "]";
@@ -169,7 +169,7 @@ std::optional<TextEdit> TaskListening::with_tasks(const rpc::Envelope& request,
 
 rpc::Member TaskListening::tasks_of(const rpc::Envelope& request) {
   const rpc::Member wishes = rpc::find_clear_member(request.params, kListenedWishes);
-  return wishes ? rpc::find_clear_member(*wishes, kTaskIds) : wishes;
+  return wishes ? rpc::find_clear_member(*wishes, kTasksWish) : wishes;
 }
 
 // --- Events ---------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ void TaskListening::note_acknowledged(Stream& stream, const call::Call& call,
   const auto side = std::ranges::find(stream.sides, &call, &Side::call);
   if (side == stream.sides.end() || std::exchange(side->is_settled, true)) return;
   const std::string_view agreed = elements_of(
-      rpc::member_or_empty(rpc::member_or_empty(event.params, kListenedWishes), kTaskIds));
+      rpc::member_or_empty(rpc::member_or_empty(event.params, kListenedWishes), kTasksWish));
   if (!agreed.empty() && has_room(stream, agreed.size())) {
     stream.agreed.append(stream.agreed.empty() ? "" : ",").append(agreed);
     stream.held_bytes += agreed.size();

@@ -1,11 +1,10 @@
 // Aggregate: the end of a virtual server's chain: answers a request from what is known of the
-// members, or hands it to the member whose it is.
+// members, or finds the member whose it is.
 //
-// Job: have a request wait until the lists that it needs are there, or late; keep it while a member
-// has it; bring the member's answer back up the chain, exactly once; tell clients of changes. The
-// aggregate is a client of the members' upstreams, and knows nothing of their children. Owner: the
-// virtual server. Limits: MemberConfig::wait for a call that waits for lists; the limits of its
-// parts.
+// Job: have a request wait until the lists that it needs are there, or late; answer it, or have
+// MemberCalls hand it over; tell clients of changes. The aggregate is a client of the members'
+// upstreams, and knows nothing of their children. Owner: the virtual server. Limits:
+// MemberConfig::wait for a call that waits for lists; the limits of its parts.
 #pragma once
 
 #include <functional>
@@ -22,6 +21,7 @@
 #include "gateway/pool/pool_services.h"
 #include "gateway/servers/list_changes.h"
 #include "gateway/servers/listening.h"
+#include "gateway/servers/listening_ends.h"
 #include "gateway/servers/member_calls.h"
 #include "gateway/servers/own_requests.h"
 #include "gateway/servers/presence.h"
@@ -45,7 +45,7 @@ struct AggregateServices {
   size_t max_sessions;
 };
 
-class Aggregate final : public call::Filter, private MemberOwner, private PartCalls {
+class Aggregate final : public call::Filter, private MemberOwner {
  public:
   explicit Aggregate(const AggregateServices& services);
 
@@ -57,7 +57,7 @@ class Aggregate final : public call::Filter, private MemberOwner, private PartCa
   void attach(const backend::Upstreams& upstreams, const config::Config& config);
   VirtualSessions& sessions() { return sessions_; }
   [[nodiscard]] const VirtualSessions& sessions() const { return sessions_; }
-  [[nodiscard]] size_t calls() const { return waiting_.size() + under_way_.size(); }
+  [[nodiscard]] size_t calls() const { return waiting_.size() + under_way_.size() + ends_.size(); }
   [[nodiscard]] size_t own_callers() const;
 
   // Of a client. False: there is no such call.
@@ -66,11 +66,7 @@ class Aggregate final : public call::Filter, private MemberOwner, private PartCa
   void end_calls(const std::function<bool(const call::Call&)>& fits, std::string_view detail,
                  const rpc::FaultReport* report);
   void end_listening();
-  void drain() {
-    is_draining_ = true;
-    changes_.stop();
-    for (const auto& member : members_) member->stop();
-  }
+  void drain();
   // The server's own.
   void set_rules(const config::BackendConfig& server,
                  const std::vector<config::RoleConfig>& roles) {
@@ -80,28 +76,9 @@ class Aggregate final : public call::Filter, private MemberOwner, private PartCa
   void note_changed() { changes_.gather(nullptr, {}, kAllLists); }
   // Clients have come, or gone.
   void note_clients() { changes_.note_clients(); }
-  [[nodiscard]] tl::expected<call::ClientIntent, const char*> intent_of(
-      const rpc::Envelope& request, std::string_view method,
-      const call::CallContext& context) const;
   void describe(pool::BackendStatus& status) const;
 
  private:
-  // Where members answer calls that stand alone.
-  class Returns final : public session::ReplySink {
-   public:
-    explicit Returns(Aggregate& aggregate) : aggregate_(aggregate) {}
-    void on_reply(session::Tag tag, const session::Reply& reply) override {
-      aggregate_.on_member_reply(tag, reply);
-    }
-    void on_event(session::Tag tag, std::string_view notification) override {
-      aggregate_.tell_caller(tag, notification);
-    }
-    void on_cancelled(session::Tag tag) override { aggregate_.on_member_cancelled(tag); }
-
-   private:
-    Aggregate& aggregate_;
-  };
-  using Kept = std::shared_ptr<KeptRequest>;
   // A call that waits for lists.
   struct Waiting {
     call::CallPtr call;
@@ -111,38 +88,13 @@ class Aggregate final : public call::Filter, private MemberOwner, private PartCa
   // `kept`: it has waited; null: it comes.
   void take(call::CallPtr call, const call::Request& request, Kept kept);
   void listen(call::CallPtr call, const call::Request& request, Kept kept);
-  void listen_at(size_t member, uint64_t key, std::vector<std::string> uris, const Kept& kept);
-  void listen_again();
   bool lacks_room(const call::Request& request, const Route& route);
   void hold(call::CallPtr call, const call::Request& request, Kept kept);
-  void charge(call::Call& call, const KeptRequest& kept) const;
   void review();
-
-  void hand_over(call::CallPtr call, const call::Request& request, const Route& route, Kept kept);
-  void send(MemberCall out, session::Tag tag, std::string text, const call::CallContext& context);
-  // A member has not answered.
-  void fail(MemberCall call, const rpc::FaultReport& report);
-  bool try_next(MemberCall& call);
-  // One that listens has ended at its member; it is made again.
-  void lose(MemberCall listener);
-  void note_answer(const MemberCall& call, const rpc::Envelope& answer);
-  // As the client is to see it; empty: as it is.
-  std::string shown_answer(const MemberCall& call, const rpc::Envelope& answer);
-  void cancel_at_member(const MemberCall& call, session::Tag tag);
-  void tell_caller(session::Tag tag, std::string_view notification);
 
   // MemberOwner
   void on_lists(Member& member, MemberView& view, uint8_t news) override;
   void on_lists_changed(Member& member, std::string_view identity, uint8_t lists) override;
-  // PartCalls
-  void on_member_reply(session::Tag tag, const session::Reply& reply) override;
-  void on_member_fault(session::Tag tag, const rpc::FaultReport& report) override;
-  void on_member_cancelled(session::Tag tag) override;
-  [[nodiscard]] std::optional<session::Tag> client_tag(session::Tag tag) override;
-  bool has_calls(Part& part) override;
-  void on_part_lists_changed(Part& part, uint8_t lists) override {
-    changes_.gather(members_[part.member()].get(), {{}, part.session().id}, lists);
-  }
 
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
 
@@ -157,17 +109,14 @@ class Aggregate final : public call::Filter, private MemberOwner, private PartCa
   Routes routes_;
   MemberCalls under_way_;
   Listening listening_;
+  ListeningEnds ends_;
   std::vector<Waiting> waiting_;
   VirtualSessions sessions_;
-  Returns returns_{*this};
-  session::CallerSlot caller_;
   uint64_t last_listener_ = 0;
-  std::vector<MemberCall> lost_;  // calls that listened, and are made again
   bool is_draining_ = false;
   ListChanges changes_;
   OwnRequests own_;
   Timer review_timer_;
-  Timer listen_timer_;
 };
 
 }  // namespace stdgate::servers

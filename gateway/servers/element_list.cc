@@ -121,7 +121,7 @@ void ElementList::note_uris(std::string_view element) {
 }
 
 const Element* ElementList::find(std::string_view shown) const {
-  const auto found = places_.find(std::string(shown));
+  const auto found = places_.find(shown);
   return found == places_.end() ? nullptr : &elements_[found->second];
 }
 

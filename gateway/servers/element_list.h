@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -75,7 +76,14 @@ class ElementList {
   void note_uris(std::string_view element);
 
   std::vector<Element> elements_;
-  std::unordered_map<std::string, size_t> places_;  // by the names that clients see
+  // Finds texts by views of them.
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+
+  // By the names that clients see.
+  std::unordered_map<std::string, size_t, Hash, std::equal_to<>> places_;
   std::unordered_map<std::string, bool> uris_;
   uint64_t digest_ = 0;
   size_t bytes_ = 0;

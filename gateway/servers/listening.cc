@@ -13,32 +13,58 @@
 
 namespace stdgate::servers {
 
-std::vector<std::string> Listening::wished_uris(std::string_view params) {
-  std::vector<std::string> uris;
+namespace {
+
+// The texts of an array, decoded.
+std::vector<std::string> texts_of(std::string_view array) {
+  std::vector<std::string> texts;
   std::string scratch;
-  const std::string_view wishes = rpc::member_or_empty(params, "notifications");
-  for_each_element(rpc::member_or_empty(wishes, mcp::kUpdatesWish), [&](std::string_view uri) {
-    const std::string_view content = rpc::string_content(uri);
-    if (!uri.starts_with('"') || content.size() > kMaxUri || uris.size() == kMaxUris) return;
-    uris.emplace_back(rpc::decode_string(content, scratch));
+  for_each_element(array, [&](std::string_view one) {
+    const std::string_view content = rpc::string_content(one);
+    const bool fits = content.size() <= Listening::kMaxUri && texts.size() < Listening::kMaxUris;
+    if (one.starts_with('"') && fits) texts.emplace_back(rpc::decode_string(content, scratch));
   });
-  return uris;
+  return texts;
+}
+
+// A member with an array of texts, with its comma if others stand before it.
+void append_texts(std::string_view key, const std::vector<std::string>& texts, std::string& out) {
+  if (texts.empty()) return;
+  if (out.back() != '{') out += ',';
+  out.append("\"").append(key).append("\":[");
+  for (const std::string& text : texts) {
+    if (out.back() != '[') out += ',';
+    out += json_text(text);
+  }
+  out += ']';
+}
+
+}  // namespace
+
+tl::expected<ListenedWishes, const char*> Listening::wishes_of(std::string_view params) {
+  const auto wishes = rpc::find_clear_member(params, "notifications");
+  if (rpc::is_absent(wishes)) return ListenedWishes();
+  if (!wishes) return tl::unexpected<const char*>("readers could see different notifications");
+  const auto tasks = rpc::find_clear_member(*wishes, mcp::kTasksWish);
+  if (!tasks && !rpc::is_absent(tasks)) {
+    return tl::unexpected<const char*>("readers could see different taskIds");
+  }
+  return ListenedWishes{texts_of(rpc::member_or_empty(*wishes, mcp::kUpdatesWish)),
+                        texts_of(tasks.value_or(std::string_view()))};
 }
 
 std::string Listening::request_for(session::Tag tag, std::string_view meta,
-                                   const std::vector<std::string>& uris) {
+                                   const ListenedWishes& wishes) {
   std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(tag);
   text.append(R"(,"method":"subscriptions/listen","params":{"_meta":)").append(meta);
-  text.append(R"(,"notifications":{")").append(mcp::kUpdatesWish).append("\":[");
-  for (const std::string& uri : uris) {
-    if (text.back() != '[') text += ',';
-    text += json_text(uri);
-  }
-  return text.append("]}}}");
+  text.append(R"(,"notifications":{)");
+  append_texts(mcp::kUpdatesWish, wishes.uris, text);
+  append_texts(mcp::kTasksWish, wishes.tasks, text);
+  return text.append("}}}");
 }
 
 void Listening::begin(uint64_t key, call::CallPtr call, uint8_t lists,
-                      const std::vector<std::string>& uris) {
+                      const ListenedWishes& heard) {
   call->lists = lists;
   call->has_begun = true;
   const call::Call& kept = *call;
@@ -46,7 +72,7 @@ void Listening::begin(uint64_t key, call::CallPtr call, uint8_t lists,
   listeners_.emplace(key, std::move(call));
   session::ReplySink* const sink = callers_.find(kept.caller);
   if (sink == nullptr) return;
-  sink->on_event(kept.tag, mcp::listening_acknowledgement(kept.id, lists, uris));
+  sink->on_event(kept.tag, mcp::listening_acknowledgement(kept.id, lists, heard.uris, heard.tasks));
 }
 
 // The member's tag is the id of the gateway's own call.

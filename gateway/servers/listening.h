@@ -1,9 +1,9 @@
 // Listening: clients of the modern era that listen (subscriptions/listen) at a virtual server.
 //
-// Job: keep these calls; tell their clients of changed lists and updated resources; listen at the
-// members that have the resources. Owner: the virtual server. Limits: kMaxUris of at most kMaxUri
-// bytes each for a call, further ones are not promised; CapacityFilter::kMaxListening for a call,
-// and the limits of calls.
+// Job: keep these calls; tell their clients of changed lists, updated resources and tasks. Owner:
+// the virtual server. Limits: kMaxUris URIs, and as many tasks, of at most kMaxUri bytes each for a
+// call, further ones are not promised; CapacityFilter::kMaxListening for a call, and the limits of
+// calls.
 #pragma once
 
 #include <functional>
@@ -20,6 +20,12 @@
 
 namespace stdgate::servers {
 
+// What a client wants to hear of, besides lists. All decoded.
+struct ListenedWishes {
+  std::vector<std::string> uris;
+  std::vector<std::string> tasks;  // ids
+};
+
 class Listening {
  public:
   static constexpr size_t kMaxUris = session::Subscriptions::kMaxPerSession;
@@ -28,16 +34,16 @@ class Listening {
   Listening(call::Chain& chain, session::Callers& callers, Presence& clients)
       : chain_(chain), callers_(callers), clients_(clients) {}
 
-  // The URIs, decoded, whose updates a request with these params wants, as far as they may be
-  // watched.
-  static std::vector<std::string> wished_uris(std::string_view params);
+  // The wishes of a request with these params, as far as they may be watched. An error: readers
+  // could see different ones.
+  static tl::expected<ListenedWishes, const char*> wishes_of(std::string_view params);
   // The gateway's own request, under this tag, that listens at a member for the call. `stamp`: the
   // members of the client's _meta, as a raw object.
   static std::string request_for(session::Tag tag, std::string_view meta,
-                                 const std::vector<std::string>& uris);
+                                 const ListenedWishes& wishes);
 
   // Tells the client, whose identity the call has, that it listens. `key` is not in use.
-  void begin(uint64_t key, call::CallPtr call, uint8_t lists, const std::vector<std::string>& uris);
+  void begin(uint64_t key, call::CallPtr call, uint8_t lists, const ListenedWishes& heard);
   // A member has sent this notification to the gateway's own call that listens.
   void on_event(uint64_t key, std::string_view notification);
   void tell_changed(const ListNews& news);

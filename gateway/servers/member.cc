@@ -10,6 +10,7 @@
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
+#include "gateway/servers/member_request.h"
 #include "gateway/servers/virtual_session.h"
 
 namespace stdgate::servers {
@@ -54,7 +55,8 @@ Member::Member(const MemberServices& services, MemberOwner& owner,
     : services_(services),
       owner_(owner),
       config_(config),
-      listening_(services.core.clock, services.stamp, caller_) {
+      listening_(services.core.clock, services.stamp, caller_),
+      listen_timer_(services.core.timers, [this] { settle_listening(); }) {
   caller_.take(services_.callers, *this);
 }
 
@@ -124,10 +126,9 @@ void Member::forget() {
 
 MemberView& Member::view_of(const call::CallContext& context) {
   const bool is_modern = may_refuse_ && context.era == Era::modern;
-  std::string key = is_modern ? "m" : "";
   const std::string identity =
       has_principals_ ? policy::identity_of(context.principal) : std::string();
-  key += identity;
+  std::string key = (is_modern ? "m" : "") + identity;
   const auto found = views_.find(key);
   if (found != views_.end()) {
     found->second->used = now();
@@ -314,8 +315,12 @@ void Member::settle_listening() {
   listening_.settle(*upstream_, wanted);
 }
 
+void Member::listen_again() {
+  if (!is_stopped_ && services_.clients.any()) listen_timer_.arm(now() + kRest);
+}
+
 void Member::on_cancelled(session::Tag tag) {
-  if (listening_.note_end(tag)) return;
+  if (listening_.note_end(tag)) return listen_again();
   const auto found = asks_.find(tag);
   if (found == asks_.end()) return;
   const Ask ask = found->second;
@@ -324,15 +329,13 @@ void Member::on_cancelled(session::Tag tag) {
 }
 
 void Member::on_reply(session::Tag tag, const session::Reply& reply) {
-  if (listening_.note_end(tag)) return;
+  if (listening_.note_end(tag)) return listen_again();
   const auto found = asks_.find(tag);
   if (found == asks_.end()) return;
   const Ask ask = found->second;
   asks_.erase(found);
-  std::string text(reply.head);
-  text.append(reply.id).append(reply.tail);
-  const rpc::KnownMessage known(text);
-  const rpc::Envelope& answer = known.envelope();
+  const MemberAnswer returned(reply);
+  const rpc::Envelope& answer = returned.envelope();
   if (answer.kind == rpc::MessageKind::result) {
     return take_page(*ask.view, ask.kind, answer.payload);
   }

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "gateway/backend/upstream.h"
+#include "gateway/base/timers.h"
 #include "gateway/policy/rules.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/servers/element_list.h"
@@ -93,7 +94,7 @@ class Member final : public session::ReplySink {
   static constexpr size_t kMaxPages = 100;
   // A list whose server does not say how long it may be kept, and tells of changes or does not.
   static constexpr Duration kUntold = std::chrono::seconds(60);
-  // A list that has failed is not asked for again sooner.
+  // A list that has failed is not asked for again sooner, nor is a member listened to again.
   static constexpr Duration kRest = std::chrono::seconds(1);
 
   Member(const MemberServices& services, MemberOwner& owner, const config::MemberConfig& config);
@@ -167,6 +168,8 @@ class Member final : public session::ReplySink {
 
  private:
   class Watch;
+  // A call that listens has ended by itself: its child may have died.
+  void listen_again();
   struct Ask {
     MemberView* view;
     ListKind kind;
@@ -203,6 +206,7 @@ class Member final : public session::ReplySink {
   std::unordered_map<session::Tag, Ask> asks_;
   session::Tag last_tag_ = 0;
   MemberListening listening_;
+  Timer listen_timer_;
   bool is_stopped_ = false;
   std::optional<bool> is_up_;  // nothing: not asked yet
   MemberEnds ended_{};

@@ -3,44 +3,287 @@
 #include <algorithm>
 #include <utility>
 
+#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/known_message.h"
+#include "gateway/servers/member_request.h"
+#include "gateway/servers/message_texts.h"
+
 namespace stdgate::servers {
 
-void MemberCalls::add(session::Tag tag, MemberCall call) {
-  if (call.call != nullptr) tags_.of(call.call->slots) = tag;
-  calls_.emplace(tag, std::move(call));
+namespace {
+
+// Between these bits and the tags of parts (Part::kOfLists), no two calls under way have the same
+// tag, and none has zero.
+constexpr session::Tag kMark = session::Tag{1} << 61;
+constexpr uint32_t kGenerations = (uint32_t{1} << 29) - 1;
+
+session::Tag tag_of(Handle handle) {
+  return kMark | session::Tag{handle.generation & kGenerations} << 32 | handle.index;
 }
 
-std::optional<MemberCall> MemberCalls::take(session::Tag tag) {
-  const auto found = calls_.find(tag);
-  if (found == calls_.end()) return std::nullopt;
-  MemberCall call = std::move(found->second);
-  calls_.erase(found);
-  return call;
+// Errors by which a server says that it has no such resource.
+bool is_not_found(const rpc::Envelope& answer) {
+  const auto code = rpc::error_code(answer);
+  return code == rpc::rpc_error_code(rpc::RpcError::resource_not_found) ||
+         code == rpc::rpc_error_code(rpc::RpcError::invalid_params) ||
+         code == rpc::rpc_error_code(rpc::RpcError::method_not_found);
 }
 
-MemberCall* MemberCalls::find(session::Tag tag) {
-  const auto found = calls_.find(tag);
-  return found == calls_.end() ? nullptr : &found->second;
+}  // namespace
+
+MemberCalls::MemberCalls(const Services& services)
+    : services_(services), tags_(services.calls.reserve<session::Tag>()) {
+  caller_.take(services_.callers, *this);
 }
 
-session::Tag MemberCalls::tag_of(const call::Call& call) const {
-  const session::Tag* const tag = tags_.find(call.slots);
-  return tag != nullptr && calls_.contains(*tag) ? *tag : 0;
+// --- The table -----------------------------------------------------------------------------------
+
+session::Tag MemberCalls::add(Handed handed) {
+  Handed* entry = nullptr;
+  const session::Tag tag = tag_of(*calls_.acquire(&entry));
+  tags_.of(handed.call->slots) = tag;
+  *entry = std::move(handed);
+  return tag;
 }
 
-std::vector<session::Tag> MemberCalls::tags(
-    const std::function<bool(const MemberCall&)>& fits) const {
+MemberCalls::Handed* MemberCalls::find(session::Tag tag) {
+  Handle handle;
+  Handed* const handed = calls_.find_index(static_cast<uint32_t>(tag), &handle);
+  return handed != nullptr && tag_of(handle) == tag ? handed : nullptr;
+}
+
+std::optional<MemberCalls::Handed> MemberCalls::take(session::Tag tag) {
+  Handle handle;
+  Handed* const handed = calls_.find_index(static_cast<uint32_t>(tag), &handle);
+  if (handed == nullptr || tag_of(handle) != tag) return std::nullopt;
+  std::optional<Handed> taken = std::move(*handed);
+  calls_.release(handle);
+  return taken;
+}
+
+std::vector<session::Tag> MemberCalls::tags(const std::function<bool(const Handed&)>& fits) const {
   std::vector<session::Tag> found;
-  for (const auto& [tag, call] : calls_) {
-    if (fits(call)) found.push_back(tag);
-  }
-  std::ranges::sort(found);
+  calls_.for_each([&](Handle handle, const Handed& handed) {
+    if (fits(handed)) found.push_back(tag_of(handle));
+  });
   return found;
 }
 
-bool MemberCalls::uses(const Part& part) const {
-  return std::ranges::any_of(calls_,
-                             [&part](const auto& call) { return call.second.part == &part; });
+// --- Down ----------------------------------------------------------------------------------------
+
+Kept MemberCalls::keep(call::Call& call, const call::Request& request) const {
+  auto kept = std::make_shared<KeptRequest>(request);
+  call.held.move_to({request.context.account, services_.payer.held});
+  call.held.set(sizeof(call::Call) + kept->bytes());
+  return kept;
+}
+
+void MemberCalls::hand_over(call::CallPtr call, const call::Request& request, const Route& route,
+                            Kept kept) {
+  backend::Upstream* const upstream = services_.members[route.member]->upstream();
+  if (upstream == nullptr) {
+    return services_.chain.on_fault(
+        std::move(call), rpc::faults::child_failed("this server is not configured any more"));
+  }
+  if (kept == nullptr && (!route.others.empty() || is_subscription(request.method))) {
+    kept = keep(*call, request);
+  }
+  const call::CallContext& context = request.context;
+  const bool is_of_principal = context.session.is_none() && context.principal != nullptr;
+  if (is_of_principal) call->identity = policy::identity_of(context.principal);
+  call->place = call::CallPlace::in_flight;
+  call->written = now();
+  const call::Call& handed = *call;
+  const session::Tag tag =
+      add({std::move(call), route.member, upstream, nullptr, kept, route.others});
+  call::Outgoing message;
+  message.text = request.message.text;
+  services_.traces.tell_child(request.message, handed, message);
+  const MemberRequest for_member(request, route, tag, message.inserted);
+  call::CallContext own = context;
+  own.tag = tag;
+  own.params = for_member.params();
+  // What its client repeats in the head is not what the member gets.
+  if (route.tools != nullptr) own.mirrored.reset();
+  send(tag, for_member.envelope(), own);
+}
+
+void MemberCalls::send(session::Tag tag, const rpc::Envelope& request, call::CallContext context) {
+  Handed& handed = *find(tag);
+  const size_t member = handed.member;
+  VirtualSession* const session = services_.sessions.find(context.session);
+  if (session != nullptr && !session->greeting.empty()) {
+    rpc::FaultReport why;
+    Part* const part = services_.sessions.part_for(*session, member, why);
+    if (part == nullptr) return on_member_fault(tag, why);
+    handed.part = part;
+    return part->hand_over(tag, request, context);
+  }
+  if (context.era == Era::modern) services_.members[member]->note_modern_call();
+  context.caller = caller_.caller();
+  context.session = {};
+  context.is_of_server = true;
+  // What the context shows of a kept request stays until the member has taken it.
+  const Kept kept = handed.kept;
+  handed.upstream->accept({request}, context);
+}
+
+// --- Up ------------------------------------------------------------------------------------------
+
+void MemberCalls::on_member_reply(session::Tag tag, const session::Reply& reply) {
+  std::optional<Handed> ended = take(tag);
+  if (!ended) return;
+  const MemberAnswer returned(reply);
+  const rpc::Envelope& answer = returned.envelope();
+  if (reply.fault) return fail(std::move(*ended), report_of(reply, answer.payload));
+  const bool is_result = answer.kind == rpc::MessageKind::result;
+  services_.members[ended->member]->count(is_result ? MemberEnd::result : MemberEnd::error);
+  if (is_result) {
+    note_answer(*ended, answer);
+    std::string other = shown(*ended, answer);
+    if (!other.empty()) {
+      const rpc::KnownMessage known(other);
+      return services_.chain.on_answer(std::move(ended->call), known.envelope());
+    }
+  } else if (is_not_found(answer)) {
+    if (try_next(*ended)) return;
+    // The one that could not be asked may know it.
+    if (ended->kept != nullptr && ended->kept->fault) {
+      return services_.chain.on_fault(std::move(ended->call), *ended->kept->fault);
+    }
+  }
+  services_.chain.on_answer(std::move(ended->call), answer);
+}
+
+std::string MemberCalls::shown(const Handed& handed, const rpc::Envelope& answer) {
+  const std::string& name = services_.members[handed.member]->name();
+  const call::Call& call = *handed.call;
+  std::string shown;
+  if (TaskNames::may_name(answer.text)) {
+    shown = services_.tasks.shown(answer, {handed.member, name}, TaskNames::owner_of(call));
+  }
+  if (call.client_era != Era::modern) return shown;
+  if (shown.empty()) return with_asking_member(answer, name);
+  const rpc::KnownMessage known(shown);
+  std::string asking = with_asking_member(known.envelope(), name);
+  return asking.empty() ? std::string(known.envelope().text) : asking;
+}
+
+void MemberCalls::note_answer(const Handed& handed, const rpc::Envelope& answer) {
+  services_.routes.note_result(handed.member, *handed.call, answer.payload);
+  if (handed.kept == nullptr) return;
+  const call::Request request = handed.kept->request();
+  if (!is_subscription(request.method)) return;
+  VirtualSession* const session = services_.sessions.find(handed.call->session);
+  if (session == nullptr) return;
+  std::string scratch;
+  const std::string uri(rpc::decode_string(
+      rpc::string_content(rpc::member_or_empty(request.message.params, "uri")), scratch));
+  if (request.method == "resources/unsubscribe") {
+    session->unsubscribe(uri);
+  } else {
+    session->subscribe(uri, handed.member);
+  }
+}
+
+void MemberCalls::fail(Handed handed, const rpc::FaultReport& report) {
+  services_.members[handed.member]->count(MemberEnd::fault);
+  const Kept kept = handed.kept;
+  if (kept != nullptr && !kept->fault) kept->fault = report;
+  if (try_next(handed)) return;
+  services_.chain.on_fault(std::move(handed.call), kept == nullptr ? report : *kept->fault);
+}
+
+// A resource that this member does not know, or cannot give, may be another one's.
+bool MemberCalls::try_next(Handed& handed) {
+  if (handed.others.empty() || handed.kept == nullptr || is_stopped_) return false;
+  Route route;
+  route.lead_to(std::move(handed.others));
+  const Kept kept = std::move(handed.kept);
+  hand_over(std::move(handed.call), kept->request(), route, kept);
+  return true;
+}
+
+void MemberCalls::on_member_fault(session::Tag tag, const rpc::FaultReport& report) {
+  std::optional<Handed> ended = take(tag);
+  if (ended) fail(std::move(*ended), report);
+}
+
+// Nobody but the member has cancelled it.
+void MemberCalls::on_member_cancelled(session::Tag tag) {
+  on_member_fault(tag, rpc::faults::child_failed("the server has cancelled the call"));
+}
+
+void MemberCalls::on_event(session::Tag tag, std::string_view notification) {
+  const Handed* const handed = find(tag);
+  if (handed == nullptr) return;
+  const call::Call& call = *handed->call;
+  session::ReplySink* const sink = services_.callers.find(call.caller);
+  if (sink == nullptr) return;
+  const std::string& name = services_.members[handed->member]->name();
+  std::string text(notification);
+  const rpc::KnownMessage known(text);
+  std::string shown;
+  if (TaskNames::may_name(text)) {
+    shown =
+        services_.tasks.shown(known.envelope(), {handed->member, name}, TaskNames::owner_of(call));
+  }
+  if (shown.empty()) return sink->on_event(call.tag, with_logger(known.envelope(), name));
+  const rpc::KnownMessage message(shown);
+  sink->on_event(call.tag, with_logger(message.envelope(), name));
+}
+
+std::optional<session::Tag> MemberCalls::client_tag(session::Tag tag) {
+  const Handed* const handed = find(tag);
+  if (handed == nullptr) return std::nullopt;
+  return handed->call->tag;
+}
+
+bool MemberCalls::has_calls(Part& part) {
+  const auto is_of_part = [&part](const Handed& handed) { return handed.part == &part; };
+  if (part.is_over()) {
+    for (const session::Tag tag : tags(is_of_part)) {
+      on_member_fault(tag, rpc::faults::child_failed("the session at this server has ended"));
+    }
+  }
+  return !tags(is_of_part).empty();
+}
+
+void MemberCalls::on_part_lists_changed(Part& part, uint8_t lists) {
+  services_.changes.gather(services_.members[part.member()].get(), {{}, part.session().id}, lists);
+}
+
+// --- Ends ----------------------------------------------------------------------------------------
+
+call::CallPtr MemberCalls::withdraw(const call::Call& call) {
+  const session::Tag* const tag = tags_.find(call.slots);
+  std::optional<Handed> handed = tag == nullptr ? std::nullopt : take(*tag);
+  if (!handed) return nullptr;
+  tell_cancelled(*handed, *tag);
+  return std::move(handed->call);
+}
+
+std::vector<call::CallPtr> MemberCalls::withdraw(
+    const std::function<bool(const call::Call&)>& fits) {
+  std::vector<call::CallPtr> withdrawn;
+  for (const session::Tag tag : tags([&](const Handed& one) { return fits(*one.call); })) {
+    std::optional<Handed> handed = take(tag);
+    if (!handed) continue;
+    tell_cancelled(*handed, tag);
+    withdrawn.push_back(std::move(handed->call));
+  }
+  return withdrawn;
+}
+
+void MemberCalls::tell_cancelled(const Handed& handed, session::Tag tag) {
+  if (handed.part != nullptr) return handed.part->cancel(tag);
+  std::string text = cancel_notice(tag);
+  const rpc::KnownMessage known(text);
+  call::CallContext context;
+  context.caller = caller_.caller();
+  context.arrived = now();
+  handed.upstream->take_cancel({known.envelope()}, context);
 }
 
 }  // namespace stdgate::servers

@@ -1,7 +1,9 @@
 // MemberCalls: the calls of a virtual server that its members have.
 //
-// Job: hand a call on under a number of the gateway's own, and find it again by that, whatever the
-// member says of it. Owner: the virtual server. Limit: the members' bounds of calls.
+// Job: hand a call on under a number of the gateway's own, to the member or to the part of its
+// session there; find it again by that number, whatever the member says of it; bring the answer
+// back up the chain, exactly once; ask the next member if one does not know what the call names.
+// Owner: the aggregate. Limit: the members' bounds of calls.
 #pragma once
 
 #include <cstdint>
@@ -9,50 +11,103 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "gateway/backend/upstream.h"
-#include "gateway/call/call_store.h"
-#include "gateway/servers/kept_request.h"
-#include "gateway/servers/virtual_session.h"
+#include "gateway/base/slot_map.h"
+#include "gateway/call/chain.h"
+#include "gateway/call/held_calls.h"
+#include "gateway/call/trace_filter.h"
+#include "gateway/servers/list_changes.h"
+#include "gateway/servers/routes.h"
+#include "gateway/servers/virtual_sessions.h"
 #include "gateway/session/reply_sink.h"
 
 namespace stdgate::servers {
 
-// A call that a member has. `call` is null if the gateway listens for one of its listeners.
-struct MemberCall {
-  call::CallPtr call;
-  size_t member = 0;
-  backend::Upstream* upstream = nullptr;
-  Part* part = nullptr;  // null: it stands alone
-  std::shared_ptr<KeptRequest> kept = nullptr;
-  std::vector<size_t> others{};     // members that are asked if this one does not know it
-  uint64_t listener = 0;            // 0: none
-  std::vector<std::string> uris{};  // what it listens for
+// A request that waits, or that further members may be asked. The call's account pays for it.
+struct KeptRequest final : call::KeptRequest {
+  using call::KeptRequest::KeptRequest;
+
+  std::optional<rpc::FaultReport> fault{};  // of the first member that could not answer it
 };
+using Kept = std::shared_ptr<KeptRequest>;
 
-class MemberCalls {
+class MemberCalls final : public session::ReplySink, public PartCalls {
  public:
-  explicit MemberCalls(call::CallStore& store) : tags_(store.reserve<session::Tag>()) {}
+  struct Services {
+    call::Chain& chain;
+    call::CallStore& calls;
+    call::TraceFilter& traces;
+    session::Callers& callers;
+    Members& members;
+    Routes& routes;
+    TaskNames& tasks;
+    VirtualSessions& sessions;
+    ListChanges& changes;
+    const Clock& clock;
+    Payer payer;
+  };
 
-  // The number under which the next call is handed on.
-  session::Tag next_tag() { return ++last_tag_; }
-  void add(session::Tag tag, MemberCall call);
-  // Nothing: it is not there any more.
-  std::optional<MemberCall> take(session::Tag tag);
-  [[nodiscard]] MemberCall* find(session::Tag tag);
-  // The tag of a client's call; 0: no member has it.
-  [[nodiscard]] session::Tag tag_of(const call::Call& call) const;
-  // Those that fit.
-  std::vector<session::Tag> tags(const std::function<bool(const MemberCall&)>& fits) const;
+  explicit MemberCalls(const Services& services);
+
+  // Of a Route::Kind::member. `kept`: the request, if it has waited.
+  void hand_over(call::CallPtr call, const call::Request& request, const Route& route, Kept kept);
+  // Keeps a request of this call.
+  [[nodiscard]] Kept keep(call::Call& call, const call::Request& request) const;
+  // Takes a call back; its member is told. Null: no member has it.
+  call::CallPtr withdraw(const call::Call& call);
+  std::vector<call::CallPtr> withdraw(const std::function<bool(const call::Call&)>& fits);
+  // From now on no further member is asked.
+  void stop() { is_stopped_ = true; }
   [[nodiscard]] size_t size() const { return calls_.size(); }
-  [[nodiscard]] bool uses(const Part& part) const;
+  [[nodiscard]] bool has_caller() const { return !caller_.is_none(); }
+
+  // ReplySink: of calls that stand alone.
+  void on_reply(session::Tag tag, const session::Reply& reply) override {
+    on_member_reply(tag, reply);
+  }
+  void on_event(session::Tag tag, std::string_view notification) override;
+  void on_cancelled(session::Tag tag) override { on_member_cancelled(tag); }
+  // PartCalls
+  void on_member_reply(session::Tag tag, const session::Reply& reply) override;
+  void on_member_fault(session::Tag tag, const rpc::FaultReport& report) override;
+  void on_member_cancelled(session::Tag tag) override;
+  [[nodiscard]] std::optional<session::Tag> client_tag(session::Tag tag) override;
+  [[nodiscard]] bool has_calls(Part& part) override;
+  void on_part_lists_changed(Part& part, uint8_t lists) override;
 
  private:
+  // A call that a member has.
+  struct Handed {
+    call::CallPtr call;
+    size_t member = 0;
+    backend::Upstream* upstream = nullptr;
+    Part* part = nullptr;  // null: it stands alone
+    Kept kept = nullptr;
+    std::vector<size_t> others{};  // members that are asked if this one does not know it
+  };
+
+  session::Tag add(Handed handed);
+  Handed* find(session::Tag tag);
+  // Nothing: it is not there any more.
+  std::optional<Handed> take(session::Tag tag);
+  std::vector<session::Tag> tags(const std::function<bool(const Handed&)>& fits) const;
+  void send(session::Tag tag, const rpc::Envelope& request, call::CallContext context);
+  // The member has not answered.
+  void fail(Handed handed, const rpc::FaultReport& report);
+  bool try_next(Handed& handed);
+  void note_answer(const Handed& handed, const rpc::Envelope& answer);
+  // As the client is to see it; empty: as it is.
+  std::string shown(const Handed& handed, const rpc::Envelope& answer);
+  void tell_cancelled(const Handed& handed, session::Tag tag);
+  [[nodiscard]] TimePoint now() const { return services_.clock.now(); }
+
+  const Services services_;
   const call::Slot<session::Tag> tags_;
-  std::unordered_map<session::Tag, MemberCall> calls_;
-  session::Tag last_tag_ = 0;
+  SlotMap<Handed> calls_{Handle::kNone - 1};
+  session::CallerSlot caller_;
+  bool is_stopped_ = false;
 };
 
 }  // namespace stdgate::servers

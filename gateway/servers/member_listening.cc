@@ -52,7 +52,6 @@ void MemberListening::cancel(backend::Upstream& upstream, const Call& call) cons
   upstream.take_cancel({known.envelope()}, context_for(call.principal));
 }
 
-// It is made again with the next list.
 bool MemberListening::note_end(session::Tag tag) {
   if (tag < kFirstTag) return false;
   std::erase_if(calls_, [tag](const auto& call) { return call.second.tag == tag; });

@@ -86,7 +86,9 @@ std::string question_for_client(const rpc::Envelope& question, uint64_t id,
 }
 
 std::string with_asking_member(const rpc::Envelope& answer, std::string_view member) {
+  // A search stops at each occurrence of the first letter, and '_' is rare.
   if (answer.kind != rpc::MessageKind::result ||
+      answer.payload.find("_required") == std::string_view::npos ||
       rpc::member_or_empty(answer.payload, "resultType") != R"("input_required")") {
     return {};
   }

@@ -4,9 +4,12 @@
 #include <utility>
 
 #include "gateway/mcp/mcp_elements.h"
+#include "gateway/mcp/modern_params.h"
 #include "gateway/policy/name_pattern.h"
+#include "gateway/rpc/json_cursor.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
+#include "gateway/rpc/known_message.h"
 #include "gateway/servers/text_edits.h"
 #include "gateway/servers/tool_look.h"
 #include "gateway/servers/uri_template.h"
@@ -17,17 +20,35 @@ namespace {
 
 constexpr const char* kAmbiguous = "readers could see different names in params";
 
+// As find_clear_member(), of params. The _meta that a transport has read is not read again.
+rpc::Member clear_member(const rpc::Envelope& request, std::string_view key,
+                         const call::CallContext& context) {
+  const auto* const known = static_cast<const mcp::ModernParams*>(context.params);
+  if (known == nullptr || !known->meta) return rpc::find_clear_member(request.params, key);
+  rpc::Member found = tl::unexpected(rpc::MemberError::absent);
+  rpc::JsonCursor cursor(request.params);
+  if (!cursor.take('{') || cursor.take('}')) return found;
+  do {
+    const std::string_view raw = rpc::string_content(cursor.take_string());
+    cursor.take(':');
+    const std::string_view meta = cursor.take_object(*known->meta);
+    const std::string_view value = meta.empty() ? cursor.take_value() : meta;
+    if (!rpc::json_string_resembles(raw, key)) continue;
+    const bool is_first = rpc::is_absent(found) && rpc::json_string_equals(raw, key);
+    found = is_first ? rpc::Member(value) : tl::unexpected(rpc::MemberError::duplicate);
+  } while (cursor.take(','));
+  return found;
+}
+
 // A text that all readers take for the same one; empty: none.
-tl::expected<std::string_view, const char*> clear_text(std::string_view object,
-                                                       std::string_view key) {
-  const auto member = rpc::find_clear_member(object, key);
+tl::expected<std::string_view, const char*> clear_text(const rpc::Member& member) {
   if (!member && !rpc::is_absent(member)) return tl::unexpected<const char*>(kAmbiguous);
   return member && member->starts_with('"') ? *member : std::string_view();
 }
 
-std::string decoded(std::string_view quoted) {
-  std::string scratch;
-  return std::string(rpc::decode_string(rpc::string_content(quoted), scratch));
+// Of a quoted text that a request names.
+std::string_view decoded(std::string_view quoted, std::string& scratch) {
+  return rpc::decode_string(rpc::string_content(quoted), scratch);
 }
 
 Route malformed(const char* problem) {
@@ -51,14 +72,22 @@ bool is_selected(const config::SelectionConfig& selection, std::string_view uri)
 
 }  // namespace
 
+void Route::lead_to(std::vector<size_t> members) {
+  kind = members.empty() ? Kind::unknown : Kind::member;
+  if (members.empty()) return;
+  member = members.front();
+  others = std::move(members);
+  others.erase(others.begin());
+}
+
 Route Routes::route_of(const rpc::Envelope& request, std::string_view method,
                        const call::CallContext& context) {
   if (method == "tools/call") return route_of_named(request, ListKind::tools, context);
   if (method == "prompts/get") return route_of_named(request, ListKind::prompts, context);
   if (method == "resources/read" || method == "resources/subscribe" ||
       method == "resources/unsubscribe") {
-    const auto uri = clear_text(request.params, "uri");
-    return uri ? route_of_resource(request, *uri, context) : malformed(uri.error());
+    const auto uri = clear_text(clear_member(request, "uri", context));
+    return uri ? route_of_resource(*uri, context) : malformed(uri.error());
   }
   if (method == "completion/complete") return route_of_completion(request, context);
   if (method.starts_with("tasks/") && method != "tasks/list") {
@@ -78,26 +107,23 @@ Route Routes::found_or_open(Route route, ListKind kind, const call::CallContext&
     if (found.element == nullptr) return route;
   }
   route.kind = Route::Kind::member;
-  route.members = {found.place};
+  route.member = found.place;
   route.own_name = found.element->own;
   if (kind == ListKind::tools) {
     const config::MemberToolsConfig& tools = found.member->config().tools;
-    const std::string_view tool = renamed(tools, found.element->own);
-    if (has_arguments_for(tool, tools)) {
-      route.tools = &tools;
-      route.tool = tool;
-    }
+    route.tool = renamed(tools, found.element->own);
+    if (has_arguments_for(route.tool, tools)) route.tools = &tools;
   }
   return route;
 }
 
 Route Routes::route_of_named(const rpc::Envelope& request, ListKind kind,
                              const call::CallContext& context) {
-  const auto name = clear_text(request.params, "name");
+  const auto name = clear_text(clear_member(request, "name", context));
   if (!name) return malformed(name.error());
   Route route;
   route.element = kind == ListKind::tools ? policy::ElementKind::tool : policy::ElementKind::prompt;
-  route.name = decoded(*name);
+  route.name = decoded(*name, name_);
   route.name_place = *name;
   route = found_or_open(std::move(route), kind, context);
   // Which arguments are meant matters where some are set here.
@@ -152,76 +178,88 @@ bool Routes::is_open(std::string_view uri, const call::CallContext& context) {
   return !is_settled && answers_.find(ListKind::resources, uri, context).element == nullptr;
 }
 
-Route Routes::route_of_resource(const rpc::Envelope& /*request*/, std::string_view quoted,
-                                const call::CallContext& context) {
+Route Routes::route_of_resource(std::string_view quoted, const call::CallContext& context) {
   Route route;
   route.element = policy::ElementKind::resource;
-  route.name = decoded(quoted);
+  route.name = decoded(quoted, name_);
   if (is_open(route.name, context)) {
     route.kind = Route::Kind::open;
-    return route;
+  } else {
+    route.lead_to(members_of(route.name, context));
   }
-  route.members = members_of(route.name, context);
-  route.kind = route.members.empty() ? Route::Kind::unknown : Route::Kind::member;
   return route;
 }
 
 Route Routes::route_of_completion(const rpc::Envelope& request, const call::CallContext& context) {
   const auto ref = rpc::find_clear_member(request.params, "ref");
   if (!ref && !rpc::is_absent(ref)) return malformed(kAmbiguous);
-  const auto type = clear_text(ref.value_or("{}"), "type");
+  const auto type = clear_text(rpc::find_clear_member(ref.value_or("{}"), "type"));
   if (!type) return malformed(type.error());
   const bool is_prompt = *type == R"("ref/prompt")";
-  const auto name = clear_text(ref.value_or("{}"), is_prompt ? "name" : "uri");
+  const auto name =
+      clear_text(rpc::find_clear_member(ref.value_or("{}"), is_prompt ? "name" : "uri"));
   if (!name) return malformed(name.error());
   Route route;
   route.element = is_prompt ? policy::ElementKind::prompt : policy::ElementKind::resource;
-  route.name = decoded(*name);
+  route.name = decoded(*name, name_);
   if (is_prompt) {
     route.name_place = *name;
     return found_or_open(std::move(route), ListKind::prompts, context);
   }
   route = found_or_open(std::move(route), ListKind::templates, context);
   if (route.kind != Route::Kind::unknown) return route;
-  return route_of_resource(request, *name, context);
+  return route_of_resource(*name, context);
 }
 
-// The member that gave the id. A member that seals ids recognises its own.
 Route Routes::route_of_task(const rpc::Envelope& request, const call::CallContext& context) {
-  const auto id = clear_text(request.params, "taskId");
+  const auto id = clear_text(clear_member(request, "taskId", context));
   if (!id) return malformed(id.error());
   Route route;
-  for (size_t i = 0; i < members_.size() && route.members.empty(); ++i) {
-    const backend::Upstream* const upstream = members_[i]->upstream();
-    if (upstream != nullptr && upstream->gave(request, context)) route.members = {i};
-  }
-  if (route.members.empty()) {
-    route.name = decoded(*id);
-    if (const TaskNames::Task* const task = tasks_.find(context.session, route.name)) {
-      route.members = {task->member};
-      route.name_place = *id;
-      route.own_name = task->own;
-    }
-  }
-  if (!route.members.empty()) {
-    route.kind = Route::Kind::member;
+  route.name = decoded(*id, name_);
+  if (const auto giver = giver_of(request, context)) {
+    route.lead_to({*giver});
     return route;
   }
-  route.element = policy::ElementKind::none;
-  route.kind = Route::Kind::malformed;
-  route.problem = "Task not found";
+  const TaskNames::Task* const task = tasks_.find(TaskNames::owner_of(context), route.name);
+  if (task == nullptr) return malformed("Task not found");
+  route.lead_to({task->member});
+  route.name_place = *id;
+  route.own_name = task->own;
   return route;
+}
+
+// A member that seals ids recognises its own.
+std::optional<size_t> Routes::giver_of(const rpc::Envelope& request,
+                                       const call::CallContext& context) {
+  for (size_t i = 0; i < members_.size(); ++i) {
+    const backend::Upstream* const upstream = members_[i]->upstream();
+    if (upstream != nullptr && upstream->gave(request, context)) return i;
+  }
+  return std::nullopt;
+}
+
+std::optional<Routes::TaskPlace> Routes::member_of_task(const std::string& id,
+                                                        const call::CallContext& context) {
+  std::string text = R"({"jsonrpc":"2.0","id":0,"method":"tasks/get","params":{"taskId":)";
+  text.append(json_text(id)).append("}}");
+  const rpc::KnownMessage question(text);
+  if (const auto giver = giver_of(question.envelope(), context)) return TaskPlace{*giver, id};
+  const TaskNames::Task* const task = tasks_.find(TaskNames::owner_of(context), id);
+  if (task == nullptr) return std::nullopt;
+  return TaskPlace{task->member, task->own};
 }
 
 // --- What results name ---------------------------------------------------------------------------
 
 void Routes::note_result(size_t member, const call::Call& call, std::string_view result) {
   const bool may_link = call.method_name == "tools/call" || call.method_name == "prompts/get";
-  if (!may_link || result.find("\"resource") == std::string_view::npos) return;
+  // A search stops at each occurrence of the first letter, and quotes are frequent.
+  if (!may_link || result.find("uri\"") == std::string_view::npos) return;
+  std::string scratch;
   const auto note_block = [&](std::string_view block) {
     for (const std::string_view object : {block, rpc::member_or_empty(block, "resource")}) {
       const std::string_view uri = rpc::member_or_empty(object, "uri");
-      if (uri.starts_with('"')) note(decoded(uri), member);
+      if (uri.starts_with('"')) note(std::string(decoded(uri, scratch)), member);
     }
   };
   for_each_element(rpc::member_or_empty(result, "content"), note_block);
@@ -248,27 +286,6 @@ void Routes::note(std::string key, size_t member) {
 std::optional<size_t> Routes::noted(const std::string& key) const {
   const auto found = noted_.find(key);
   return found == noted_.end() ? std::nullopt : std::optional(found->second);
-}
-
-std::string request_for_member(const rpc::Envelope& request, const Route& route, session::Tag tag,
-                               std::span<const call::Insertion> insertions) {
-  TextEdits edits(request.text);
-  edits.replace(request.id, std::to_string(tag));
-  if (!route.name_place.empty() && route.own_name != route.name) {
-    edits.replace(route.name_place, json_text(route.own_name));
-  }
-  if (route.tools != nullptr) {
-    const auto arguments = rpc::find_member(request.params, "arguments");
-    std::string filled =
-        arguments_for_member(arguments.value_or(std::string_view()), route.tool, *route.tools);
-    if (arguments) {
-      edits.replace(*arguments, std::move(filled));
-    } else {
-      edits.insert(request.params.data() + 1, "\"arguments\":" + filled + ",");
-    }
-  }
-  for (const call::Insertion& insertion : insertions) edits.insert(insertion);
-  return edits.apply();
 }
 
 }  // namespace stdgate::servers

@@ -1,8 +1,8 @@
-// Routes: which member a request of a client is for, and how the member gets it.
+// Routes: which member a request of a client is for, and by which names the member knows what it
+// names.
 //
-// Job: read what the request names, find whose that is, and put the member's own names into the
-// request. Remembers who has linked to a resource. Asks nobody. Owner: the virtual server. Limits:
-// kMaxNoted URIs, the oldest go.
+// Remembers who has linked to a resource. Asks nobody. Owner: the virtual server. Limits: kMaxNoted
+// URIs, the oldest go.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,8 @@
 
 namespace stdgate::servers {
 
+// Its views are into the request, what members offer, and the Routes; they hold until the next
+// request is looked at.
 struct Route {
   enum class Kind : uint8_t { unknown, open, member, malformed };
 
@@ -32,13 +34,15 @@ struct Route {
   const char* problem = nullptr;  // malformed
   // The decoded name in the request, for the error that it is unknown.
   policy::ElementKind element = policy::ElementKind::none;
-  std::string name{};
-  std::vector<size_t> members{};  // the first that knows it
-  // The names for the member in the place of the client's, as views into the request.
-  std::string_view name_place{};
-  std::string own_name{};
+  std::string_view name{};
+  size_t member = 0;
+  std::vector<size_t> others{};   // that are asked in this order if `member` does not know it
+  std::string_view name_place{};  // the name in the request, with its quotes
+  std::string_view own_name{};    // the member's own name, in its place
   const config::MemberToolsConfig* tools = nullptr;  // arguments are to be filled in
-  std::string tool{};                                // its name after renaming
+  std::string_view tool{};                           // its name after renaming
+
+  void lead_to(std::vector<size_t> members);  // none: unknown
 };
 
 class Routes {
@@ -51,6 +55,12 @@ class Routes {
 
   Route route_of(const rpc::Envelope& request, std::string_view method,
                  const call::CallContext& context);
+  // The member that has given a task to this client; nothing: no member knows the id.
+  struct TaskPlace {
+    size_t member;
+    std::string own;  // the id that it has given
+  };
+  std::optional<TaskPlace> member_of_task(const std::string& id, const call::CallContext& context);
   // Of one resource.
   std::vector<size_t> members_of(std::string_view uri, const call::CallContext& context);
   // Whether lists that are not there yet may say more of it; they are asked for.
@@ -62,10 +72,11 @@ class Routes {
  private:
   Route route_of_named(const rpc::Envelope& request, ListKind kind,
                        const call::CallContext& context);
-  Route route_of_resource(const rpc::Envelope& request, std::string_view uri,
-                          const call::CallContext& context);
+  Route route_of_resource(std::string_view quoted, const call::CallContext& context);
   Route route_of_completion(const rpc::Envelope& request, const call::CallContext& context);
   Route route_of_task(const rpc::Envelope& request, const call::CallContext& context);
+  // The member that recognises a sealed id in this request.
+  std::optional<size_t> giver_of(const rpc::Envelope& request, const call::CallContext& context);
   // By its name.
   Route found_or_open(Route route, ListKind kind, const call::CallContext& context);
   void note(std::string key, size_t member);
@@ -77,10 +88,7 @@ class Routes {
   std::unordered_map<std::string, size_t> noted_;
   std::deque<std::string> order_;
   Share held_;
+  std::string name_;  // scratch: of a route
 };
-
-// The request as the member gets it, under this number.
-std::string request_for_member(const rpc::Envelope& request, const Route& route, session::Tag tag,
-                               std::span<const call::Insertion> insertions);
 
 }  // namespace stdgate::servers

@@ -10,6 +10,7 @@
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/servers/text_edits.h"
+#include "gateway/servers/tool_look.h"
 
 namespace stdgate::servers {
 
@@ -69,9 +70,8 @@ TimePoint ServerAnswers::waited_until(ListKind kind, const call::CallContext& co
 
 // A session's own child takes a while to tell what it offers. Until then the session has the shared
 // view.
-const ElementList& ServerAnswers::elements_of(size_t member, ListKind kind,
+const ElementList& ServerAnswers::elements_of(MemberView& view, size_t member, ListKind kind,
                                               const call::CallContext& context) {
-  MemberView& view = view_at(member, context);
   const bool is_known = view.list(kind).state != MemberList::State::unknown;
   return *(is_known ? view : members_[member]->view_of(context)).list(kind).elements;
 }
@@ -93,11 +93,13 @@ void ServerAnswers::for_each(ListKind kind, const call::CallContext& context, Vi
 }
 
 Found ServerAnswers::find(ListKind kind, std::string_view shown, const call::CallContext& context) {
+  const bool has_prefix = kind == ListKind::tools || kind == ListKind::prompts;
   for (size_t i = 0; i < members_.size(); ++i) {
     Member& member = *members_[i];
+    if (has_prefix && !may_be_of(member.config().prefix, shown)) continue;
     MemberView& view = view_at(i, context);
     if (view.is_refused) continue;
-    const Element* const element = elements_of(i, kind, context).find(shown);
+    const Element* const element = elements_of(view, i, kind, context).find(shown);
     if (element == nullptr) continue;
     if (member.sight_of(context.principal).shows(kind, element->own)) return {&member, i, element};
   }
@@ -315,7 +317,7 @@ std::optional<std::string> ServerAnswers::search(std::string_view params,
   std::vector<const ElementList*> lists;
   lists.reserve(members_.size());
   for (size_t i = 0; i < members_.size(); ++i) {
-    lists.push_back(&elements_of(i, ListKind::tools, context));
+    lists.push_back(&elements_of(view_at(i, context), i, ListKind::tools, context));
   }
   index_.cover(lists);
   held_.set(index_.bytes());

@@ -83,8 +83,9 @@ class ServerAnswers {
   void describe(pool::BackendStatus& status) const;
 
  private:
-  // Whether the member does not refuse the client.
-  const ElementList& elements_of(size_t member, ListKind kind, const call::CallContext& context);
+  // `view`: the client's of this member.
+  const ElementList& elements_of(MemberView& view, size_t member, ListKind kind,
+                                 const call::CallContext& context);
   std::string capabilities(const call::CallContext& context);
   std::vector<std::string> shown_texts(ListKind kind, const call::CallContext& context);
   void append_missing(ListKind kind, const call::CallContext& context, std::string& out);

@@ -11,12 +11,10 @@ namespace stdgate::servers {
 
 namespace {
 
-std::string key_of(session::SessionId session, std::string_view shown) {
-  std::string key;
-  if (!session.is_none()) {
-    key = std::to_string(session.index) + "." + std::to_string(session.generation);
-  }
-  return key.append(" ").append(shown);
+// The length keeps an owner and an id apart, whatever characters they have.
+std::string key_of(const std::string& owner, std::string_view shown) {
+  std::string key = std::to_string(owner.size());
+  return key.append(" ").append(owner).append(shown);
 }
 
 size_t bytes_of(const std::string& key, const TaskNames::Task& task) {
@@ -25,14 +23,31 @@ size_t bytes_of(const std::string& key, const TaskNames::Task& task) {
 
 }  // namespace
 
-const TaskNames::Task* TaskNames::find(session::SessionId session, std::string_view shown) const {
-  const auto found = tasks_.find(key_of(session, shown));
+std::string TaskNames::owner_of(session::SessionId session) {
+  return "session " + std::to_string(session.index) + "." + std::to_string(session.generation);
+}
+
+std::string TaskNames::owner_of(const call::CallContext& context) {
+  return context.session.is_none() ? policy::identity_of(context.principal)
+                                   : owner_of(context.session);
+}
+
+std::string TaskNames::owner_of(const call::Call& call) {
+  return call.session.is_none() ? call.identity : owner_of(call.session);
+}
+
+// A search stops at each occurrence of the first letter, and I is rare.
+bool TaskNames::may_name(std::string_view text) {
+  return text.find("Id\"") != std::string_view::npos;
+}
+
+const TaskNames::Task* TaskNames::find(const std::string& owner, std::string_view shown) const {
+  const auto found = tasks_.find(key_of(owner, shown));
   return found == tasks_.end() ? nullptr : &found->second;
 }
 
 std::string TaskNames::shown(const rpc::Envelope& message, const TaskGiver& giver,
-                             session::SessionId session) {
-  if (message.text.find("taskId\"") == std::string_view::npos) return {};
+                             const std::string& owner) {
   const bool is_result = message.kind == rpc::MessageKind::result;
   const std::string_view object = is_result ? message.payload : message.params;
   const std::string_view meta = rpc::member_or_empty(object, "_meta");
@@ -44,7 +59,7 @@ std::string TaskNames::shown(const rpc::Envelope& message, const TaskGiver& give
     if (!raw.starts_with('"')) continue;
     std::string scratch;
     const std::string own(rpc::decode_string(rpc::string_content(raw), scratch));
-    const std::string id = shown_id(own, giver, session);
+    const std::string id = shown_id(own, giver, owner);
     if (id == own) continue;
     edits.replace(raw, json_text(id));
     is_other = true;
@@ -53,12 +68,12 @@ std::string TaskNames::shown(const rpc::Envelope& message, const TaskGiver& give
 }
 
 std::string TaskNames::shown_id(std::string_view own, const TaskGiver& giver,
-                                session::SessionId session) {
+                                const std::string& owner) {
   std::string id(own);
   while (id.size() <= kMaxId) {
-    const Task* const known = find(session, id);
+    const Task* const known = find(owner, id);
     if (known == nullptr) {
-      note(key_of(session, id), {giver.member, std::string(own)});
+      note(key_of(owner, id), {giver.member, std::string(own)});
       return id;
     }
     if (known->member == giver.member && known->own == own) return id;

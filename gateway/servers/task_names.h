@@ -1,8 +1,10 @@
 // TaskNames: the ids by which the clients of a virtual server know the tasks of its members.
 //
-// Job: remember which member has given a task, and to whom; tell two tasks apart to which two
-// members have given the same id, by adding the second member's name to the id of its task. Ids
-// that a member has sealed are unique, and stay as they are. Owner: the aggregate. Limits:
+// Job: remember which member has given a task, and to whom: to a session, or else to a principal.
+// Tell two tasks apart to which two members have given the same id, by adding the second member's
+// name to the id of its task. Ids that a member has sealed are unique, and stay as they are. Two
+// children of one member that seals no ids (pool.sticky) may give the same id to one owner; such
+// tasks cannot be told apart. Owner: the aggregate. Limits:
 // kMaxTasks ids of kMaxId bytes; the oldest are forgotten, and longer ones are not remembered.
 #pragma once
 
@@ -14,6 +16,8 @@
 #include <unordered_map>
 
 #include "gateway/base/account.h"
+#include "gateway/call/call.h"
+#include "gateway/call/call_context.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/session/session_sink.h"
 
@@ -35,17 +39,22 @@ class TaskNames {
     size_t member;
     std::string own;  // the id that the member has given
   };
-  // The task that a client knows by this id; null: none is remembered. `session`: the client's;
-  // none: all clients without a session share their tasks.
-  [[nodiscard]] const Task* find(session::SessionId session, std::string_view shown) const;
+  // Whose tasks a call may use.
+  static std::string owner_of(const call::CallContext& context);
+  // `call`: has its identity.
+  static std::string owner_of(const call::Call& call);
+  static std::string owner_of(session::SessionId session);
+  // The task that a client knows by this id; null: none is remembered.
+  [[nodiscard]] const Task* find(const std::string& owner, std::string_view shown) const;
   // A result, notification or question of a member as this client is to see it; empty: as it is.
   // Its tasks are remembered.
-  std::string shown(const rpc::Envelope& message, const TaskGiver& giver,
-                    session::SessionId session);
+  std::string shown(const rpc::Envelope& message, const TaskGiver& giver, const std::string& owner);
+  // Whether shown() may have something to do.
+  static bool may_name(std::string_view text);
 
  private:
   // As the client knows it.
-  std::string shown_id(std::string_view own, const TaskGiver& giver, session::SessionId session);
+  std::string shown_id(std::string_view own, const TaskGiver& giver, const std::string& owner);
   void note(std::string key, Task task);
 
   std::unordered_map<std::string, Task> tasks_;  // by owner and shown id

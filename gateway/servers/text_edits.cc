@@ -33,7 +33,7 @@ void TextEdits::add(Edit edit) {
   }
 }
 
-std::string TextEdits::apply() {
+std::string TextEdits::apply() const {
   std::string out;
   out.reserve(text_.size() + size_);
   size_t at = 0;
@@ -42,6 +42,19 @@ std::string TextEdits::apply() {
     at = edit.offset + edit.length;
   }
   return out.append(text_.substr(at));
+}
+
+std::string_view TextEdits::moved(std::string_view part, std::string_view edited) const {
+  if (part.empty()) return part;
+  const TextPlace place = place_of(part, text_);
+  size_t begin = place.offset;
+  size_t end = begin + place.length;
+  for (const Edit& edit : edits_) {
+    if (edit.offset >= place.offset + place.length) break;
+    end += edit.with.size() - edit.length;
+    if (edit.offset + edit.length <= place.offset) begin += edit.with.size() - edit.length;
+  }
+  return edited.substr(begin, end - begin);
 }
 
 void for_each_member(

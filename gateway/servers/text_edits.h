@@ -15,14 +15,16 @@ namespace stdgate::servers {
 
 class TextEdits {
  public:
-  explicit TextEdits(std::string_view text) : text_(text) {}
+  explicit TextEdits(std::string_view text) : text_(text) { edits_.reserve(kUsual); }
 
   // `part` is a view into the text. Parts do not overlap.
   void replace(std::string_view part, std::string with);
   void insert(const char* before, std::string what);
   // With its members, whatever era it is for.
   void insert(const call::Insertion& insertion);
-  [[nodiscard]] std::string apply();
+  [[nodiscard]] std::string apply() const;
+  // The place of a part of the text, or of what has replaced it, in what apply() has returned.
+  [[nodiscard]] std::string_view moved(std::string_view part, std::string_view edited) const;
 
  private:
   struct Edit {
@@ -30,6 +32,8 @@ class TextEdits {
     size_t length;
     std::string with;
   };
+
+  static constexpr size_t kUsual = 4;  // edits of a text
 
   void add(Edit edit);
 

@@ -13,6 +13,8 @@ namespace stdgate::servers {
 
 namespace {
 
+constexpr size_t kHash = 9;  // of a name that was shortened, with what separates it
+
 bool is_name_character(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
          c == '-';
@@ -61,8 +63,11 @@ std::string schema_as_shown(std::string_view schema, const Arguments& fixed,
 
 }  // namespace
 
+bool may_be_of(std::string_view prefix, std::string_view shown) {
+  return shown.starts_with(prefix.substr(0, config::kMaxShownName - kHash));
+}
+
 std::string shown_tool_name(std::string_view prefix, std::string_view name) {
-  constexpr size_t kHash = 9;  // with what separates it
   std::string whole = std::string(prefix).append(name);
   if (!whole.empty() && whole.size() <= config::kMaxShownName &&
       std::ranges::all_of(whole, is_name_character)) {

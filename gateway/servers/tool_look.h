@@ -15,6 +15,9 @@ namespace stdgate::servers {
 // result is the same each time.
 std::string shown_tool_name(std::string_view prefix, std::string_view name);
 
+// Whether a member with this prefix may show an element under this name.
+bool may_be_of(std::string_view prefix, std::string_view shown);
+
 // As `tools.rename` has it; without the prefix.
 std::string_view renamed(const config::MemberToolsConfig& tools, std::string_view own);
 

@@ -134,7 +134,9 @@ backend::Admission VirtualServer::accept(const rpc::ParsedMessage& message,
 backend::Admission VirtualServer::accept_request(const rpc::Envelope& request,
                                                  const call::CallContext& context) {
   const std::string_view method = rpc::decode_string(request.method, method_);
-  const auto intent = aggregate_.intent_of(request, method, context);
+  const bool is_modern = context.era == Era::modern;
+  const auto intent =
+      dialect_->read_client(request, method, {.era = context.era, .params = context.params});
   call::CallPtr call = chain_.begin(
       request.id, {context, &request, method, intent ? intent->tool : std::string_view(), !intent});
   call->bytes_in = request.text.size();
@@ -142,7 +144,7 @@ backend::Admission VirtualServer::accept_request(const rpc::Envelope& request,
     call->session_name = session->sink->name();
     call->revision = session->revision;
   }
-  if (context.era == Era::modern) call->revision = mcp::kModernRevision;
+  if (is_modern) call->revision = mcp::kModernRevision;
   core_.observer.on_call_started(id());
   if (intent) {
     chain_.pass(std::move(call), {request, method, *intent, context});

@@ -6,6 +6,7 @@
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
+#include "gateway/servers/member_request.h"
 #include "gateway/session/subscriptions.h"
 
 namespace stdgate::servers {
@@ -71,7 +72,8 @@ void Part::submit(std::string text, const call::CallContext& context) {
   upstream_.accept({known.envelope()}, context);
 }
 
-void Part::hand_over(session::Tag tag, std::string text, const call::CallContext& context) {
+void Part::hand_over(session::Tag tag, const rpc::Envelope& request,
+                     const call::CallContext& context) {
   call::CallContext own = own_context();
   own.tag = tag;
   own.transport = context.transport;
@@ -80,14 +82,15 @@ void Part::hand_over(session::Tag tag, std::string text, const call::CallContext
   own.timeout = context.timeout;
   if (is_open()) {
     own.trace = context.trace;
-    return submit(std::move(text), own);
+    upstream_.accept({request}, own);
+    return;
   }
   if (is_over_ || queued_.size() == kMaxQueued) {
     return owner_.on_part_fault(tag, rpc::faults::overloaded("the server is not there yet"));
   }
   Queued& queued = queued_.emplace_back(
       Queued{tag,
-             std::move(text),
+             std::string(request.text),
              own,
              {},
              Share({session_.client.account.get(), services_.held}, Holding::calls)});
@@ -126,10 +129,8 @@ void Part::on_reply(session::Tag tag, const session::Reply& reply) {
 }
 
 void Part::take_greeting(const session::Reply& reply) {
-  std::string text(reply.head);
-  text.append(reply.id).append(reply.tail);
-  const rpc::KnownMessage known(text);
-  const rpc::Envelope& answer = known.envelope();
+  const MemberAnswer returned(reply);
+  const rpc::Envelope& answer = returned.envelope();
   if (answer.kind != rpc::MessageKind::result) {
     std::string scratch;
     const std::string_view why = rpc::decode_string(

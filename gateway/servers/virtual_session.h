@@ -70,7 +70,7 @@ class Part final : private session::SessionSink {
 
   // A request under a tag of the owner's, which is its id too. `context`: of the client; what
   // stands in it for the session is replaced.
-  void hand_over(session::Tag tag, std::string text, const call::CallContext& context);
+  void hand_over(session::Tag tag, const rpc::Envelope& request, const call::CallContext& context);
   // Another message of the client, or of the gateway, once it has been greeted; else it is dropped.
   void tell(std::string text);
   void cancel(session::Tag tag);

@@ -202,7 +202,10 @@ void VirtualSessions::on_part_message(Part& part, std::optional<session::Tag> ca
                                       std::string text) {
   const rpc::KnownMessage known(text);
   const TaskGiver giver{part.member(), members_[part.member()]->name()};
-  std::string shown = tasks_.shown(known.envelope(), giver, part.session().id);
+  std::string shown =
+      TaskNames::may_name(text)
+          ? tasks_.shown(known.envelope(), giver, TaskNames::owner_of(part.session().id))
+          : std::string();
   if (shown.empty()) return tell_of(part, call, known.envelope());
   const rpc::KnownMessage renamed(shown);
   tell_of(part, call, renamed.envelope());

@@ -31,7 +31,7 @@ class PartCalls {
   // The tag of the client's call; nothing: there is no such call any more.
   [[nodiscard]] virtual std::optional<session::Tag> client_tag(session::Tag tag) = 0;
   // Whether it has calls; these get a fault if it is over.
-  virtual bool has_calls(Part& part) = 0;
+  [[nodiscard]] virtual bool has_calls(Part& part) = 0;
   // What the part's session sees there may be other lists now.
   virtual void on_part_lists_changed(Part& part, uint8_t lists) = 0;
 };

@@ -11,7 +11,7 @@
 
 #include "gateway/base/slot_map.h"
 #include "gateway/base/time.h"
-#include "gateway/rpc/fault.h"
+#include "gateway/rpc/envelope.h"
 
 namespace stdgate::session {
 
@@ -29,6 +29,9 @@ struct Reply {
   std::string_view scope{};         // with insufficient_scope: see FaultReport
   // The code of an error, if the transport tells it besides, as an HTTP status.
   std::optional<int64_t> error_code{};
+  // The child's answer, under an id of its own, of which head and tail are parts. Null: the text is
+  // of the gateway, or was changed.
+  const rpc::Envelope* whole = nullptr;
   [[nodiscard]] size_t size() const { return head.size() + id.size() + tail.size(); }
 };
 

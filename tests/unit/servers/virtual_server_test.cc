@@ -150,6 +150,28 @@ TEST(VirtualServerTasks, TheSameIdOfTwoMembersIsTwoTasks) {
   EXPECT_THAT(session.take(), Contains(HasSubstr(R"("params":{"taskId":"1.b"})")));
 }
 
+// Ids of clients without a session, which no session tells apart.
+TEST(VirtualServerTasks, AreTheirPrincipalsOwn) {
+  ServerBench bench({"a"});
+  bench.member(0).script =
+      with_tool("t", {{"tools/call", R"("result":{"task":{"taskId":"1","status":"working"}})"},
+                      {"tasks/get", R"("result":{"taskId":"1"})"}});
+  const auto as = [&](const char* name) {
+    policy::Principal principal;
+    principal.name = name;
+    bench.principal = std::make_shared<const policy::Principal>(principal);
+  };
+  as("ada");
+  bench.ask("tools/call", R"({"name":"a_t"})", Era::modern);
+  EXPECT_THAT(bench.ask("tasks/get", R"({"taskId":"1"})", Era::modern), HasSubstr("result"));
+  as("bob");
+  EXPECT_THAT(bench.ask("tasks/get", R"({"taskId":"1"})", Era::modern),
+              HasSubstr("Task not found"));
+  bench.principal = nullptr;
+  EXPECT_THAT(bench.ask("tasks/get", R"({"taskId":"1"})", Era::modern),
+              HasSubstr("Task not found"));
+}
+
 TEST(VirtualServerTasks, NoListOfTasksIsPromised) {
   ServerBench bench({"a"});
   bench.member(0).script = with_tool(
@@ -281,80 +303,6 @@ TEST_F(VirtualServerSubscriptions, AreChargedToTheClient) {
     granted += subscribe(one).find("result") == std::string::npos ? 0 : 1;
   }
   EXPECT_EQ(granted, most - 1);  // beside the first one
-}
-
-// --- Listening -----------------------------------------------------------------------------------
-
-// `client` listens for updates of the resource x:1.
-void listen(ServerBench& bench, FakeClient& client) {
-  bench.send(
-      client,
-      R"({"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":)"
-      R"({"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"notifications":{)"
-      R"("resourceSubscriptions":["x:1"]}}})",
-      Era::modern);
-  bench.advance(milliseconds(1));
-}
-
-ScriptedMember::Script member_with_resource() {
-  return with_tool("t",
-                   {{"subscriptions/listen", ""},
-                    {"resources/list", R"("result":{"resources":[{"name":"x","uri":"x:1"}]})"}});
-}
-
-TEST(VirtualServerListening, AsksTheMemberThatHasTheResource) {
-  ServerBench bench({"a", "b"});
-  bench.member(0).script = with_tool("t", {{"subscriptions/listen", ""}});
-  bench.member(1).script = member_with_resource();
-  FakeClient client(bench.callers);
-  listen(bench, client);
-  EXPECT_THAT(bench.member(0).methods(), Not(Contains("subscriptions/listen")));
-  EXPECT_THAT(bench.member(1).methods(), Contains("subscriptions/listen"));
-  bench.server->cancel_calls_of(client.caller());
-}
-
-TEST(VirtualServerListening, HearsOfAsManyResourcesAsTheLimit) {
-  ServerBench bench({"a"});
-  bench.member(0).script =
-      with_tool("t", {{"subscriptions/listen", ""},
-                      {"resources/templates/list",
-                       R"("result":{"resourceTemplates":[{"name":"x","uriTemplate":"x:{id}"}]})"}});
-  FakeClient client(bench.callers);
-  std::string uris = R"("x:)" + std::string(servers::Listening::kMaxUri, 'x') + "\"";
-  for (size_t i = 0; i <= servers::Listening::kMaxUris; ++i) {
-    uris += R"(,"x:)" + std::to_string(i) + "\"";
-  }
-  bench.send(client,
-             R"({"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"_meta":{},)"
-             R"("notifications":{"resourceSubscriptions":[)" +
-                 uris + "]}}}",
-             Era::modern);
-  bench.advance(milliseconds(1));
-  const std::string& asked = bench.member(0).asked.back().params;
-  EXPECT_THAT(asked, HasSubstr(R"("x:0")"));
-  EXPECT_THAT(asked, HasSubstr(R"("x:255")"));
-  EXPECT_THAT(asked, Not(HasSubstr(R"("x:256")")));
-  EXPECT_THAT(asked, Not(HasSubstr("xxxx")));
-  bench.server->cancel_calls_of(client.caller());
-  EXPECT_EQ(bench.account->used(), 0U);
-}
-
-TEST(VirtualServerListening, GoesOnWhenAMemberHasLostItsEnd) {
-  ServerBench bench({"a"});
-  bench.member(0).script = member_with_resource();
-  FakeClient client(bench.callers);
-  listen(bench, client);
-  const auto listens = [&] {
-    return std::ranges::count(bench.member(0).methods(), "subscriptions/listen");
-  };
-  ASSERT_EQ(listens(), 1);
-  bench.member(0).fail(*std::ranges::find(bench.member(0).asked, "subscriptions/listen",
-                                          &ScriptedMember::Asked::method));
-  bench.advance(seconds(10));
-  EXPECT_EQ(listens(), 2);
-  bench.server->cancel_calls_of(client.caller());
-  bench.advance(seconds(60));
-  EXPECT_EQ(listens(), 2);
 }
 
 // --- Search --------------------------------------------------------------------------------------

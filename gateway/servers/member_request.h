@@ -1,0 +1,55 @@
+// MemberRequest: a client's request as a member gets it: under a number of the gateway's own, and
+// by the names that the member has given.
+//
+// All else is kept byte for byte. The parts of the envelope are moved with their text, which is not
+// parsed again. Owner: the function that hands the request over; a value that does not move.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "gateway/call/filter.h"
+#include "gateway/mcp/modern_params.h"
+#include "gateway/rpc/known_message.h"
+#include "gateway/servers/routes.h"
+#include "gateway/session/reply_sink.h"
+
+namespace stdgate::servers {
+
+class MemberRequest {
+ public:
+  MemberRequest(const call::Request& request, const Route& route, session::Tag tag,
+                std::span<const call::Insertion> insertions);
+  MemberRequest(const MemberRequest&) = delete;
+  MemberRequest& operator=(const MemberRequest&) = delete;
+
+  [[nodiscard]] const rpc::Envelope& envelope() const { return envelope_; }
+  // What the transport has read of it; null: nothing.
+  [[nodiscard]] const mcp::ModernParams* params() const { return params_ ? &*params_ : nullptr; }
+
+ private:
+  std::string text_;
+  rpc::Envelope envelope_;
+  std::optional<mcp::ModernParams> params_;
+  std::optional<rpc::KnownMessage> known_;  // of a request that had no params
+};
+
+// The answer of a member: as its child has sent it, or put together.
+class MemberAnswer {
+ public:
+  explicit MemberAnswer(const session::Reply& reply);
+  MemberAnswer(const MemberAnswer&) = delete;
+  MemberAnswer& operator=(const MemberAnswer&) = delete;
+
+  [[nodiscard]] const rpc::Envelope& envelope() const {
+    return whole_ != nullptr ? *whole_ : known_->envelope();
+  }
+
+ private:
+  const rpc::Envelope* const whole_;  // null: it was changed on its way
+  std::string text_;
+  std::optional<rpc::KnownMessage> known_;
+};
+
+}  // namespace stdgate::servers

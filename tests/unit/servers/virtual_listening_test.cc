@@ -1,0 +1,159 @@
+// Clients of the modern era that listen at a virtual server, and the members that are listened to.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gateway/servers/listening.h"
+#include "gateway/servers/member.h"
+#include "tests/unit/servers/server_bench.h"
+
+namespace stdgate::test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+// `client` listens for updates of the resource x:1.
+void listen(ServerBench& bench, FakeClient& client) {
+  bench.send(
+      client,
+      R"({"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":)"
+      R"({"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"notifications":{)"
+      R"("resourceSubscriptions":["x:1"]}}})",
+      Era::modern);
+  bench.advance(milliseconds(1));
+}
+
+ScriptedMember::Script member_with_resource() {
+  return with_tool("t",
+                   {{"subscriptions/listen", ""},
+                    {"resources/list", R"("result":{"resources":[{"name":"x","uri":"x:1"}]})"}});
+}
+
+TEST(VirtualServerListening, AsksTheMemberThatHasTheResource) {
+  ServerBench bench({"a", "b"});
+  bench.member(0).script = with_tool("t", {{"subscriptions/listen", ""}});
+  bench.member(1).script = member_with_resource();
+  FakeClient client(bench.callers);
+  listen(bench, client);
+  EXPECT_THAT(bench.member(0).methods(), Not(Contains("subscriptions/listen")));
+  EXPECT_THAT(bench.member(1).methods(), Contains("subscriptions/listen"));
+  bench.server->cancel_calls_of(client.caller());
+}
+
+TEST(VirtualServerListening, HearsOfAsManyResourcesAsTheLimit) {
+  ServerBench bench({"a"});
+  bench.member(0).script =
+      with_tool("t", {{"subscriptions/listen", ""},
+                      {"resources/templates/list",
+                       R"("result":{"resourceTemplates":[{"name":"x","uriTemplate":"x:{id}"}]})"}});
+  FakeClient client(bench.callers);
+  std::string uris = R"("x:)" + std::string(servers::Listening::kMaxUri, 'x') + "\"";
+  for (size_t i = 0; i <= servers::Listening::kMaxUris; ++i) {
+    uris += R"(,"x:)" + std::to_string(i) + "\"";
+  }
+  bench.send(client,
+             R"({"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"_meta":{},)"
+             R"("notifications":{"resourceSubscriptions":[)" +
+                 uris + "]}}}",
+             Era::modern);
+  bench.advance(milliseconds(1));
+  const std::string& asked = bench.member(0).asked.back().params;
+  EXPECT_THAT(asked, HasSubstr(R"("x:0")"));
+  EXPECT_THAT(asked, HasSubstr(R"("x:255")"));
+  EXPECT_THAT(asked, Not(HasSubstr(R"("x:256")")));
+  EXPECT_THAT(asked, Not(HasSubstr("xxxx")));
+  bench.server->cancel_calls_of(client.caller());
+  EXPECT_EQ(bench.account->used(), 0U);
+}
+
+TEST(VirtualServerListening, GoesOnWhenAMemberHasLostItsEnd) {
+  ServerBench bench({"a"});
+  bench.member(0).script = member_with_resource();
+  FakeClient client(bench.callers);
+  listen(bench, client);
+  const auto listens = [&] {
+    return std::ranges::count(bench.member(0).methods(), "subscriptions/listen");
+  };
+  ASSERT_EQ(listens(), 1);
+  bench.member(0).fail(*std::ranges::find(bench.member(0).asked, "subscriptions/listen",
+                                          &ScriptedMember::Asked::method));
+  bench.advance(seconds(10));
+  EXPECT_EQ(listens(), 2);
+  bench.server->cancel_calls_of(client.caller());
+  bench.advance(seconds(60));
+  EXPECT_EQ(listens(), 2);
+}
+
+TEST(VirtualServerListening, AsksTheMembersThatHaveGivenTheTasks) {
+  ServerBench bench({"a", "b"});
+  for (const size_t i : {0, 1}) {
+    bench.member(i).script =
+        with_tool("t", {{"subscriptions/listen", ""},
+                        {"tools/call", R"("result":{"task":{"taskId":"1","status":"working"}})"}});
+  }
+  bench.ask("tools/call", R"({"name":"a_t"})", Era::modern);
+  bench.ask("tools/call", R"({"name":"b_t"})", Era::modern);
+  FakeClient client(bench.callers);
+  bench.send(client,
+             R"({"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"_meta":{},)"
+             R"("notifications":{"taskIds":["1.b","never",7]}}})",
+             Era::modern);
+  bench.advance(milliseconds(1));
+  ASSERT_EQ(client.events.size(), 1U);
+  EXPECT_THAT(client.events[0].second, HasSubstr(R"("notifications":{"taskIds":["1.b"]})"));
+  EXPECT_THAT(bench.member(0).methods(), Not(Contains("subscriptions/listen")));
+  EXPECT_THAT(bench.member(1).asked.back().params,
+              HasSubstr(R"("notifications":{"taskIds":["1"]})"));
+  bench.member(1).say_of(
+      "subscriptions/listen",
+      R"({"jsonrpc":"2.0","method":"notifications/tasks","params":{"_meta":)"
+      R"({"io.modelcontextprotocol/subscriptionId":1},"taskId":"1","status":"completed"}})");
+  ASSERT_EQ(client.events.size(), 2U);
+  EXPECT_THAT(client.events[1].second, HasSubstr(R"("taskId":"1.b","status":"completed")"));
+  bench.server->cancel_calls_of(client.caller());
+  EXPECT_EQ(bench.server->calls(), 0U);
+  EXPECT_EQ(bench.account->used(), 0U);
+}
+
+TEST(VirtualServerListening, TasksThatReadersCouldSeeDifferentlyAreRefused) {
+  ServerBench bench({"a"});
+  bench.member(0).script = with_tool("t");
+  EXPECT_THAT(bench.ask("subscriptions/listen",
+                        R"({"_meta":{},"notifications":{"taskIds":["1"],"task\u0049ds":["2"]}})",
+                        Era::modern),
+              HasSubstr("-32602"));
+}
+
+// A member of the modern era tells its changes only to a client that listens.
+TEST(VirtualServerListening, AMemberThatDiedIsListenedToAgain) {
+  ServerBench bench({"a"});
+  bench.member(0).script = with_tool("t", {{"subscriptions/listen", ""}});
+  bench.member(0).era = Era::modern;
+  FakeSession session(bench.callers);
+  bench.open(session);
+  bench.send(session, R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})");
+  bench.advance(milliseconds(1));
+  const auto listens = [&] {
+    return std::ranges::count(bench.member(0).methods(), "subscriptions/listen");
+  };
+  ASSERT_EQ(listens(), 1);
+  const auto fail = [&] {
+    bench.member(0).fail(*std::ranges::find(bench.member(0).asked.rbegin(),
+                                            bench.member(0).asked.rend(), "subscriptions/listen",
+                                            &ScriptedMember::Asked::method));
+  };
+  fail();
+  bench.advance(servers::Member::kRest - milliseconds(1));
+  EXPECT_EQ(listens(), 1);
+  bench.advance(milliseconds(1));
+  EXPECT_EQ(listens(), 2);
+  bench.server->close_session(session.id, {});
+  bench.advance(seconds(60));
+  EXPECT_EQ(listens(), 2);
+}
+
+}  // namespace
+}  // namespace stdgate::test
