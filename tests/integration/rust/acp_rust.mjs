@@ -1,7 +1,7 @@
 // The official Rust SDK as client and as agent, over both transports. By hand, as its build takes two and a half minutes of
 // CPU time:
 //   cargo build --manifest-path tests/integration/rust/Cargo.toml --target-dir build/rust
-//   STDGATE=build/release/bin/stdgate node tests/integration/rust/acp_rust.mjs build/rust/debug/acp-proof
+//   STDGATE=$PWD/build/release/bin/stdgate node tests/integration/rust/acp_rust.mjs build/rust/debug/acp-proof
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
