@@ -249,12 +249,14 @@ int run(int argc, char** argv) {
         return app::kUsageError;
       }
       if (!command_line.as.empty()) return print_permissions(command_line, environment);
+      std::string output = report.output;
       if (const auto config = app::load_config(command_line, environment)) {
+        output += app::pin_lines(*config);
         if (!check_files(command_line, *config)) return app::kUsageError;
         warn_of_surroundings(command_line, *config, variables);
       }
       if (!command_line.against.empty()) return print_changes(command_line, environment);
-      return print(report.output);
+      return print(output);
     }
     case app::CommandLine::Action::hash_key: {
       const bool makes_key = command_line.makes_key || isatty(STDIN_FILENO) == 1;

@@ -198,14 +198,33 @@ Findings unusable_locks(const config::Config& config) {
 Findings unpinned_backends(const config::Config& config) {
   Findings findings;
   for (const config::BackendConfig& backend : config.backends) {
-    if (backend.pins != config::Pins::enforce) continue;
+    if (backend.pins == config::Pins::off) continue;
     const auto lock = mcp::ToolLock::read(backend.lock_text, backend.name);
     if (!lock || !lock->empty()) continue;
     std::string message = "nothing is pinned in ";
-    message.append(backend.lock).append(", so clients see nothing; stdgate pin pins it");
+    message.append(backend.lock);
+    message.append(backend.pins == config::Pins::enforce ? ", so clients see nothing"
+                                                         : ", so all that it offers counts as new");
+    message.append("; stdgate pin pins it");
     findings.push_back({0, 0, "backends." + backend.name + ".pins", std::move(message)});
   }
   return findings;
+}
+
+std::string pin_lines(const config::Config& config) {
+  std::string lines;
+  for (const config::BackendConfig& backend : config.backends) {
+    const auto lock = mcp::ToolLock::read(backend.lock_text, backend.name);
+    if (backend.pins == config::Pins::off || !lock) continue;
+    lines.append("# ").append(backend.name).append(": ");
+    for (const mcp::PinnedList& list : mcp::kPinnedLists) {
+      const size_t count = lock->of(list.kind).size();
+      lines.append(list.kind == mcp::PinnedKind::tool ? "" : ", ").append(std::to_string(count));
+      lines.append(" ").append(list.singular).append(count == 1 ? "" : "s");
+    }
+    lines.append(" pinned in ").append(backend.lock).append("\n");
+  }
+  return lines;
 }
 
 Findings exposed_url(const config::Config& config) {

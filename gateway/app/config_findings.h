@@ -33,8 +33,10 @@ Findings unusable_state_dir(const config::Config& config);
 Findings unusable_keys(const config::Config& config);
 // Lock files that pin nothing, as they are none.
 Findings unusable_locks(const config::Config& config);
-// Backends that enforce pins and have none: their clients see nothing.
+// Backends with pins that have none.
 Findings unpinned_backends(const config::Config& config);
+// A line of what is pinned for each backend that has pins, as comments of YAML.
+std::string pin_lines(const config::Config& config);
 // A public URL that takes credentials in plain text.
 Findings exposed_url(const config::Config& config);
 

@@ -97,6 +97,7 @@ BackendCounts counts_of(const metrics::BackendSeries& backend, const Adder& adde
   }
   counts.rejected = named(backend, Family::rejected);
   counts.dropped = named(backend, Family::dropped);
+  counts.pins = named(backend, Family::pins);
   return counts;
 }
 

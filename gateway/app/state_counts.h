@@ -36,6 +36,7 @@ struct BackendCounts {
   std::vector<NamedCount> outcomes;  // the calls so far
   std::vector<NamedCount> rejected;  // the same
   std::vector<NamedCount> dropped;   // the same
+  std::vector<NamedCount> pins;      // elements of the server's lists, by what the lock file says
   BucketCounts total;
   BucketCounts queue;
   BucketCounts child;

@@ -127,6 +127,7 @@ void write_backend_counts(rpc::JsonWriter& json, const BackendCounts& counts) {
   write_counts(json, "outcomes", counts.outcomes);
   write_counts(json, "rejected", counts.rejected);
   write_counts(json, "dropped", counts.dropped);
+  if (!counts.pins.empty()) write_counts(json, "pins", counts.pins);
   json.begin_object("durations");
   write_buckets(json, "total", counts.total);
   write_buckets(json, "queue", counts.queue);

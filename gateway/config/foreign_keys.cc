@@ -133,6 +133,13 @@ std::optional<std::string> backend_hint(const Value& entry, const Section& secti
   return std::nullopt;
 }
 
+// Of a virtual server.
+std::optional<std::string> server_hint(const Value& entry) {
+  constexpr std::array<std::string_view, 4> kOfMembers = {"check", "pins", "lock", "schema"};
+  if (std::ranges::find(kOfMembers, entry.name()) == kOfMembers.end()) return std::nullopt;
+  return "it belongs to the members, and holds here too. Write it in backends";
+}
+
 }  // namespace
 
 std::string list_text(const std::vector<std::string>& words) {
@@ -157,6 +164,7 @@ std::optional<std::string> foreign_key_hint(const Value& entry, const Section& s
   std::optional<std::string> hint;
   if (knows(known, "backends")) hint = root_hint(entry, section);
   if (knows(known, "command")) hint = backend_hint(entry, section);
+  if (knows(known, "members") && knows(known, "expose")) hint = server_hint(entry);
   if (hint) return hint;
   for (const Rename& rename : kRenames) {
     if (entry.name() != rename.foreign || !knows(known, rename.ours)) continue;

@@ -26,7 +26,7 @@ struct Range {
   uint32_t last;
   std::string_view what;
 };
-constexpr std::array<Range, 16> kHidden = {
+constexpr std::array<Range, 19> kHidden = {
     {{0x00ad, 0x00ad, "an invisible character"},
      {0x034f, 0x034f, "an invisible character"},
      {0x061c, 0x061c, "a character that turns the direction of text"},
@@ -39,8 +39,11 @@ constexpr std::array<Range, 16> kHidden = {
      {0x2060, 0x2065, "an invisible character"},
      {0x2066, 0x2069, "a character that turns the direction of text"},
      {0x206a, 0x206f, "an invisible character"},
+     {0x2800, 0x2800, "an invisible character"},
+     {0x3164, 0x3164, "an invisible character"},
      {0xfe00, 0xfe0f, "an invisible character"},
      {0xfeff, 0xfeff, "an invisible character"},
+     {0xffa0, 0xffa0, "an invisible character"},
      {0xe0000, 0xe007f, "a tag, which only a model reads"},
      {0xe0100, 0xe01ef, "an invisible character"}}};
 
@@ -118,6 +121,9 @@ Leaves leaves_of(std::string_view definition) {
   return leaves;
 }
 
+bool is_text(std::string_view leaf) { return leaf.starts_with('"'); }
+std::string_view content(std::string_view leaf) { return is_text(leaf) ? leaf.substr(1) : leaf; }
+
 // Words, each with the space behind it.
 std::vector<std::string_view> words_of(std::string_view text) {
   std::vector<std::string_view> words;
@@ -135,20 +141,21 @@ void append_piece(std::string& out, std::string_view open, const std::string& pi
   if (!piece.empty()) out.append(open).append(revealed(piece)).append(close);
 }
 
-std::string whole_change(std::string_view before, std::string_view after) {
+// Null: there is none.
+std::string whole_change(const std::string* before, const std::string* after) {
   std::string out;
-  append_piece(out, "[-", std::string(before), "-]");
-  append_piece(out, "{+", std::string(after), "+}");
+  if (before != nullptr) out.append("[-").append(revealed(content(*before))).append("-]");
+  if (after != nullptr) out.append("{+").append(revealed(content(*after))).append("+}");
   return out;
 }
 
 // The longest common words stay; what is between them has gone or come.
-std::string word_diff(std::string_view before, std::string_view after) {
-  const std::vector<std::string_view> old_words = words_of(before);
-  const std::vector<std::string_view> new_words = words_of(after);
+std::string word_diff(const std::string& before, const std::string& after) {
+  const std::vector<std::string_view> old_words = words_of(content(before));
+  const std::vector<std::string_view> new_words = words_of(content(after));
   const size_t rows = old_words.size();
   const size_t columns = new_words.size();
-  if (rows > kMaxDiffWords || columns > kMaxDiffWords) return whole_change(before, after);
+  if (rows > kMaxDiffWords || columns > kMaxDiffWords) return whole_change(&before, &after);
   std::vector<uint16_t> common((rows + 1) * (columns + 1));
   const auto at = [&](size_t row, size_t column) -> uint16_t& {
     return common[row * (columns + 1) + column];
@@ -187,23 +194,36 @@ std::string word_diff(std::string_view before, std::string_view after) {
   return out;
 }
 
-bool is_text(std::string_view leaf) { return leaf.starts_with('"'); }
-std::string_view content(std::string_view leaf) { return is_text(leaf) ? leaf.substr(1) : leaf; }
+// As a model reads it: small letters, one space between words, nothing that cannot be seen.
+std::string as_read(std::string_view text) {
+  std::string read;
+  for_characters(text, [&read](std::string_view sequence, uint32_t point) {
+    const bool is_space = point == 0xa0 || (point < 0x80 && std::isspace(static_cast<int>(point)));
+    if (is_space) {
+      if (!read.ends_with(' ')) read += ' ';
+    } else if (point < 0x80) {
+      read += static_cast<char>(std::tolower(static_cast<int>(point)));
+    } else if (hidden_at(point) == nullptr) {
+      read += sequence;
+    }
+  });
+  return read;
+}
 
 void mark_text(const std::string& place, std::string_view text, std::vector<std::string>& marks) {
   const auto mark = [&](std::string what) {
     std::string line = (place.empty() ? "/" : revealed(place)) + ": " + std::move(what);
     const bool is_new = std::ranges::find(marks, line) == marks.end();
-    if (is_new && marks.size() < kMaxDefinitionMarks) marks.push_back(std::move(line));
+    if (!is_new || marks.size() > kMaxDefinitionMarks) return;
+    const bool is_full = marks.size() == kMaxDefinitionMarks;
+    marks.push_back(is_full ? "there is more of this kind" : std::move(line));
   };
   for_characters(text, [&](std::string_view, uint32_t point) {
     if (const Range* const range = hidden_at(point)) {
       mark(std::string(range->what) + ", " + named(point));
     }
   });
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string lower = as_read(text);
   for (const std::string_view markup : kMarkup) {
     if (lower.find(markup) != std::string::npos) mark("markup, " + std::string(markup));
   }
@@ -240,10 +260,9 @@ std::vector<std::string> definition_diff(std::string_view before, std::string_vi
     if (old_leaf != nullptr && new_leaf != nullptr && *old_leaf == *new_leaf) continue;
     std::string line = (place.empty() ? "/" : revealed(place)) + ": ";
     if (old_leaf != nullptr && new_leaf != nullptr && is_text(*old_leaf) && is_text(*new_leaf)) {
-      line += word_diff(content(*old_leaf), content(*new_leaf));
+      line += word_diff(*old_leaf, *new_leaf);
     } else {
-      line += whole_change(old_leaf == nullptr ? "" : content(*old_leaf),
-                           new_leaf == nullptr ? "" : content(*new_leaf));
+      line += whole_change(old_leaf, new_leaf);
     }
     lines.push_back(std::move(line));
   }

@@ -3,7 +3,8 @@
 //
 // Shown are characters that cannot be seen, that turn the direction of text, or that only a model
 // reads; told are markup and phrases that address a model. Owner: none; pure. Limits: kMaxDiffWords
-// of a text, beyond which it is shown whole; kMaxDefinitionMarks.
+// of a text, beyond which it is shown whole; kMaxDefinitionMarks, and one that says that there are
+// more.
 #pragma once
 
 #include <string>

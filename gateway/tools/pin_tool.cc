@@ -36,8 +36,6 @@ constexpr std::array kPinOptions{
 constexpr std::string_view kUsualLock = "stdgate.lock";
 constexpr Duration kTimeout = std::chrono::seconds(60);
 constexpr size_t kMaxLockFile = size_t{8} << 20;
-constexpr std::array<std::string_view, mcp::kPinnedKinds> kKindWords = {"tool", "prompt",
-                                                                        "template"};
 
 // --- What servers offer ----------------------------------------------------------------------
 
@@ -186,7 +184,7 @@ void note_element(std::string_view word, std::string_view name, std::string_view
 Differences differences_of(const ToolLock& pinned, const ToolLock& offered) {
   Differences all;
   for (const PinnedList& list : mcp::kPinnedLists) {
-    const std::string_view word = kKindWords[static_cast<size_t>(list.kind)];
+    const std::string_view word = list.singular;
     const ToolLock::Definitions& before = pinned.of(list.kind);
     const ToolLock::Definitions& after = offered.of(list.kind);
     for (const auto& [name, definition] : after) {
@@ -211,7 +209,7 @@ std::string summary_of(const std::string& server, const ToolLock& offered,
     const size_t count = offered.of(list.kind).size();
     if (count == 0 && list.kind != PinnedKind::tool) continue;
     text.append(" ").append(std::to_string(count)).append(" ");
-    text.append(kKindWords[static_cast<size_t>(list.kind)]).append(count == 1 ? "," : "s,");
+    text.append(list.singular).append(count == 1 ? "," : "s,");
   }
   return text + " " + std::to_string(differences.fresh) + " new, " +
          std::to_string(differences.changed) + " changed, " + std::to_string(differences.gone) +

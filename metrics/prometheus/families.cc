@@ -104,7 +104,8 @@ constexpr auto kFamilies = std::to_array<FamilyRow>({
      {list<pin_state_name, kPinStateCount>("state")},
      true,
      "Tools, prompts and resource templates of a server, against what is pinned",
-     "See [Checks](checks.md#pinned-tools). Of lists that came in one part."},
+     "See [Checks](checks.md#pinned-tools). Of the list that was compared last; a list of a client "
+     "counts where it came in one part."},
     {Family::returns,
      "stdgate_mcp_returns_total",
      MetricKind::counter,

@@ -1,6 +1,7 @@
 // Checks: arguments and results against schemas, and pinned tools at a server that turns, at each transport.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -198,6 +199,121 @@ for (const pages of ['whole', 'pages']) {
   }
 }
 
+describe('pins, where calls wait for processes', { timeout: 120_000 }, () => {
+  const place = new Place();
+  let gate;
+  after(() => place.remove());
+  beforeEach(() => place.reset());
+  const serve = async (isolation, more) => {
+    const config = place.config({ isolation, more: `    pins: enforce\n${more}` });
+    assert.equal((await place.pin(config)).code, 0);
+    gate = await Stdgate.serve(config);
+  };
+  const calls = () => place.calls().map((line) => JSON.parse(line).params.arguments.path);
+
+  it('no process that is started for a call gets it before its list is compared', async () => {
+    await serve('shared', '    pool: { min: 1, max: 2, max_in_flight: 1 }');
+    const call = (id, args) => gate.call(id, 'tools/call', { name: 'read', arguments: args });
+    await call(1, { path: 'first' });
+    const slow = call(2, { path: 'slow', wait: 2000 });
+    await eventually(() => calls().includes('slow'), 'the slow call');
+    writeFileSync(place.turned, '');
+    const refused = await call(3, { path: 'x' });
+    assert.match(refused.error.message, unknown('read'));
+    assert.equal((await slow).result.content[0].text, 'did read');
+    assert.deepEqual(calls(), ['first', 'slow']);
+    assert.equal((await gate.stop()).code, 0);
+  });
+
+  it('nor one that a session gets in place of another', async () => {
+    await serve('session', '    pool: { max: 4, max_in_flight: 1 }');
+    const ada = await Peer.connect('sdk 1 at /ws', gate.url);
+    const call = (args) => ada.client.callTool({ name: 'read', arguments: args });
+    await call({ path: 'first' });
+    const dying = assert.rejects(call({ path: 'die', wait: 1000 }));
+    await eventually(() => calls().includes('die'), 'the call that ends the process');
+    writeFileSync(place.turned, '');
+    await assert.rejects(call({ path: 'x' }));
+    await dying;
+    await assert.rejects(call({ path: 'y' }), unknown('read'));
+    assert.deepEqual(calls(), ['first', 'die']);
+    await ada.close();
+    assert.equal((await gate.stop()).code, 0);
+  });
+
+  it('tells with warn, and lets all pass; page, state, check and audit say so', async () => {
+    const more = '    pins: warn\naudit: { file: "@DIR@/audit.jsonl" }';
+    const config = place.config({ isolation: 'shared', more });
+    assert.equal((await place.pin(config.replace('@DIR@', place.folder))).code, 0);
+    gate = await Stdgate.serve(config);
+    const pins = async () => {
+      const state = await (await fetch(`${gate.adminUrl}/debug/state`)).json();
+      return state.backends[0].pins;
+    };
+    await gate.call(1, 'tools/list', {});
+    assert.deepEqual(await pins(), { pinned: 2 });
+    writeFileSync(place.turned, '');
+    await gate.call(2, 'tools/list', {});
+    assert.deepEqual(await pins(), { pinned: 1, new: 1, changed: 1 });
+    for (const [name, args] of [['read', { path: 'x' }], ['evil', {}], ['free', {}]]) {
+      const { result } = await gate.call(3, 'tools/call', { name, arguments: args });
+      assert.equal(result.content[0].text, `did ${name}`);
+    }
+    await eventually(() => gate.log.includes('offers something else than what is pinned'), 'the log line');
+    const lines = readFileSync(join(gate.folder, 'audit.jsonl'), 'utf8').trim().split('\n').map((line) => JSON.parse(line));
+    const of = (name) => JSON.stringify(lines.find((line) => JSON.stringify(line).includes(`"${name}"`)));
+    assert.match(of('read'), /it is not as it was pinned/);
+    assert.match(of('evil'), /it is not pinned/);
+    assert.doesNotMatch(of('free'), /pinned/);
+    assert.equal((await gate.stop()).code, 0);
+  });
+});
+
+describe('isolation: principal', { timeout: 120_000 }, () => {
+  const place = new Place();
+  const keys = { ada: 'a'.repeat(40), eve: 'e'.repeat(40) };
+  const hash = (key) => createHash('sha256').update(key).digest('hex');
+  let gate;
+  before(async () => {
+    const more = ['    pins: enforce', '    check: { arguments: true, results: true }', 'auth:', '  api_keys:',
+      ...Object.entries(keys).map(([name, key]) => `    - { name: ${name}, hash: "sha256:${hash(key)}" }`)].join('\n');
+    const config = place.config({ isolation: 'principal', more });
+    const pinned = await place.pin(config);
+    assert.equal(pinned.code, 0, pinned.err);
+    gate = await Stdgate.serve(config);
+  });
+  after(async () => {
+    assert.equal((await gate.stop()).code, 0);
+    place.remove();
+  });
+  beforeEach(() => place.reset());
+  const send = async (who, method, params) => bodyOf(await fetch(`${gate.url}/rpc`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${keys[who]}` },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+  }));
+  const read = (who, args) => send(who, 'tools/call', { name: 'read', arguments: args });
+
+  it('checks arguments and results of each principal', async () => {
+    for (const who of ['ada', 'eve']) {
+      assert.match((await read(who, { path: 5 })).result.content[0].text, /expected string, not number/);
+      assert.match((await read(who, { path: 'bad' })).error.message, /outputSchema/);
+      assert.equal((await read(who, { path: 'x' })).result.content[0].text, 'did read');
+    }
+    assert.equal(place.calls().length, 4);
+  });
+
+  it('compares the process of each principal', async () => {
+    assert.equal((await read('ada', { path: 'die' })).error !== undefined, true);
+    writeFileSync(place.turned, '');
+    assert.match((await read('ada', { path: 'x' })).error.message, unknown('read'));
+    const { result } = await send('ada', 'tools/list', {});
+    assert.deepEqual(result.tools.map(({ name }) => name), ['free']);
+    assert.equal((await send('ada', 'tools/call', { name: 'evil', arguments: {} })).error !== undefined, true);
+    assert.equal(place.calls().length, 1);
+  });
+});
+
 describe('stdgate pin', { timeout: 60_000 }, () => {
   const place = new Place();
   after(() => place.remove());
@@ -221,14 +337,30 @@ describe('stdgate pin', { timeout: 60_000 }, () => {
     assert.equal((await place.pin(config, '--diff')).code, 0);
   });
 
+  it('belongs to backends: a virtual server with checks of its own is refused', async () => {
+    const file = join(place.folder, 'server.yaml');
+    for (const key of ['pins: enforce', 'check: { arguments: true }', 'lock: x', 'schema: x']) {
+      writeFileSync(file, `${place.config({ isolation: 'shared' })}servers:\n  all:\n    members: [files]\n    ${key}\n`);
+      const { code, err } = await new Promise((resolve) => {
+        execFile(program, ['check', '--config', file], (error, out, err) => resolve({ code: error?.code ?? 0, err }));
+      });
+      assert.equal(code, 2, key);
+      assert.match(err, /servers\.all\.\w+: unknown key; it belongs to the members, and holds here too\. Write it in backends/);
+    }
+  });
+
   it('is held against the configuration by stdgate check', async () => {
     const file = join(place.folder, 'gateway.yaml');
     const check = () => new Promise((resolve) => {
       writeFileSync(file, place.config({ isolation: 'shared', more: '    pins: enforce' }));
-      execFile(program, ['check', '--config', file], (error, out, err) => resolve({ code: error?.code ?? 0, err }));
+      execFile(program, ['check', '--config', file], (error, out, err) => resolve({
+        code: error?.code ?? 0, err, told: out.split('\n').filter((line) => line.includes(' pinned in ')),
+      }));
     });
     const good = readFileSync(place.lock, 'utf8');
-    assert.deepEqual(await check(), { code: 0, err: '' });
+    assert.deepEqual(await check(), {
+      code: 0, err: '', told: [`# files: 3 tools, 0 prompts, 0 templates pinned in ${place.lock}`],
+    });
     writeFileSync(place.lock, good.replace('"definition"', '"definitoin"'));
     const bad = await check();
     assert.equal(bad.code, 2);

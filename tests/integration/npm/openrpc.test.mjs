@@ -168,6 +168,45 @@ describe('params and results', { timeout: 60_000 }, () => {
   });
 });
 
+describe('a language server', { timeout: 60_000 }, () => {
+  const lsp = new URL('scripted_language_server.mjs', import.meta.url).pathname;
+  const document = {
+    openrpc: '1.3.2', info: { title: 'l', version: '1' },
+    methods: [{ name: 'test/echo', params: [{ name: 'n', schema: integer }], result: { name: 'r', schema: { required: ['n'] } } }],
+  };
+
+  it('gets no params that do not fit, and its results are checked', async () => {
+    const gate = await Stdgate.serve([
+      'listen: "127.0.0.1:0"', 'admin: "127.0.0.1:0"', 'backends:', '  ls:', '    protocol: lsp', '    default: true',
+      `    command: ${JSON.stringify([process.execPath, lsp, join(folder, 'lsp')])}`,
+      '    schema: "@DIR@/lsp.json"', '    check: { arguments: true, results: true }', '',
+    ].join('\n'), { 'lsp.json': JSON.stringify(document) });
+    const socket = new WebSocket(gate.socketUrl);
+    await new Promise((resolve) => socket.once('open', resolve));
+    const answers = new Map();
+    socket.on('message', (text) => {
+      const answer = JSON.parse(text);
+      answers.set(answer.id, answer);
+    });
+    const ask = async (id, method, params) => {
+      socket.send(request(method, params, `${id}`));
+      return eventually(() => answers.get(id), method);
+    };
+    assert.ok((await ask(1, 'initialize', '{"capabilities":{},"processId":null,"rootUri":null}')).result);
+    assert.equal((await ask(2, 'test/echo', '{"n":"x"}')).error.code, -32602);
+    assert.equal((await ask(3, 'test/echo', '[1.5]')).error.code, -32602);
+    assert.deepEqual((await ask(4, 'test/echo', '{"n":1}')).result, { n: 1 });
+    assert.match((await ask(5, 'test/echo', '{}')).error.message, /does not fit the schema/);
+    socket.send(request('test/echo', '{"n":"x"}', ''));
+    assert.equal((await ask(6, 'rpc.discover')).result.info.title, 'l');
+    const metrics = await (await fetch(`${gate.adminUrl}/metrics`)).text();
+    assert.match(metrics, /check_failures_total\{backend="ls",of="arguments"\} 3/);
+    assert.match(metrics, /check_failures_total\{backend="ls",of="result"\} 1/);
+    socket.close();
+    assert.equal((await gate.stop()).code, 0);
+  });
+});
+
 describe('rpc.discover', { timeout: 60_000 }, () => {
   it('answers the document, and asks no child', async () => {
     rmSync(heard, { force: true });

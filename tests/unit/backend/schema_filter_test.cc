@@ -1,0 +1,140 @@
+// Params and results that are held against an OpenRPC document, before a child and after it.
+#include "gateway/call/schema_filter.h"
+
+#include <gmock/gmock.h>
+
+#include <memory>
+#include <string>
+
+#include "tests/support/backend_bench.h"
+
+namespace stdgate::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr std::string_view kDocument =
+    R"({"openrpc":"1.3.2","info":{"title":"t","version":"1"},"methods":[)"
+    R"({"name":"sum","params":[{"name":"a","required":true,"schema":{"type":"integer"}},)"
+    R"({"name":"b","schema":{"type":"integer"}}],"result":{"name":"r","schema":{"type":"integer"}}},)"
+    R"({"name":"named","paramStructure":"by-name","params":[{"name":"a","schema":{"minimum":1}}],)"
+    R"("errors":[{"code":-32001,"message":"Invalid params"}]},)"
+    R"({"name":"listed","paramStructure":"by-position","params":[{"name":"a","schema":true}]},)"
+    R"({"name":"odd","params":[{"name":"a","schema":{"pattern":"(?=a)"
+}
+}]
+}]
+})";
+
+backend::BackendOptions options_of(config::CheckConfig check) {
+  backend::BackendOptions options = plain_options();
+  auto document = schema::OpenRpcDocument::read(kDocument);
+  EXPECT_TRUE(document);
+  options.config.document.document =
+      std::make_shared<const schema::OpenRpcDocument>(*std::move(document));
+  options.config.check = check;
+  options.config.pool.min = 1;
+  return options;
+}
+
+class SchemaFilterTest : public testing::Test {
+ public:
+  explicit SchemaFilterTest(config::CheckConfig check = {true, true}) : bench(options_of(check)) {
+    child = &bench.start_child();
+  }
+
+  // The answer of the gateway itself; "" where the child gets the request.
+  std::string send(const std::string& method, const std::string& params) {
+    const size_t before = client.answers.size();
+    bench.send(client, R"({"jsonrpc":"2.0","id":1,"method":")" + method + "\"" +
+                           (params.empty() ? "" : R"(,"params":)" + params) + "}");
+    lines = child->take_lines();
+    EXPECT_EQ(lines.empty(), client.answers.size() > before) << method << params;
+    return client.answers.size() > before ? client.answers.back().text : "";
+  }
+
+  BackendBench bench;
+  FakeClient client{bench.callers};
+  FakeChild* child = nullptr;
+  std::vector<std::string> lines;
+};
+
+TEST_F(SchemaFilterTest, ParamsThatFitReachTheChild) {
+  for (const auto& [method, params] : {std::pair("sum", R"({"a":1})"),
+                                       {"sum", "[1]"},
+                                       {"sum", "[1,2]"},
+                                       {"named", ""},
+                                       {"named", "null"},
+                                       {"named", R"({"a":1})"},
+                                       {"listed", ""},
+                                       {"listed", "[{}]"},
+                                       {"odd", R"({"a":"b"})"},
+                                       {"other", R"({"x":1,"x":2})"}}) {
+    EXPECT_EQ(send(method, params), "") << method << params;
+  }
+}
+
+TEST_F(SchemaFilterTest, ParamsThatDoNotFitAreAnsweredWithTheirPlaces) {
+  struct Case {
+    std::string_view method;
+    std::string_view params;
+    std::string_view answer;
+  };
+  const Case cases[] = {
+      {"sum", R"({"a":"1"})", R"("place":"/a","expected":"integer, not string")"},
+      {"sum", R"({"b":1})", R"x("place":"","expected":"a member \"a\"")x"},
+      {"sum", "[]", R"("expected":"at least 1)"},
+      {"sum", "[1,2,3]", R"("place":"/2")"},
+      {"sum", R"({"a":1,"c":1})", R"x("expected":"no member \"c\"")x"},
+      {"sum", R"({"a":1,"a":2})", "is there twice"},
+      {"sum", R"({"a":1,"\u0061":2})", "is there twice"},
+      {"sum", "", R"x("expected":"a member \"a\"")x"},
+      {"named", "[1]", R"("code":-32001,"message":"Invalid params")"},
+      {"named", R"({"a":0})", R"("code":-32001)"},
+      {"listed", R"({"a":1})", R"("code":-32602)"},
+  };
+  for (const Case& one : cases) {
+    EXPECT_THAT(send(std::string(one.method), std::string(one.params)), HasSubstr(one.answer))
+        << one.method << one.params;
+  }
+  EXPECT_EQ(bench.backend.calls(), 0U);
+}
+
+TEST_F(SchemaFilterTest, NotificationsThatDoNotFitAreDropped) {
+  bench.send(client, R"({"jsonrpc":"2.0","method":"sum","params":{"a":"1"}})");
+  bench.send(client, R"({"jsonrpc":"2.0","method":"sum","params":{"a":1},"Params":{"a":"1"}})");
+  EXPECT_EQ(child->take_line(), "");
+  EXPECT_EQ(bench.observer.dropped[DropReason::denied], 2);
+  bench.send(client, R"({"jsonrpc":"2.0","method":"sum","params":{"a":1}})");
+  EXPECT_NE(child->take_line(), "");
+}
+
+TEST_F(SchemaFilterTest, ResultsThatDoNotFitAreFaults) {
+  const auto answer = [this](const std::string& result) {
+    EXPECT_EQ(send("sum", "[1]"), "");
+    rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
+    child->answer(std::string(parser.parse(lines[0])->messages[0].envelope.id), result);
+    return client.answers.back();
+  };
+  EXPECT_FALSE(answer("3").fault);
+  EXPECT_EQ(answer(R"("3")").fault, rpc::Fault::child_failed);
+  EXPECT_THAT(bench.observer.records.back().detail, HasSubstr("integer, not string"));
+}
+
+TEST_F(SchemaFilterTest, TheDocumentIsTheAnswerToDiscover) {
+  EXPECT_THAT(send("rpc.discover", ""), HasSubstr(R"("openrpc":"1.3.2")"));
+}
+
+class UncheckedTest : public SchemaFilterTest {
+ public:
+  UncheckedTest() : SchemaFilterTest({false, false}) {}
+};
+
+TEST_F(UncheckedTest, ADocumentAloneChecksNothing) {
+  EXPECT_EQ(send("sum", R"({"a":"1"})"), "");
+  EXPECT_THAT(send("rpc.discover", ""), HasSubstr("openrpc"));
+}
+
+}  // namespace
+}  // namespace stdgate::test
