@@ -21,11 +21,7 @@ constexpr std::string_view kDocument =
     R"({"name":"named","paramStructure":"by-name","params":[{"name":"a","schema":{"minimum":1}}],)"
     R"("errors":[{"code":-32001,"message":"Invalid params"}]},)"
     R"({"name":"listed","paramStructure":"by-position","params":[{"name":"a","schema":true}]},)"
-    R"({"name":"odd","params":[{"name":"a","schema":{"pattern":"(?=a)"
-}
-}]
-}]
-})";
+    R"x({"name":"odd","params":[{"name":"a","schema":{"pattern":"(?=a)"}}]}]})x";
 
 backend::BackendOptions options_of(config::CheckConfig check) {
   backend::BackendOptions options = plain_options();
