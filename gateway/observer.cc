@@ -10,7 +10,7 @@ namespace {
 constexpr std::array<std::string_view, kTransportCount> kTransportNames = {"rpc", "sse", "mcp",
                                                                            "websocket"};
 
-constexpr std::array<std::string_view, kEraCount> kEraNames = {"legacy", "modern"};
+constexpr std::array<std::string_view, kPeerKindCount> kEraNames = {"legacy", "modern"};
 
 constexpr std::array<std::string_view, kSessionStateCount> kSessionStateNames = {"live", "parked",
                                                                                  "reviving"};
@@ -121,7 +121,7 @@ std::string_view name_in(const std::array<std::string_view, N>& names, Enum valu
 
 std::string_view transport_name(Transport transport) { return name_in(kTransportNames, transport); }
 
-std::string_view era_name(Era era) { return name_in(kEraNames, era); }
+std::string_view peer_kind_name(PeerKind peer_kind) { return name_in(kEraNames, peer_kind); }
 
 std::string_view session_state_name(SessionState state) {
   return name_in(kSessionStateNames, state);

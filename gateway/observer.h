@@ -37,11 +37,11 @@ enum class Transport : uint8_t { rpc, sse, mcp, websocket };
 inline constexpr size_t kTransportCount = static_cast<size_t>(Transport::websocket) + 1;
 std::string_view transport_name(Transport transport);
 
-// Which revisions of its protocol a peer speaks: revisions with a handshake and sessions, or
-// revisions in which every request stands alone (MCP from 2026-07-28 on).
-enum class Era : uint8_t { legacy, modern };
-inline constexpr size_t kEraCount = static_cast<size_t>(Era::modern) + 1;
-std::string_view era_name(Era era);
+// Which revisions of its protocol a peer, a client or a child, speaks: revisions with a handshake
+// and sessions, or revisions in which every request stands alone.
+enum class PeerKind : uint8_t { stateful, stateless };
+inline constexpr size_t kPeerKindCount = static_cast<size_t>(PeerKind::stateless) + 1;
+std::string_view peer_kind_name(PeerKind peer_kind);
 
 // Whether a session has a child: it has one or has been promised one, it has none, or it is about
 // to get another one.
@@ -212,8 +212,8 @@ class Outcome {
   static constexpr Outcome error() { return Outcome(1); }       // the child's error answer
   static constexpr Outcome tool_error() { return Outcome(2); }  // MCP: result with isError
   static constexpr Outcome cancelled() { return Outcome(3); }   // by the caller, or it left
-  // A modern client has asked what the server is, and was refused because the server is a legacy
-  // one: the client continues with a handshake.
+  // A stateless client has asked what the server is, and was refused because the server is a
+  // stateful one: the client continues with a handshake.
   static constexpr Outcome other_era() { return Outcome(4); }
   // ACP: why the agent has stopped, where it has not finished.
   static constexpr Outcome refusal() { return Outcome(5); }
@@ -293,10 +293,10 @@ struct CallRecord {
   std::optional<ToolId> tool;    // set: the call calls a tool
   std::string_view tool_name;    // as called, decoded; may be missing in the table
   Transport transport = Transport::rpc;
-  bool is_mcp = false;            // whether the backend speaks MCP
-  std::optional<Era> client_era;  // nothing: plain JSON-RPC
-  std::optional<Era> child_era;   // nothing: no child, or one whose era does not matter
-  std::string_view revision;      // of the protocol, as the client speaks it; empty: not known
+  bool is_mcp = false;                  // whether the backend speaks MCP
+  std::optional<PeerKind> client_kind;  // nothing: plain JSON-RPC
+  std::optional<PeerKind> child_kind;   // nothing: no child, or one whose kind does not matter
+  std::string_view revision;  // of the protocol, as the client speaks it; empty: not known
   Outcome outcome = Outcome::ok();
   WallTime arrived_at{};  // by the wall clock; the epoch if not known
   Duration total{0};      // arrival to answer
@@ -363,7 +363,7 @@ class Observer {
   virtual void on_parked_call_ended(BackendId, ParkedEnd) {}
   // A request has brought a claim back, with this end.
   virtual void on_return(BackendId, ReturnEnd) {}
-  // A modern client has got a kept answer of a child.
+  // A stateless client has got a kept answer of a child.
   virtual void on_cache_hit(BackendId) {}
   // A client of a server that sleeps has got a remembered answer.
   virtual void on_remembered(BackendId) {}

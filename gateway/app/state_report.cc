@@ -200,8 +200,8 @@ void write_backend(rpc::JsonWriter& json, const backend::Upstream& upstream,
   json.boolean("default", upstream.is_default());
   json.boolean("required", upstream.is_required());
   json.text("isolation", config::name_of(backend.isolation));
-  if (backend.era && upstream.protocol() == config::Protocol::mcp)
-    json.text("era", era_name(*backend.era));
+  if (backend.peer_kind && upstream.protocol() == config::Protocol::mcp)
+    json.text("era", peer_kind_name(*backend.peer_kind));
   if (backend.max_children > 0) json.number("max_children", backend.max_children);
   if (backend.max_queued > 0) json.number("max_queued", backend.max_queued);
   json.boolean("ready", backend.ready);

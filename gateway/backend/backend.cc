@@ -42,7 +42,7 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
                                                            options_.config.calls, core.calls),
               calls_, chain_services_),
       lists_(list_watches(), *dialect_),
-      has_eras_(!dialect_->traits().probe.empty()),
+      has_peer_kinds_(!dialect_->traits().probe.empty()),
       rules_(chain_, options_.roles, calls_, chain_services_),
       bridge_(make_bridge()),
       sessions_(services_, pool_, callers_, *bridge_, options_.input_timeout),
@@ -112,7 +112,7 @@ void Backend::assemble() {
     chain_.own<call::SchemaFilter>("schema", chain_, chain_services_);
   }
   // Above the filters that keep lists: a client that asks again after a notice gets a new list.
-  if (has_eras_) chain_.add("lists", lists_);
+  if (has_peer_kinds_) chain_.add("lists", lists_);
   // What is judged by what a server lists. Above all that answers in its place, whose answers are
   // judged too.
   judging_filters_ = dialect_->add_filters(of_protocol, pool::FilterLayer::judging);
@@ -204,11 +204,11 @@ void Backend::send(call::CallPtr call, const call::Request& request, bool is_sha
   message.replaced = place_of(intent.replaced, text.text);
   message.replacement = intent.replacement;
   message.answered_by_handshake = intent.kind == call::ClientIntent::Kind::handshake;
-  message.only_of_legacy = intent.only_of_legacy;
-  if (!has_eras_) return submit(std::move(call), text, message);
-  const call::EraChanges changes = bridge_->changes_of(text, context);
+  message.only_of_stateful = intent.only_of_stateful;
+  if (!has_peer_kinds_) return submit(std::move(call), text, message);
+  const call::PeerChanges changes = bridge_->changes_of(text, context);
   message.inserted = changes.view();
-  if (!call->route.written_for) call->route.written_for = changes.era;
+  if (!call->route.written_for) call->route.written_for = changes.peer_kind;
   submit(std::move(call), text, message);
 }
 
@@ -219,9 +219,9 @@ void Backend::submit(call::CallPtr call, const rpc::Envelope& request, call::Out
   if (call->alone && bridge_->take(call, message)) return;
   const auto taken = pool_.submit(call, message);
   if (taken) return;
-  // The era is not known yet; with this error, clients of both eras continue as legacy ones.
-  if (call->needs_modern && !pool_.era()) {
-    bridge_->on_wrong_era(std::move(call));
+  // The kind is not known yet; with this error, clients of both kinds go on as stateful ones.
+  if (call->needs_stateless && !pool_.peer_kind()) {
+    bridge_->on_wrong_peer_kind(std::move(call));
   } else {
     on_fault(std::move(call), taken.error());
   }
@@ -324,7 +324,7 @@ void Backend::on_misdirected(call::CallPtr call, const call::Outgoing& message) 
   const auto report = rpc::faults::child_failed("the server is another one now");
   chain_.on_lost(call, message.text, report);
   if (call == nullptr) return;
-  // A server of the other era was installed while the call waited.
+  // A server of the other kind was installed while the call waited.
   if (!call->route.is_bound) return on_fault(std::move(call), report);
   call->route.child = 0;
   call->route.is_bound = false;

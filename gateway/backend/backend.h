@@ -97,7 +97,7 @@ class Backend final : public Upstream, private pool::PoolEvents {
     auto session = sessions_.adopt(caller, sink, client, beginning);
     // Its former child may have promised changes. A session with a child of its own hears of them
     // there.
-    if (session && pool_.era() == Era::modern) bridge_->go_on(*session);
+    if (session && pool_.peer_kind() == PeerKind::stateless) bridge_->go_on(*session);
     return session;
   }
   session::Parking park_session(session::SessionId session) override {
@@ -253,7 +253,7 @@ class Backend final : public Upstream, private pool::PoolEvents {
       const rpc::Envelope& request, std::string_view method,
       const call::CallContext& context) const {
     return dialect_->read_client(request, method,
-                                 {isolation_of(context), context.era, context.params});
+                                 {isolation_of(context), context.peer_kind, context.params});
   }
   // Brings a request that has passed all filters to the pool.
   void send(call::CallPtr call, const call::Request& request, bool is_shared);
@@ -285,10 +285,10 @@ class Backend final : public Upstream, private pool::PoolEvents {
   call::CapacityFilter capacity_;
   call::QuotaFilter quotas_;
   ListWatchFilter lists_;
-  const bool has_eras_;  // the protocol has two eras (see Era)
+  const bool has_peer_kinds_;  // see PeerKind
   call::RuleFilter rules_;
   Bottom bottom_{*this};
-  const std::shared_ptr<Bridge> bridge_;  // does nothing where the protocol has one era
+  const std::shared_ptr<Bridge> bridge_;  // does nothing where the protocol has one kind
   SessionRouter sessions_;
   SessionDelivery delivery_;
   ListNotices notices_;

@@ -1,9 +1,9 @@
-// Bridge: connects clients and children of a backend that speak different eras of its protocol (see
-// Era).
+// Bridge: connects clients and children of a backend of which one is stateful and the other
+// stateless (see PeerKind).
 //
-// A protocol of one era has none: this class, which does nothing. A protocol of two makes its own
+// A protocol of one kind has none: this class, which does nothing. A protocol of two makes its own
 // (Dialect::make_bridge). The bridge has filters in the chain, hears of what the pool cannot give
-// to a child, asks clients of one era what children of the other want to know, and listens at
+// to a child, asks clients of one kind what children of the other want to know, and listens at
 // children for clients. Calls that it keeps are at no child. Owner: the backend.
 #pragma once
 
@@ -16,8 +16,8 @@
 #include "gateway/backend/upstream.h"
 #include "gateway/call/chain.h"
 #include "gateway/call/trace_filter.h"
+#include "gateway/pool/bridge_events.h"
 #include "gateway/pool/child_listener.h"
-#include "gateway/pool/era_events.h"
 #include "gateway/pool/pool.h"
 #include "gateway/pool/pool_events.h"
 #include "gateway/session/session.h"
@@ -43,7 +43,7 @@ struct BridgeParts {
   std::function<void(bool)> note_sharing;
 };
 
-class Bridge : public pool::EraEvents {
+class Bridge : public pool::BridgeEvents {
  public:
   Bridge() = default;
   ~Bridge() override = default;
@@ -55,9 +55,9 @@ class Bridge : public pool::EraEvents {
   // answers; next to the pool.
   enum class Place : uint8_t { above_children, below_answers, at_pool };
   virtual void add_filter(call::Chain& /*chain*/, Place /*place*/) {}
-  // The changes of a request for a child of the other era than its client's.
-  [[nodiscard]] virtual call::EraChanges changes_of(const rpc::Envelope& /*request*/,
-                                                    const call::CallContext& /*context*/) const {
+  // The changes of a request for a child of the other kind than its client's.
+  [[nodiscard]] virtual call::PeerChanges changes_of(const rpc::Envelope& /*request*/,
+                                                     const call::CallContext& /*context*/) const {
     return {};
   }
   // Takes a call that no child of the pool can serve (Call::alone). False: a child can.

@@ -8,7 +8,7 @@ namespace {
 
 call::ChildRef ref_of(const pool::Child& child) {
   const bool is_shared = child.isolation() == config::Isolation::shared;
-  return {child.number(), child.era(), is_shared, child.lease()};
+  return {child.number(), child.peer_kind(), is_shared, child.lease()};
 }
 
 }  // namespace
@@ -16,7 +16,7 @@ call::ChildRef ref_of(const pool::Child& child) {
 void ChainListener::on_event(const call::Call& call, const rpc::Envelope& notification,
                              TextPlace progress_token) {
   const std::string_view method = rpc::decode_string(notification.method, method_);
-  call::ChildMessage message(notification, method, {call.child, call.child_era}, &call,
+  call::ChildMessage message(notification, method, {call.child, call.child_kind}, &call,
                              progress_token);
   if (!chain_.pass(message)) return;
   next_.on_event(call, message.message(), message.progress_token());

@@ -7,9 +7,9 @@
 
 namespace stdgate::backend {
 
-// Modern children do not count, because their sessions listen: see Bridge.
+// Stateless children do not count, because their sessions listen: see Bridge.
 void ListNotices::note_gone(const pool::Child& child) {
-  if (child.era() == Era::modern || child.facts().capabilities.empty()) return;
+  if (child.peer_kind() == PeerKind::stateless || child.facts().capabilities.empty()) return;
   of_gone_ = child.facts().changing_lists;
 }
 
@@ -19,7 +19,9 @@ void ListNotices::tell() {
   for (const auto& child : pool_.children()) {
     const uint8_t lists = child->facts().changing_lists;
     tell_listeners(*child, lists);
-    if (child->isolation() != config::Isolation::shared || child->era() == Era::modern) continue;
+    if (child->isolation() != config::Isolation::shared ||
+        child->peer_kind() == PeerKind::stateless)
+      continue;
     of_shared = static_cast<uint8_t>(of_shared | lists);
     is_known = is_known || !child->facts().capabilities.empty();
   }

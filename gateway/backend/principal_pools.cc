@@ -51,7 +51,7 @@ void add(pool::BackendStatus& sum, pool::BackendStatus one, const std::string& p
   sum.remembered = std::move(one.remembered);
   sum.not_remembered = std::move(one.not_remembered);
   for (const auto& [reason, count] : one.replaced) sum.replaced[reason] += count;
-  if (one.era) sum.era = one.era;
+  if (one.peer_kind) sum.peer_kind = one.peer_kind;
   sum.state = better_of(sum.state, one.state);
   const auto append = [](auto& to, const auto& from) {
     to.insert(to.end(), from.begin(), from.end());

@@ -118,7 +118,7 @@ bool SessionDelivery::pass_to_everybody(const rpc::Envelope& notification) {
 
 bool SessionDelivery::wants_of_call(const pool::Child& child, const call::Call& call,
                                     const pool::Audience& audience) const {
-  if (call.client_era != Era::modern) return wants(child, nullptr, audience);
+  if (call.client_kind != PeerKind::stateless) return wants(child, nullptr, audience);
   if (audience.severity) return call.severity && *audience.severity >= *call.severity;
   return audience.kind == pool::Audience::Kind::caller;
 }

@@ -77,7 +77,7 @@ class SessionDelivery final : public pool::ChildListener {
     return !audience.severity ||
            sessions_.wishes().passes(child.number(), wanted, *audience.severity);
   }
-  // A modern call gets log messages only from the level that it names, and no changes of lists.
+  // A stateless call gets log messages only from the level that it names, and no changes of lists.
   [[nodiscard]] bool wants_of_call(const pool::Child& child, const call::Call& call,
                                    const pool::Audience& audience) const;
   // Whether no client knows that it has the child alone, because the gateway is the child's client.

@@ -36,8 +36,8 @@ void SessionMemos::accept_severity(call::CallPtr& call, const call::ClientIntent
 // Only subscriptions of sessions are counted. A call without a session passes to the child, but
 // must not end subscriptions of sessions.
 void SessionMemos::accept_subscription(call::CallPtr& call, const call::ClientIntent& intent) {
-  // The era is not known yet, and only legacy children know such requests.
-  if (!pool_.era()) call->route.written_for = Era::legacy;
+  // The kind is not known yet, and only stateful children know such requests.
+  if (!pool_.peer_kind()) call->route.written_for = PeerKind::stateful;
   const std::string_view key = rpc::decode_string(intent.key, key_);
   if (intent.kind == call::ClientIntent::Kind::subscribe) {
     if (sessions_.find(call->session) == nullptr) return;
@@ -94,16 +94,16 @@ void SessionMemos::learn(call::Call& call, const rpc::Envelope& answer) {
   if (session::Session* const session = sessions_.find_mutable(call.session)) {
     session->revision = call.revision;
   }
-  if (call.child_era == Era::modern) bridge_.begin_listening(call.session, answer);
+  if (call.child_kind == PeerKind::stateless) bridge_.begin_listening(call.session, answer);
 }
 
 // A session of another process has been served by a shared child for the first time. If the child
-// is modern, the gateway listens at it. If the child is a legacy one, it has to speak the revision
-// of the session.
+// is stateless, the gateway listens at it. If the child is a stateful one, it has to speak the
+// revision of the session.
 void SessionMemos::prove(const call::Call& call) {
   session::Session* const session = sessions_.find_mutable(call.session);
   if (session == nullptr || !std::exchange(session->is_unproven, false)) return;
-  if (call.child_era == Era::modern) return bridge_.go_on(call.session);
+  if (call.child_kind == PeerKind::stateless) return bridge_.go_on(call.session);
   const pool::Child* const child = pool_.find_child(call.child);
   if (child == nullptr || session->revision.empty()) return;
   const std::string_view revision = child->facts().protocol_version;
@@ -115,13 +115,14 @@ void SessionMemos::prove(const call::Call& call) {
 tl::expected<bool, rpc::FaultReport> SessionMemos::subscribe(session::SessionId session,
                                                              std::string_view key) {
   if (bridge_.wants(session, key)) return false;
-  if (pool_.era() != Era::modern) return sessions_.subscribe(session, key);
+  if (pool_.peer_kind() != PeerKind::stateless) return sessions_.subscribe(session, key);
   return bridge_.subscribe(session, key).map([] { return false; });
 }
 
 std::optional<uint64_t> SessionMemos::unsubscribe(session::SessionId session,
                                                   std::string_view key) {
-  if (bridge_.unsubscribe(session, key) || pool_.era() == Era::modern) return std::nullopt;
+  if (bridge_.unsubscribe(session, key) || pool_.peer_kind() == PeerKind::stateless)
+    return std::nullopt;
   return sessions_.unsubscribe(session, key);
 }
 

@@ -39,11 +39,11 @@ std::optional<uint64_t> SharedWishes::unsubscribe(session::SessionId session,
   return can_tell ? std::optional(withdrawal.child) : std::nullopt;
 }
 
-// A modern child is told with each request.
+// A stateless child is told with each request.
 void SharedWishes::tell(pool::Child& child) {
-  if (child.era() == Era::modern) return;
+  if (child.peer_kind() == PeerKind::stateless) return;
   if (!verbosity_.settled() && pool_.can_set_severity(child)) {
-    const bool serves_calls = child.era() == Era::legacy && child.facts().logs;
+    const bool serves_calls = child.peer_kind() == PeerKind::stateful && child.facts().logs;
     const auto severity = verbosity_.take(child.number(), serves_calls);
     if (severity) pool_.set_severity(child, *severity);
   }

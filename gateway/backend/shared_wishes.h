@@ -53,7 +53,8 @@ class SharedWishes {
   void remove_session(std::optional<session::Severity> severity) {
     verbosity_.remove_session(severity);
   }
-  // A call without a session wants log messages. Legacy children are told before they get the call.
+  // A call without a session wants log messages. Stateful children are told before they get the
+  // call.
   void note_call(const call::Call& call) {
     const bool shares = !call.alone || services_.config.serves_one;
     if (call.severity && shares && verbosity_.note_call(*call.severity)) settle();

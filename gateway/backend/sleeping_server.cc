@@ -8,7 +8,7 @@ namespace stdgate::backend {
 
 SleepingServer::SleepingServer(const Parts& parts, const pool::MakeRecall& make)
     : parts_(parts), recall_(make({parts.services, parts.chain, *this})) {
-  if (const auto era = recall_->era()) parts_.pool.assume_era(*era);
+  if (const auto peer_kind = recall_->peer_kind()) parts_.pool.assume_peer_kind(*peer_kind);
 }
 
 std::optional<std::string_view> SleepingServer::own_greeting_of(session::SessionId session) const {

@@ -22,7 +22,8 @@ std::optional<Admission> Upstream::pass_elsewhere(const rpc::ParsedMessage& mess
   for (Upstream* giver = former_; giver != nullptr; giver = giver->former_) {
     if (giver->gave(request, context)) return giver->accept(message, context);
   }
-  const bool is_of_session = context.transport != Transport::mcp || context.era != Era::modern;
+  const bool is_of_session =
+      context.transport != Transport::mcp || context.peer_kind != PeerKind::stateless;
   if (!is_retired_ || is_of_session || gave(request, context)) return std::nullopt;
   refuse(rpc::faults::overloaded("this server is not configured any more"), request.id, context);
   return Admission::answered_by_reply;

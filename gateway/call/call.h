@@ -35,11 +35,11 @@ enum class CallPlace : uint8_t { nowhere, held, waiting, in_flight };
 struct Route {
   uint64_t child = 0;     // number of the child that gets it; 0: any
   bool is_bound = false;  // whether no other child may get it; if not, `child` is preferred
-  std::optional<Era> written_for{};  // the only era that it fits; nothing: any
+  std::optional<PeerKind> written_for{};  // the only kind that it fits; nothing: any
 
-  // `era`: of a child; nothing counts as legacy.
-  [[nodiscard]] bool suits(std::optional<Era> era) const {
-    return !written_for || *written_for == era.value_or(Era::legacy);
+  // `peer_kind`: of a child; nothing counts as stateful.
+  [[nodiscard]] bool suits(std::optional<PeerKind> peer_kind) const {
+    return !written_for || *written_for == peer_kind.value_or(PeerKind::stateful);
   }
 };
 
@@ -53,11 +53,11 @@ struct CallFacts {
   session::SessionId session;  // none: the call stands alone
   session::Tag tag = 0;
   Transport transport = Transport::rpc;
-  std::optional<Era> client_era;              // nothing: plain JSON-RPC
-  std::optional<Era> child_era;               // of the child that got it
+  std::optional<PeerKind> client_kind;        // nothing: plain JSON-RPC
+  std::optional<PeerKind> child_kind;         // of the child that got it
   std::string_view revision;                  // see CallRecord; lives as long as the dialect
-  std::optional<session::Severity> severity;  // of log messages, as a modern client wants
-  bool needs_modern = false;                  // a legacy child cannot serve it
+  std::optional<session::Severity> severity;  // of log messages, as a stateless client wants
+  bool needs_stateless = false;               // a stateful child cannot serve it
   bool alone = false;      // it needs a child without other calls: see RoundTrips
   bool resumes = false;    // see ClientIntent
   bool parked = false;     // its client has been answered, and may continue it
@@ -134,7 +134,7 @@ struct Call : CallFacts {
 // A message on its way to a child: its text, the places that are rewritten for the child, and the
 // members that are inserted.
 struct Outgoing {
-  static constexpr size_t kMaxInsertions = 1 + EraChanges::kMax;
+  static constexpr size_t kMaxInsertions = 1 + PeerChanges::kMax;
 
   std::string_view text;
   TextPlace id;              // replaced by the wire id
@@ -144,7 +144,7 @@ struct Outgoing {
   std::span<const Insertion> inserted;  // kMaxInsertions at most; they outlive the message
   bool completes_greeting = false;      // of the client with its own child, see SessionMemory
   bool answered_by_handshake = false;   // the answer to the handshake serves, see Dialect
-  bool only_of_legacy = false;          // see ClientIntent
+  bool only_of_stateful = false;        // see ClientIntent
   Account* account = nullptr;           // of the client; outlives the message; null: no client pays
 
   // Bytes that have to be kept while the message waits.

@@ -24,7 +24,7 @@ struct CallContext {
   session::SessionId session;  // none: the message stands alone
   session::Tag tag = 0;
   Transport transport = Transport::rpc;
-  std::optional<Era> era{};             // of the client; nothing: plain JSON-RPC
+  std::optional<PeerKind> peer_kind{};  // of the client; nothing: plain JSON-RPC
   uint64_t connection = 0;              // for the log
   const TraceContext* trace = nullptr;  // the caller's; null: none. Valid during the call only
   TimePoint arrived{};

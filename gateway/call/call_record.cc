@@ -9,8 +9,8 @@ CallRecord record_of(const Call& call, TimePoint now) {
   record.tool = call.tool;
   record.tool_name = call.tool_name;
   record.transport = call.transport;
-  record.client_era = call.client_era;
-  record.child_era = call.child_era;
+  record.client_kind = call.client_kind;
+  record.child_kind = call.child_kind;
   record.revision = call.revision;
   record.total = now - call.arrived;
   record.reached_child = call.written != TimePoint{};

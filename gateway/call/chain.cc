@@ -22,9 +22,9 @@ std::string& emptied(std::string& text) {
   return text;
 }
 
-// Nothing unless the client is a modern one, whose responses show errors by their HTTP status.
+// Nothing unless the client is a stateless one, whose responses show errors by their HTTP status.
 std::optional<int64_t> code_for(const Call& call, std::optional<int64_t> error_code) {
-  return call.client_era == Era::modern ? error_code : std::nullopt;
+  return call.client_kind == PeerKind::stateless ? error_code : std::nullopt;
 }
 
 // Notes who has made the call, and how.
@@ -33,7 +33,7 @@ void note_context(const CallContext& context, Call& call) {
   call.session = context.session;
   call.tag = context.tag;
   call.transport = context.transport;
-  call.client_era = context.era;
+  call.client_kind = context.peer_kind;
   if (context.client != nullptr) call.origin = *context.client;
   call.wants_events = context.wants_events;
   call.is_own = context.is_own;
@@ -147,7 +147,8 @@ void Chain::rise(CallPtr& call, Answer& answer) {
 
 void Chain::give(const Call& call, const Answer& answer) {
   const rpc::Envelope& message = answer.message;
-  const auto code = call.client_era == Era::modern ? rpc::error_code(message) : std::nullopt;
+  const auto code =
+      call.client_kind == PeerKind::stateless ? rpc::error_code(message) : std::nullopt;
   if (!answer.tail.empty()) return answer_tail(call, answer.outcome, answer.tail, code, {});
   if (message.text.empty()) {
     emptied(text_).append(R"(,"result":)").append(answer.payload).append("}");

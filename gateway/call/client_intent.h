@@ -15,7 +15,7 @@ namespace stdgate::call {
 // What decides how a client's message is read.
 struct Reading {
   config::Isolation isolation = config::Isolation::shared;  // how clients share the child
-  std::optional<Era> era{};                                 // of the client
+  std::optional<PeerKind> peer_kind{};                      // of the client
   const KnownParams* params = nullptr;                      // as CallContext::params
 };
 
@@ -49,13 +49,13 @@ struct ClientIntent {
   bool greets = false;
   // Whether the answer to this request describes the session's own child: see Dialect::facts().
   bool introduces = false;
-  // Of modern clients.
-  bool only_of_legacy = false;  // an old request that a modern child is asked too
-  bool may_be_asked = false;    // the client can be asked while it waits
-  bool may_need_input = false;  // the answer may be a question for the client
-  bool resumes = false;         // continues a call that has needed input: see mcp::McpInput
-  bool listens = false;         // stays open, and is made for its events
-  uint8_t lists = 0;            // lists whose changes it asks for: bits of the dialect
+  // Of stateless clients.
+  bool only_of_stateful = false;  // an old request that a stateless child is asked too
+  bool may_be_asked = false;      // the client can be asked while it waits
+  bool may_need_input = false;    // the answer may be a question for the client
+  bool resumes = false;           // continues a call that has needed input: see mcp::McpInput
+  bool listens = false;           // stays open, and is made for its events
+  uint8_t lists = 0;              // lists whose changes it asks for: bits of the dialect
   // A value inside the message that is replaced for the child; empty: none.
   std::string_view replaced;
   std::string_view replacement;  // lives as long as the dialect

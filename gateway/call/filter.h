@@ -67,7 +67,7 @@ struct Answer {
 // A child, as filters know it.
 struct ChildRef {
   uint64_t number = 0;
-  std::optional<Era> era{};
+  std::optional<PeerKind> peer_kind{};
   bool is_shared = true;
   session::SessionId session{};  // the session that it is leased to; none: it is shared or warm
 };
@@ -134,8 +134,8 @@ class Filter {
   // The call ends with a fault in place of an answer.
   virtual void on_fault(CallPtr& /*call*/, const rpc::FaultReport& /*report*/) {}
   // No child gets the request `text` as its Route says: its child has gone, or the children are of
-  // another era. Also called for a call that listens and has lost its child. If no filter takes the
-  // call, another child gets it, or it ends with this report.
+  // another kind. Also called for a call that listens and has lost its child. If no filter takes
+  // the call, another child gets it, or it ends with this report.
   virtual void on_lost(CallPtr& /*call*/, std::string_view /*text*/,
                        const rpc::FaultReport& /*report*/) {}
   // The filter has held the call (Chain::hold), and its time is over.

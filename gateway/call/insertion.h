@@ -18,24 +18,24 @@
 namespace stdgate::call {
 
 struct Insertion {
-  size_t offset = 0;                 // in the text of the message
-  std::string_view head;             // a constant
-  std::string_view members;          // `"key":value`, comma-separated; outlives the message
-  std::string_view tail;             // a constant
-  size_t replaced = 0;               // number of bytes of the text that it replaces
-  std::optional<Era> only_for = {};  // the only era of children that get it; nothing: any
-  bool empties = false;              // replaces all members that the client wrote in the object
+  size_t offset = 0;                      // in the text of the message
+  std::string_view head;                  // a constant
+  std::string_view members;               // `"key":value`, comma-separated; outlives the message
+  std::string_view tail;                  // a constant
+  size_t replaced = 0;                    // number of bytes of the text that it replaces
+  std::optional<PeerKind> only_for = {};  // the only kind of children that get it; nothing: any
+  bool empties = false;  // replaces all members that the client wrote in the object
 
   [[nodiscard]] size_t size() const { return head.size() + members.size() + tail.size(); }
 };
 
-// The changes that adapt a message to the era of its child.
-struct EraChanges {
+// The changes that adapt a message to the kind of its child.
+struct PeerChanges {
   static constexpr size_t kMax = 4;
 
   std::array<Insertion, kMax> list;
   size_t count = 0;
-  std::optional<Era> era{};  // the era of the child; nothing: any
+  std::optional<PeerKind> peer_kind{};  // the kind of the child; nothing: any
 
   [[nodiscard]] std::span<const Insertion> view() const { return std::span(list).first(count); }
 };

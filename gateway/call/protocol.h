@@ -43,7 +43,7 @@ class Protocol {
   [[nodiscard]] virtual const ListShape* list_shape(std::string_view method) const;
   // The error for this element (name decoded), or for the method if there is no element.
   [[nodiscard]] virtual Absence absence(std::string_view /*method*/, policy::ElementKind /*kind*/,
-                                        std::string_view /*name*/, Era /*of_client*/) const {
+                                        std::string_view /*name*/, PeerKind /*of_client*/) const {
     return {};
   }
 };

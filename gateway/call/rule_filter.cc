@@ -27,10 +27,10 @@ void RuleFilter::judge(CallPtr& call, const Request& request) {
   }
   services_.observer.on_rejected(services_.backend, Rejection::denied);
   const std::string_view name = ruling.name.substr(0, NameTable::kMaxName);
-  const Era era = call->client_era.value_or(Era::legacy);
+  const PeerKind peer_kind = call->client_kind.value_or(PeerKind::stateful);
   const CallPtr refused = std::move(call);
   chain_.answer_error(*refused,
-                      services_.protocol.absence(request.method, ruling.element, name, era),
+                      services_.protocol.absence(request.method, ruling.element, name, peer_kind),
                       Outcome::of(rpc::Fault::denied), "no rule allows it");
 }
 

@@ -6,7 +6,8 @@
 
 namespace stdgate::call {
 
-Splice::Splice(const Outgoing& message, std::optional<rpc::WireId> id, std::optional<Era> era) {
+Splice::Splice(const Outgoing& message, std::optional<rpc::WireId> id,
+               std::optional<PeerKind> peer_kind) {
   std::string_view number;
   if (id) {
     const auto end = std::to_chars(digits_.data(), digits_.data() + digits_.size(), *id).ptr;
@@ -23,7 +24,8 @@ Splice::Splice(const Outgoing& message, std::optional<rpc::WireId> id, std::opti
   // Insertions come before replacements at the same place.
   STDGATE_CHECK(message.inserted.size() <= Outgoing::kMaxInsertions);
   for (const Insertion& insertion : message.inserted) {
-    if (insertion.only_for && *insertion.only_for != era.value_or(Era::legacy)) continue;
+    if (insertion.only_for && *insertion.only_for != peer_kind.value_or(PeerKind::stateful))
+      continue;
     put({insertion.offset, insertion.replaced, nullptr, 0, &insertion});
   }
   replace(message.id, number);

@@ -17,8 +17,8 @@ namespace stdgate::call {
 
 class Splice {
  public:
-  // `era`: of the child; nothing counts as legacy.
-  Splice(const Outgoing& message, std::optional<rpc::WireId> id, std::optional<Era> era);
+  // `peer_kind`: of the child; nothing counts as stateful.
+  Splice(const Outgoing& message, std::optional<rpc::WireId> id, std::optional<PeerKind> peer_kind);
   Splice(const Splice&) = delete;
   Splice& operator=(const Splice&) = delete;
 

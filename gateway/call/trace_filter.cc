@@ -136,11 +136,11 @@ void TraceFilter::stamp(const rpc::Envelope& request, const Call& call, Outgoing
     insertions_[0] = *insertion;
     if (others > 0 && next.empties) {
       // No comma may follow.
-      insertions_[0].only_for = Era::modern;
+      insertions_[0].only_for = PeerKind::stateless;
       next.members = members_;
-    } else if (others > 0 && next.only_for == Era::modern) {
+    } else if (others > 0 && next.only_for == PeerKind::stateless) {
       // Both insertions would create the missing object, so only one of them may apply.
-      insertions_[0].only_for = Era::legacy;
+      insertions_[0].only_for = PeerKind::stateful;
       stamped_.assign(members_).append(",").append(next.members);
       next.members = stamped_;
     }

@@ -24,11 +24,11 @@ class CacheFilter final : public call::Filter {
         cache_(services.services.payer) {}
 
   void on_request(call::CallPtr& call, const call::Request& request) override {
-    if (request.context.era == Era::modern) answer(call, request);
+    if (request.context.peer_kind == PeerKind::stateless) answer(call, request);
   }
   void on_answer(call::CallPtr& call, call::Answer& answer) override {
     const State* const state = states_.find(call->slots);
-    if (state == nullptr || call->child_era != Era::modern) return;
+    if (state == nullptr || call->child_kind != PeerKind::stateless) return;
     cache_.keep(state->identity, state->key, answer.message, call->child, now());
   }
   bool on_child_message(call::ChildMessage& message) override;

@@ -133,7 +133,7 @@ void CheckFilter::judge(call::CallPtr& call, const call::Request& request) {
   }
   if (!misfit) return;
   services_.core.observer.on_check_failed(services_.backend, CheckFailure::arguments);
-  const bool is_modern = call->client_era == Era::modern;
+  const bool is_modern = call->client_kind == PeerKind::stateless;
   const call::CallPtr refused = std::move(call);
   chain_.answer(*refused, Outcome::tool_error(),
                 tool_error_member("Invalid arguments. " + *misfit, is_modern), {}, *misfit);

@@ -113,7 +113,7 @@ void ClaimFilter::take(call::CallPtr& call, const call::Request& request) {
   if (context.principal != nullptr) call->identity = policy::identity_of(context.principal);
   auto ruling =
       judge({request.message, request.method, static_cast<const ModernParams*>(context.params),
-             call->identity, context.era});
+             call->identity, context.peer_kind});
   if (!ruling) return;
   if (!ruling->error) return go_on(std::move(call), request, *std::move(ruling));
   const call::CallPtr refused = std::move(call);
@@ -126,7 +126,7 @@ void ClaimFilter::go_on(call::CallPtr call, const call::Request& former, Ruling 
   call::CallContext context = former.context;
   context.params = nullptr;  // they describe the other message
   const pool::Dialect& dialect = services_.dialect;
-  const auto intent = dialect.read_client(message, former.method, {.era = context.era});
+  const auto intent = dialect.read_client(message, former.method, {.peer_kind = context.peer_kind});
   STDGATE_CHECK(intent.has_value());  // it has been read before
   call->route = ruling.route;
   if (ruling.state) {
@@ -144,7 +144,7 @@ void ClaimFilter::go_on(call::CallPtr call, const call::Request& former, Ruling 
 bool ClaimFilter::concerns(const Asked& asked) const {
   if (is_about_list(asked.method) || asked.method == kListenMethod) return true;
   // Legacy requests are written for legacy children, and reach no others.
-  if (asked.client_era != Era::modern) return pool_.era() != Era::legacy;
+  if (asked.client_kind != PeerKind::stateless) return pool_.peer_kind() != PeerKind::stateful;
   if (is_about_task(asked.method)) return true;
   const ModernParams& read = *asked.params;
   const bool is_meta_clear = read.meta || rpc::is_absent(read.meta);
@@ -170,7 +170,7 @@ ReturnEnd ClaimFilter::end_of(const Claim& claim, const GivenClaim& given) const
 }
 
 std::optional<ClaimFilter::Ruling> ClaimFilter::judge(const Asked& asked) {
-  if (asked.client_era == Era::modern && asked.params == nullptr) {
+  if (asked.client_kind == PeerKind::stateless && asked.params == nullptr) {
     const ModernParams read = read_modern_params(asked.request.params, memory_);
     Asked again = asked;
     again.params = &read;
@@ -179,22 +179,22 @@ std::optional<ClaimFilter::Ruling> ClaimFilter::judge(const Asked& asked) {
   // The modern era has no list of tasks. The list of a child may name tasks of all its clients.
   const bool is_task_list = asked.method == kTaskList;
   Ruling ruling;
-  if (is_task_list) ruling.route.written_for = Era::legacy;
-  if (is_task_list && pool_.era() == Era::modern) {
+  if (is_task_list) ruling.route.written_for = PeerKind::stateful;
+  if (is_task_list && pool_.peer_kind() == PeerKind::stateless) {
     ruling.error = call::Absence();
     return ruling;
   }
   if (!concerns(asked)) return std::nullopt;
   const std::vector<Opened> opened = open_all(asked);
   if (opened.empty() && asked.method != kListenMethod && !is_task_list) return std::nullopt;
-  const bool is_legacy = pool_.era() == Era::legacy;
+  const bool is_legacy = pool_.peer_kind() == PeerKind::stateful;
   std::vector<TextEdit> edits;
   for (const Opened& one : opened) {
     const ClaimKind kind = one.claim.kind;
     if (one.claim.is_listened) continue;
     if (is_legacy && kind != ClaimKind::cursor && asked.method != kListenMethod) {
       // The request fits legacy children unchanged, and may wait until there is a modern one.
-      ruling.route.written_for = Era::legacy;
+      ruling.route.written_for = PeerKind::stateful;
       continue;
     }
     // A method that is no part of MCP may have a member of the same name.
@@ -225,9 +225,10 @@ ClaimFilter::Ruling ClaimFilter::refuse(const Asked& asked, const Opened& one) {
   const ClaimKind kind = one.claim.kind;
   Ruling ruling;
   const bool is_of_state = kind == ClaimKind::state && McpInput().may_need_input(asked.method);
-  if (kind == ClaimKind::state && !pool_.era() && asked.client_era == Era::modern && is_of_state) {
+  if (kind == ClaimKind::state && !pool_.peer_kind() && asked.client_kind == PeerKind::stateless &&
+      is_of_state) {
     ruling.text = asked.request.text;
-    ruling.route.written_for = Era::legacy;
+    ruling.route.written_for = PeerKind::stateful;
     return ruling;
   }
   const ReturnEnd end = one.is_alive() ? ReturnEnd::unknown : one.end;
@@ -263,7 +264,7 @@ std::optional<ClaimFilter::Ruling> ClaimFilter::listen(const Asked& asked, Rulin
   const rpc::Member named = TaskListening::tasks_of(asked.request);
   if (!named && !rpc::is_absent(named)) return refuse_listening("taskIds is there twice");
   const bool names_any = named && named->find_first_not_of("[] \t\r\n") != std::string_view::npos;
-  if (names_any && asked.client_era != Era::modern) {
+  if (names_any && asked.client_kind != PeerKind::stateless) {
     return refuse_listening("only clients of the revision 2026-07-28 listen for tasks");
   }
   if (!named && edits.empty()) return std::nullopt;
@@ -324,7 +325,7 @@ bool ClaimFilter::gave(const call::Arrival& request) const {
   }
   const std::string identity = policy::identity_of(request.context.principal);
   return std::ranges::any_of(
-      open_all({*request.message, request.method, nullptr, identity, request.context.era}),
+      open_all({*request.message, request.method, nullptr, identity, request.context.peer_kind}),
       [](const Opened& one) { return one.is_alive() && one.claim.kind != ClaimKind::cursor; });
 }
 
@@ -352,7 +353,7 @@ void ClaimFilter::on_lost(call::CallPtr& call, std::string_view text,
     std::string copy(text);
     const rpc::KnownMessage known(copy);
     auto ruling =
-        judge({known.envelope(), call->method_name, nullptr, call->identity, call->client_era});
+        judge({known.envelope(), call->method_name, nullptr, call->identity, call->client_kind});
     if (ruling) error = std::move(ruling->error);
   }
   if (!error) return;
@@ -374,7 +375,7 @@ void ClaimFilter::seal(call::CallPtr& call, call::Answer& answer) {
   // A session's own child gets its claims back in any case.
   if (!call->alone && pool_.lane().has(call->session)) return;
   // A call that may need a child alone has none at modern children.
-  const bool has_own_child = call->alone && call->child_era != Era::modern;
+  const bool has_own_child = call->alone && call->child_kind != PeerKind::stateless;
   auto payload =
       sealed(*call, {call->method_name, answer.payload, has_own_child ? 0 : answer.child});
   if (!payload) return;
@@ -389,14 +390,14 @@ void ClaimFilter::seal(call::CallPtr& call, call::Answer& answer) {
 
 std::optional<tl::expected<std::string, call::Absence>> ClaimFilter::sealed(const call::Call& call,
                                                                             const Given& given) {
-  if (given.method == kTaskList && call.child_era != Era::legacy) {
+  if (given.method == kTaskList && call.child_kind != PeerKind::stateful) {
     return tl::unexpected(call::Absence());
   }
   const bool is_list = is_about_list(given.method);
   const bool is_task = is_about_task(given.method);
   if (is_list) {
     if (!has(given.payload, kCursorEnd)) return std::nullopt;
-  } else if (call.child_era != Era::modern) {
+  } else if (call.child_kind != PeerKind::stateless) {
     return std::nullopt;
   } else if (!is_task) {
     if (given.payload.starts_with(kCompleteResult) && !has_given_tasks_) return std::nullopt;
@@ -475,7 +476,7 @@ bool ClaimFilter::on_child_message(call::ChildMessage& message) {
     // A message without a call goes to the client of the only call, see SessionDelivery. A task may
     // belong to another client, so a message that names a task is dropped.
     const call::ChildRef& child = message.child();
-    const bool is_shared_modern = child.is_shared && child.era == Era::modern;
+    const bool is_shared_modern = child.is_shared && child.peer_kind == PeerKind::stateless;
     if (!is_shared_modern || !names_task(message.message().params, message.method())) return true;
     services_.core.observer.on_dropped(services_.backend, DropReason::no_listener);
     return false;

@@ -43,7 +43,7 @@ class ClaimFilter final : public call::Filter {
   }
   void on_answer(call::CallPtr& call, call::Answer& answer) override {
     const bool may_change = answer.message.kind == rpc::MessageKind::result &&
-                            (call->child_era == Era::modern || !call->tool);
+                            (call->child_kind == PeerKind::stateless || !call->tool);
     if (may_change) seal(call, answer);
   }
   void on_lost(call::CallPtr& call, std::string_view text, const rpc::FaultReport& report) override;
@@ -66,7 +66,7 @@ class ClaimFilter final : public call::Filter {
     std::string_view method;     // decoded
     const ModernParams* params;  // values that a transport has read; null: none
     std::string_view identity;   // of the client; empty: anonymous
-    std::optional<Era> client_era;
+    std::optional<PeerKind> client_kind;
   };
   // The decision about a request.
   struct Ruling {

@@ -4,12 +4,12 @@
 
 namespace stdgate::mcp {
 
-void EraAnswers::translate(call::Call& call, Era client, call::Answer& answer) const {
+void EraAnswers::translate(call::Call& call, PeerKind client, call::Answer& answer) const {
   rpc::Envelope seen = answer.message;
   seen.payload = answer.payload;
   std::string& text = texts_.of(call.slots).text;
   text = ",";
-  const bool is_another = client == Era::modern
+  const bool is_another = client == PeerKind::stateless
                               ? bridge_to_modern(seen, call.method_name, text)
                               : bridge_to_legacy(seen, call.method_name, call.memo_text, text);
   if (!is_another) return;

@@ -21,15 +21,15 @@ class EraAnswers final : public call::Filter {
   }
 
   void on_begin(call::Call& call, const call::Arrival& arrival) override {
-    if (arrival.context.era == Era::modern) call.revision = kModernRevision;
+    if (arrival.context.peer_kind == PeerKind::stateless) call.revision = kModernRevision;
   }
   void on_answer(call::CallPtr& call, call::Answer& answer) override {
-    const Era client = call->client_era.value_or(Era::legacy);
-    if (call->child_era && *call->child_era != client) translate(*call, client, answer);
+    const PeerKind client = call->client_kind.value_or(PeerKind::stateful);
+    if (call->child_kind && *call->child_kind != client) translate(*call, client, answer);
   }
 
  private:
-  void translate(call::Call& call, Era client, call::Answer& answer) const;
+  void translate(call::Call& call, PeerKind client, call::Answer& answer) const;
 
   const call::Slot<call::KeptText> texts_;  // the translated end of the answer
 };

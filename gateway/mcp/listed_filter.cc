@@ -128,7 +128,7 @@ void ListedFilter::ask(const Key& key, session::SessionId session, std::string_v
   call->method_name = lists_[key.second].method;
   call->caller = session::Callers::kGateway;
   call->session = session;
-  call->client_era = Era::modern;
+  call->client_kind = PeerKind::stateless;
   call->transport = Transport::mcp;
   call->is_own = true;
   call->arrived = now();
@@ -145,7 +145,7 @@ void ListedFilter::ask(const Key& key, session::SessionId session, std::string_v
   message.text = request.text;
   message.id = place_of(request.id, request.text);
   // A legacy child gets it without its stamp.
-  const call::EraChanges changes = dialect_.omissions(request);
+  const call::PeerChanges changes = dialect_.omissions(request);
   message.inserted = changes.view();
   if (!pool_.submit(call, message)) end_asking(key, false);
 }

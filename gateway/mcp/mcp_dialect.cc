@@ -244,7 +244,7 @@ std::optional<pool::ChildFacts> McpDialect::facts(const rpc::Envelope& answer,
 
 tl::expected<call::ClientIntent, const char*> McpDialect::read_client(
     const rpc::Envelope& message, std::string_view method, const call::Reading& reading) const {
-  if (reading.era != Era::modern || message.kind == rpc::MessageKind::notification) {
+  if (reading.peer_kind != PeerKind::stateless || message.kind == rpc::MessageKind::notification) {
     return read_legacy(message, method, reading.isolation);
   }
   if (reading.params != nullptr) {
@@ -325,7 +325,7 @@ const call::ListShape* McpDialect::list_shape(std::string_view method) const {
 }
 
 call::Absence McpDialect::absence(std::string_view method, policy::ElementKind kind,
-                                  std::string_view name, Era of_client) const {
+                                  std::string_view name, PeerKind of_client) const {
   return mcp::absence(method, kind, name, of_client);
 }
 
@@ -342,7 +342,7 @@ tl::expected<call::ClientIntent, const char*> McpDialect::read_modern(
   intent.severity = session::parse_severity(rpc::string_content(text_of(params.of_meta.log_level)));
   if (method == "server/discover") {
     intent.kind = call::ClientIntent::Kind::handshake;
-    intent.only_of_legacy = true;
+    intent.only_of_stateful = true;
   }
   intent.listens = method == "subscriptions/listen";
   if (intent.listens) intent.lists = listened_lists(request);

@@ -59,7 +59,7 @@ class McpDialect final : public pool::Dialect {
       const rpc::Envelope& message, std::string_view method) const override;
   [[nodiscard]] const call::ListShape* list_shape(std::string_view method) const override;
   [[nodiscard]] call::Absence absence(std::string_view method, policy::ElementKind kind,
-                                      std::string_view name, Era of_client) const override;
+                                      std::string_view name, PeerKind of_client) const override;
   [[nodiscard]] std::string cancel(rpc::WireId id, pool::CancelReason reason) const override;
   [[nodiscard]] std::string_view cancelled_by_child(const rpc::Envelope& notification,
                                                     std::string_view method) const override;
@@ -85,7 +85,7 @@ class McpDialect final : public pool::Dialect {
     return modern_version(request).empty() ? std::string_view(stamp_) : std::string_view();
   }
   // The members of a modern request that a legacy child must not get.
-  [[nodiscard]] call::EraChanges omissions(const rpc::Envelope& request) const {
+  [[nodiscard]] call::PeerChanges omissions(const rpc::Envelope& request) const {
     return modern_members(request, memory_);
   }
   // The facts in an answer to server/discover; nothing: the child is not modern.

@@ -111,7 +111,7 @@ const call::ListShape* list_shape(std::string_view method) {
 }
 
 call::Absence absence(std::string_view method, ElementKind kind, std::string_view name,
-                      Era of_client) {
+                      PeerKind of_client) {
   const auto named = [name](std::string_view what) { return std::string(what).append(name); };
   switch (kind) {
     case ElementKind::tool:
@@ -122,7 +122,7 @@ call::Absence absence(std::string_view method, ElementKind kind, std::string_vie
       if (method == kComplete) return {rpc::RpcError::invalid_params, named("Unknown resource: ")};
       std::string data = R"({"uri":)";
       rpc::append_json_string(data, name);
-      const bool is_modern = of_client == Era::modern;
+      const bool is_modern = of_client == PeerKind::stateless;
       return {is_modern ? rpc::RpcError::invalid_params : rpc::RpcError::resource_not_found,
               "Resource not found", data + "}"};
     }

@@ -11,6 +11,6 @@ tl::expected<call::UsedElement, const char*> used_element(const rpc::Envelope& m
 const call::ListShape* list_shape(std::string_view method);
 // The errors of the reference servers (MCP 2025-11-25, server/tools, resources and prompts).
 call::Absence absence(std::string_view method, policy::ElementKind kind, std::string_view name,
-                      Era of_client);
+                      PeerKind of_client);
 
 }  // namespace stdgate::mcp

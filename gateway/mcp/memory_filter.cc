@@ -163,10 +163,11 @@ void MemoryFilter::look_again() {
 }
 
 // What nobody is there for, or is for others, is left to the filters and the pool below.
-bool MemoryFilter::is_served(const call::Request& request, Era era) const {
-  if (request.context.era != Era::modern) return true;
+bool MemoryFilter::is_served(const call::Request& request, PeerKind peer_kind) const {
+  if (request.context.peer_kind != PeerKind::stateless) return true;
   // Modern clients have no sessions with children of their own.
-  return request.context.session.is_none() && (era == Era::modern || services_.config.bridges());
+  return request.context.session.is_none() &&
+         (peer_kind == PeerKind::stateless || services_.config.bridges());
 }
 
 std::optional<std::string> MemoryFilter::variant_of(session::SessionId session) const {
@@ -183,15 +184,15 @@ bool MemoryFilter::answer_list(call::CallPtr& call, const call::Request& request
   const auto variant = variant_of(session);
   const ServerMemory::List* const list = variant ? memory_->list(*variant, kind) : nullptr;
   if (list == nullptr) return false;
-  const Era era = memory_->era(*variant).value_or(Era::legacy);
-  if (!is_served(request, era)) return false;
+  const PeerKind peer_kind = memory_->peer_kind(*variant).value_or(PeerKind::stateful);
+  if (!is_served(request, peer_kind)) return false;
   if (session::ToldLists* const told = owner_.told_to(session)) {
     told->note(static_cast<size_t>(kind), list->digest);
   }
   if (variant->empty()) told_.note(static_cast<size_t>(kind), list->digest);
   (variant->empty() ? has_told_shared_ : has_told_session_) = true;
   owner_.note_use(session);
-  call->child_era = era;
+  call->child_kind = peer_kind;
   give(call, list->payload);
   return true;
 }
@@ -199,7 +200,7 @@ bool MemoryFilter::answer_list(call::CallPtr& call, const call::Request& request
 bool MemoryFilter::answer_greeting(call::CallPtr& call, const call::Request& request) {
   const session::SessionId session = request.context.session;
   const std::string_view params = request.message.params;
-  const bool is_modern = request.context.era == Era::modern;
+  const bool is_modern = request.context.peer_kind == PeerKind::stateless;
   if (is_modern != (request.method == kDiscover)) return false;
   std::string variant;
   const auto greeting = owner_.own_greeting_of(session);
@@ -209,15 +210,15 @@ bool MemoryFilter::answer_greeting(call::CallPtr& call, const call::Request& req
   }
   const std::string* const known = memory_->greeting(variant);
   if (known == nullptr) return false;
-  const Era era = memory_->era(variant).value_or(Era::legacy);
-  if (!is_served(request, era)) return false;
+  const PeerKind peer_kind = memory_->peer_kind(variant).value_or(PeerKind::stateful);
+  if (!is_served(request, peer_kind)) return false;
   // The revision in the kept answer has to be the one that this client asks for. The child decides
   // about any other revision.
   const auto version = [](std::string_view object) {
     return rpc::member_or_empty(object, "protocolVersion");
   };
   if (greeting && version(*known) != version(params)) return false;
-  call->child_era = era;
+  call->child_kind = peer_kind;
   std::string text = R"({"jsonrpc":"2.0","id":0,"result":)" + *known + "}";
   const rpc::KnownMessage answer(text);
   if (!session.is_none()) owner_.greet(request, *call, answer.envelope());
@@ -230,8 +231,9 @@ bool MemoryFilter::answer_ping(call::CallPtr& call, const call::Request& request
   const auto variant = variant_of(request.context.session);
   if (!variant || memory_->greeting(*variant) == nullptr) return false;
   // Modern servers have no ping. The gateway answers it for the sessions of a modern server.
-  const bool is_known = !request.context.session.is_none() || memory_->era(*variant) == Era::legacy;
-  if (request.context.era == Era::modern || !is_known) return false;
+  const bool is_known =
+      !request.context.session.is_none() || memory_->peer_kind(*variant) == PeerKind::stateful;
+  if (request.context.peer_kind == PeerKind::stateless || !is_known) return false;
   owner_.note_use(request.context.session);
   give(call, services_.dialect.answer_child(kPing));
   return true;
@@ -254,7 +256,7 @@ void MemoryFilter::on_answer(call::CallPtr& call, call::Answer& answer) {
   const auto own = owner_.own_greeting_of(call->session);
   if (!own) {
     const Learned learned =
-        memory_->learn_greeting({}, call->child_era.value_or(Era::legacy), answer.payload);
+        memory_->learn_greeting({}, call->child_kind.value_or(PeerKind::stateful), answer.payload);
     if (learned == Learned::changed) tell_all_that_share(UINT8_MAX);
   } else if (method == kInitialize) {
     note_greeting(call->memo_text, answer.message);
@@ -263,7 +265,7 @@ void MemoryFilter::on_answer(call::CallPtr& call, call::Answer& answer) {
 
 void MemoryFilter::note_greeting(std::string_view params, const rpc::Envelope& answer) {
   if (params.empty()) return;
-  memory_->learn_greeting(variant_named(params), Era::legacy, answer.payload);
+  memory_->learn_greeting(variant_named(params), PeerKind::stateful, answer.payload);
 }
 
 bool MemoryFilter::on_child_message(call::ChildMessage& message) {
@@ -304,11 +306,11 @@ void MemoryFilter::learn_list(const call::Call& call, ListKind kind, std::string
   MemorySource source = source_of(call);
   // An answer to the gateway's own request for all shared children is no client's answer.
   const bool is_for_all = call.is_own && source.session == 0 && principal_.empty();
-  const Learned learned =
-      memory_->learn_list(*variant, call.child_era.value_or(Era::legacy), kind, std::move(*whole),
-                          source, is_for_all, [this](const MemorySource& before) {
-                            return before.holder == holder_ && owner_.is_running(before.child);
-                          });
+  const Learned learned = memory_->learn_list(
+      *variant, call.child_kind.value_or(PeerKind::stateful), kind, std::move(*whole), source,
+      is_for_all, [this](const MemorySource& before) {
+        return before.holder == holder_ && owner_.is_running(before.child);
+      });
   settle_told(call, *variant, kind, digest, learned);
 }
 

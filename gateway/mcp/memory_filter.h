@@ -36,7 +36,9 @@ class MemoryFilter final : public pool::ServerRecall {
 
   // ServerRecall
   void add_to(call::Chain& chain) override { chain.add("memory", *this); }
-  [[nodiscard]] std::optional<Era> era() const override { return memory_->era({}); }
+  [[nodiscard]] std::optional<PeerKind> peer_kind() const override {
+    return memory_->peer_kind({});
+  }
   [[nodiscard]] bool may_greet_sessions() const override {
     return memory_->greets_sessions() && owner_.is_asleep();
   }
@@ -86,7 +88,7 @@ class MemoryFilter final : public pool::ServerRecall {
   bool answer_list(call::CallPtr& call, const call::Request& request, ListKind kind);
   bool answer_greeting(call::CallPtr& call, const call::Request& request);
   bool answer_ping(call::CallPtr& call, const call::Request& request);
-  [[nodiscard]] bool is_served(const call::Request& request, Era era) const;
+  [[nodiscard]] bool is_served(const call::Request& request, PeerKind peer_kind) const;
   void give(call::CallPtr& call, std::string_view payload);
   [[nodiscard]] std::optional<std::string> variant_of(session::SessionId session) const;
 

@@ -37,7 +37,7 @@ class Runs {
     if (begin_ != nullptr) close(kept_end_ == nullptr ? quoted.data() : end_);
     kept_end_ = end;
   }
-  call::EraChanges finish() {
+  call::PeerChanges finish() {
     if (begin_ != nullptr) close(end_);
     if (kept_end_ == nullptr && found_.count > 0) found_.list[0].empties = true;
     return found_;
@@ -52,19 +52,19 @@ class Runs {
     call::Insertion& omission = found_.list[found_.count++];
     omission.offset = place.offset;
     omission.replaced = place.length;
-    omission.only_for = Era::legacy;
+    omission.only_for = PeerKind::stateful;
   }
 
   const std::string_view text_;
   const std::span<const std::string_view> gone_;
-  call::EraChanges found_;
+  call::PeerChanges found_;
   const char* begin_ = nullptr;  // of the run; null: there is none
   const char* end_ = nullptr;
   const char* kept_end_ = nullptr;  // of the last member that stays; null: none yet
 };
 
 // `meta`, an object, without these members.
-call::EraChanges without(std::string_view meta, std::span<const std::string_view> keys) {
+call::PeerChanges without(std::string_view meta, std::span<const std::string_view> keys) {
   rpc::JsonCursor cursor(meta);
   if (!cursor.take('{') || cursor.take('}')) return {};
   Runs runs(meta, keys);
@@ -78,9 +78,9 @@ call::EraChanges without(std::string_view meta, std::span<const std::string_view
 
 }  // namespace
 
-call::EraChanges modern_members(const rpc::Envelope& request, MetaMemory& memory) {
+call::PeerChanges modern_members(const rpc::Envelope& request, MetaMemory& memory) {
   const std::string_view meta = first_meta(request.params, memory);
-  call::EraChanges changes;
+  call::PeerChanges changes;
   if (meta.empty()) return changes;
   if (meta != memory.text()) memory.read(meta);  // the next one may be equal
   if (meta != memory.text()) {
@@ -103,7 +103,7 @@ std::string untagged(const rpc::Envelope& notification) {
   const auto meta = rpc::find_member(notification.params, "_meta");
   if (!meta) return std::string(notification.text);
   const size_t begin = place_of(*meta, notification.text).offset;
-  const call::EraChanges tag = without(*meta, kTag);
+  const call::PeerChanges tag = without(*meta, kTag);
   for (const call::Insertion& gone : tag.view()) {
     text.append(notification.text.substr(at, begin + gone.offset - at));
     at = begin + gone.offset + gone.replaced;

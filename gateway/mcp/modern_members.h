@@ -14,7 +14,7 @@ namespace stdgate::mcp {
 // The members to leave out for a legacy child. Members that calls of both eras may have stay:
 // progress tokens, traces, members of other vendors. The request has passed check_modern(), so it
 // has one _meta.
-call::EraChanges modern_members(const rpc::Envelope& request, MetaMemory& memory);
+call::PeerChanges modern_members(const rpc::Envelope& request, MetaMemory& memory);
 
 // A notification of a stream of subscriptions/listen without its tag; empty: the notification is
 // about the stream itself.

@@ -56,7 +56,7 @@ class MetaMemory {
 
   // The parts of the text that a legacy child must not get, as places in it; nothing: not found out
   // yet.
-  std::optional<call::EraChanges> omissions;
+  std::optional<call::PeerChanges> omissions;
 
  private:
   std::string text_;  // an object; empty: none

@@ -88,7 +88,7 @@ void ParamFilter::ask(std::string_view cursor, uint64_t child) {
   call->id = request.id;
   call->method_name = kToolList;
   call->caller = session::Callers::kGateway;
-  call->client_era = Era::modern;
+  call->client_kind = PeerKind::stateless;
   call->transport = Transport::mcp;
   call->arrived = now();
   call::start_clock(*call, services_.config.timeout, services_.config);
@@ -99,7 +99,7 @@ void ParamFilter::ask(std::string_view cursor, uint64_t child) {
   message.text = request.text;
   message.id = place_of(request.id, request.text);
   // A legacy child gets the request without its stamp.
-  const call::EraChanges changes = dialect_.omissions(request);
+  const call::PeerChanges changes = dialect_.omissions(request);
   message.inserted = changes.view();
   if (!pool_.submit(call, message)) end_asking(false);
 }

@@ -110,7 +110,7 @@ void PinFilter::refuse(call::CallPtr call, std::string_view method, policy::Elem
   chain_.answer_error(
       *refused,
       services_.dialect.absence(method, kind, name.substr(0, call::NameTable::kMaxName),
-                                refused->client_era.value_or(Era::legacy)),
+                                refused->client_kind.value_or(PeerKind::stateful)),
       Outcome::of(rpc::Fault::denied), why);
 }
 

@@ -40,9 +40,9 @@ const std::string* ServerMemory::greeting(std::string_view variant) const {
   return known == nullptr || known->greeting.empty() ? nullptr : &known->greeting;
 }
 
-std::optional<Era> ServerMemory::era(std::string_view variant) const {
+std::optional<PeerKind> ServerMemory::peer_kind(std::string_view variant) const {
   const Variant* const known = find(variant);
-  return known == nullptr ? std::nullopt : known->era;
+  return known == nullptr ? std::nullopt : known->peer_kind;
 }
 
 const ServerMemory::List* ServerMemory::list(std::string_view variant, ListKind kind) const {
@@ -71,10 +71,10 @@ ServerMemory::Variant& ServerMemory::use(std::string_view name) {
 }
 
 // A child of another era counts as another server.
-ServerMemory::Variant& ServerMemory::use(std::string_view name, Era era) {
+ServerMemory::Variant& ServerMemory::use(std::string_view name, PeerKind peer_kind) {
   Variant& variant = use(name);
-  if (variant.era == era) return variant;
-  variant.era = era;
+  if (variant.peer_kind == peer_kind) return variant;
+  variant.peer_kind = peer_kind;
   variant.greeting.clear();
   variant.lists = {};
   return variant;
@@ -82,9 +82,10 @@ ServerMemory::Variant& ServerMemory::use(std::string_view name, Era era) {
 
 // --- Learning -------------------------------------------------------------------------------
 
-Learned ServerMemory::learn_greeting(std::string_view variant, Era era, std::string_view payload) {
+Learned ServerMemory::learn_greeting(std::string_view variant, PeerKind peer_kind,
+                                     std::string_view payload) {
   if (payload.size() > kMaxEntry || variant.size() > kMaxName) return Learned::ignored;
-  std::string& kept = use(variant, era).greeting;
+  std::string& kept = use(variant, peer_kind).greeting;
   if (kept == payload) return Learned::same;
   const bool is_first = kept.empty();
   kept = payload;
@@ -92,13 +93,13 @@ Learned ServerMemory::learn_greeting(std::string_view variant, Era era, std::str
   return is_first ? Learned::first : Learned::changed;
 }
 
-Learned ServerMemory::learn_list(std::string_view variant, Era era, ListKind kind,
+Learned ServerMemory::learn_list(std::string_view variant, PeerKind peer_kind, ListKind kind,
                                  std::string payload, const MemorySource& source, bool is_for_all,
                                  const std::function<bool(const MemorySource&)>& still_runs) {
   if (lists_differ_ || payload.size() > kMaxEntry || variant.size() > kMaxName) {
     return Learned::ignored;
   }
-  Variant& known = use(variant, era);
+  Variant& known = use(variant, peer_kind);
   const auto index = static_cast<size_t>(kind);
   std::optional<Kept>& kept = known.lists[index];
   const uint64_t digest = digest_of(payload);
@@ -206,7 +207,7 @@ std::string ServerMemory::text() const {
   for (const Variant& variant : variants_) {
     json.begin_object();
     json.text("name", variant.name);
-    if (variant.era) json.text("era", era_name(*variant.era));
+    if (variant.peer_kind) json.text("era", peer_kind_name(*variant.peer_kind));
     if (!variant.greeting.empty()) json.raw("greeting", variant.greeting);
     for (size_t i = 0; i < kListKindCount; ++i) {
       if (variant.lists[i]) json.raw(kListNames[i].word, variant.lists[i]->list.payload);
@@ -261,9 +262,12 @@ bool ServerMemory::read_variant(std::string_view object) {
   };
   const auto greeting = answer("greeting");
   if (!greeting) return false;
-  const std::string_view era = rpc::string_content(rpc::member_or_empty(object, "era"));
-  if (era != era_name(Era::legacy) && era != era_name(Era::modern)) return false;
-  variant.era = era == era_name(Era::modern) ? Era::modern : Era::legacy;
+  const std::string_view peer_kind = rpc::string_content(rpc::member_or_empty(object, "era"));
+  if (peer_kind != peer_kind_name(PeerKind::stateful) &&
+      peer_kind != peer_kind_name(PeerKind::stateless))
+    return false;
+  variant.peer_kind =
+      peer_kind == peer_kind_name(PeerKind::stateless) ? PeerKind::stateless : PeerKind::stateful;
   variant.greeting = *greeting;
   for (size_t i = 0; i < kListKindCount; ++i) {
     const auto list = answer(kListNames[i].word);

@@ -88,16 +88,16 @@ class ServerMemory {
   [[nodiscard]] const std::string* greeting(std::string_view variant) const;
   [[nodiscard]] const List* list(std::string_view variant, ListKind kind) const;
   // The era of the children that have answered.
-  [[nodiscard]] std::optional<Era> era(std::string_view variant) const;
+  [[nodiscard]] std::optional<PeerKind> peer_kind(std::string_view variant) const;
   // Whether the answer to a session's greeting is known for any variant.
   [[nodiscard]] bool greets_sessions() const;
 
   // A child of this era has given this result, spelled as it is.
-  Learned learn_greeting(std::string_view variant, Era era, std::string_view payload);
+  Learned learn_greeting(std::string_view variant, PeerKind peer_kind, std::string_view payload);
   // `is_for_all`: the gateway has asked on behalf of all clients that share children. `still_runs`:
   // whether the child that gave the list before still runs.
-  Learned learn_list(std::string_view variant, Era era, ListKind kind, std::string payload,
-                     const MemorySource& source, bool is_for_all,
+  Learned learn_list(std::string_view variant, PeerKind peer_kind, ListKind kind,
+                     std::string payload, const MemorySource& source, bool is_for_all,
                      const std::function<bool(const MemorySource&)>& still_runs);
   // A child reports that these lists (bits of kMcpLists) have changed.
   void forget_lists(std::string_view variant, uint8_t bits);
@@ -124,7 +124,7 @@ class ServerMemory {
   struct Variant {
     std::string name;
     uint64_t used = 0;
-    std::optional<Era> era;
+    std::optional<PeerKind> peer_kind;
     std::string greeting;  // empty: not known
     std::array<std::optional<Kept>, kListKindCount> lists;
     std::array<unsigned, kListKindCount> swings{};
@@ -132,7 +132,7 @@ class ServerMemory {
 
   [[nodiscard]] const Variant* find(std::string_view name) const;
   Variant& use(std::string_view name);
-  Variant& use(std::string_view name, Era era);
+  Variant& use(std::string_view name, PeerKind peer_kind);
   void forget_all_lists();
   void count();
   void settle_size();

@@ -92,7 +92,7 @@ void TaskListening::submit(Stream& stream, Part part) {
   call->id = request.id;
   call->method_name = kListenMethod;
   call->caller = session::Callers::kGateway;
-  call->client_era = Era::modern;
+  call->client_kind = PeerKind::stateless;
   call->transport = Transport::mcp;
   call->arrived = now();
   call->progress_token = call->id;
@@ -244,7 +244,7 @@ void TaskListening::pass(const Stream& stream, std::string text) {
   const std::string_view method = rpc::decode_string(event.method, scratch);
   const std::string_view tag = services_.dialect.progress_token(event, method);
   const call::Call& call = *stream.call;
-  call::ChildMessage message(event, method, {call.child, call.child_era}, &call,
+  call::ChildMessage message(event, method, {call.child, call.child_kind}, &call,
                              place_of(tag, event.text));
   if (!chain_.pass(message, &owner_)) return;
   next_.on_event(call, message.message(), message.progress_token());

@@ -87,7 +87,8 @@ struct MemberStatus {
 struct BackendStatus {
   std::string name;
   config::Isolation isolation = config::Isolation::shared;
-  std::optional<Era> era;     // of shared children; nothing: not known, or the protocol has no eras
+  std::optional<PeerKind>
+      peer_kind;  // of shared children; nothing: not known, or the protocol has but one kind
   uint32_t max_children = 0;  // 0: no limit of the backend's own
   size_t max_queued = 0;      // 0: no limit of the backend's own
   BackendState state = BackendState::unstarted;

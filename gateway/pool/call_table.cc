@@ -104,7 +104,7 @@ call::Call& CallTable::replace(rpc::WireId id, call::CallPtr call) {
   call->written = services_.core.clock.now();
   call->child = child_.number;
   call->child_pid = child_.pid;
-  call->child_era = place->child_era;
+  call->child_kind = place->child_kind;
   call->place = call::CallPlace::in_flight;
   call->wire_id = id;
   bytes_ += call->bytes_in - place->bytes_in;

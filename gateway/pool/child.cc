@@ -84,18 +84,18 @@ void Child::set_reading(bool reading) {
 
 void Child::send(call::CallPtr call, const call::Outgoing& message) {
   const bool is_cancelled = call->cancel_on_send;
-  note_era(*call);
+  note_peer_kind(*call);
   const call::Call& sent = calls_.open(std::move(call));
   const rpc::WireId id = sent.wire_id;
   if (sent.greets) handshake_.note_request(id);
   settle_state();
   if (services_.traces) trace_sent(services_, sent, name_, id);
-  input_.write(message, era(), id);
+  input_.write(message, peer_kind(), id);
   if (is_cancelled) request_cancel(id, CancelReason::client_cancelled);
 }
 
 const call::Call& Child::hold(call::CallPtr call) {
-  note_era(*call);
+  note_peer_kind(*call);
   call->cancelled = true;  // there is nothing to cancel
   const call::Call& held = calls_.open(std::move(call));
   settle_state();
@@ -233,8 +233,8 @@ void Child::on_notification(const rpc::Envelope& notification, std::string_view 
   }
 }
 
-// A modern child can cancel nothing but calls that listen, and clients do not know the ids that it
-// names.
+// A stateless child can cancel nothing but calls that listen, and clients do not know the ids that
+// it names.
 bool Child::end_listening(const rpc::Envelope& notification, std::string_view method) {
   const std::string_view cancelled = services_.dialect.cancelled_by_child(notification, method);
   const auto id = rpc::parse_wire_id(cancelled);
@@ -243,14 +243,14 @@ bool Child::end_listening(const rpc::Envelope& notification, std::string_view me
     owner_.on_child_ended_listening(*this, calls_.close(*id));
     return true;
   }
-  if (cancelled.empty() || era() != Era::modern) return false;
+  if (cancelled.empty() || peer_kind() != PeerKind::stateless) return false;
   services_.core.observer.on_dropped(services_.backend, DropReason::no_listener);
   return true;
 }
 
-// A modern server asks its client by its answers. Its clients expect no requests.
+// A stateless server asks its client by its answers. Its clients expect no requests.
 void Child::on_request(const rpc::Envelope& request, std::string_view method) {
-  if (era() != Era::modern) return listener_.on_request(*this, request, method);
+  if (peer_kind() != PeerKind::stateless) return listener_.on_request(*this, request, method);
   services_.core.observer.on_dropped(services_.backend, DropReason::no_listener);
   refuse(request.id, rpc::RpcError::method_not_found, "no server of this revision sends requests");
 }
@@ -311,18 +311,18 @@ void Child::hear_out() {
   input_.write_text(services_.dialect.ping(ping.wire_id));
 }
 
-// The child answered the probe so late that it was greeted as a legacy child. It may behave as one
-// from now on, so the gateway begins with the next child as a modern one.
+// The child answered the probe so late that it was greeted as a stateful child. It may behave as
+// one from now on, so the gateway begins with the next child as a stateless one.
 bool Child::take_late_discovery(rpc::WireId id, const rpc::Envelope& answer) {
   if (state_ != ChildState::starting) return false;
-  const bool is_modern = handshake_.finish_late(id, answer);
-  if (is_modern) {
+  const bool is_stateless = handshake_.finish_late(id, answer);
+  if (is_stateless) {
     end(ExitReason::asked, "the child speaks a newer revision than it was greeted with",
         Duration{0});
   } else if (handshake_.has_failed()) {
     end(ExitReason::start_failed, "the child refused the handshake", Duration{0});
   }
-  return is_modern;
+  return is_stateless;
 }
 
 void Child::become_ready() {

@@ -123,10 +123,10 @@ class Child final : private ChildEvents, private ChildMessages {
   // Keeps a call that listens, and writes nothing to the process. Only while has_room().
   const call::Call& hold(call::CallPtr call);
   // Writes a notification. Only while has_room().
-  void send_message(const call::Outgoing& message) { input_.write_note(message, era()); }
+  void send_message(const call::Outgoing& message) { input_.write_note(message, peer_kind()); }
   // Writes a client's answer to a request of the process. The answer is dropped, and counted, when
   // too many bytes are unread.
-  void send_answer(const call::Outgoing& message) { input_.write_answer(message, era()); }
+  void send_answer(const call::Outgoing& message) { input_.write_answer(message, peer_kind()); }
   // Sends a request of the gateway's own, `text(id)`; the answer is ignored. Only while has_room().
   void ask(const std::function<std::string(rpc::WireId)>& text,
            TimePoint deadline = TimePoint::max());
@@ -145,11 +145,11 @@ class Child final : private ChildEvents, private ChildMessages {
   }
   // The answer of the process to the handshake. Only for a child that became ready by one.
   rpc::Envelope handshake_answer() { return handshake_.answer(); }
-  // How the gateway began with the child, and the era that the child has shown. For shared children
-  // only.
+  // How the gateway began with the child, and the kind that the child has shown. For shared
+  // children only.
   [[nodiscard]] Greeting begun() const { return handshake_.begun(); }
   [[nodiscard]] StartFailure start_failure() const { return handshake_.failure(); }
-  [[nodiscard]] std::optional<Era> era() const { return handshake_.era(); }
+  [[nodiscard]] std::optional<PeerKind> peer_kind() const { return handshake_.peer_kind(); }
   // What the process has said about itself; empty until it has been greeted.
   [[nodiscard]] const ChildFacts& facts() const { return handshake_.facts(); }
 
@@ -202,10 +202,10 @@ class Child final : private ChildEvents, private ChildMessages {
   void on_version_omitted(bool omitted) override { input_.omit_version(omitted); }
   void on_broken_framing(const char* reason) override;
 
-  // A session's own child is always a legacy one, because only that era has the handshake of a
+  // A session's own child is always a stateful one, because only that kind has the handshake of a
   // client.
-  void note_era(call::Call& call) const {
-    call.child_era = isolation_ == config::Isolation::session ? Era::legacy : era();
+  void note_peer_kind(call::Call& call) const {
+    call.child_kind = isolation_ == config::Isolation::session ? PeerKind::stateful : peer_kind();
   }
   bool end_listening(const rpc::Envelope& notification, std::string_view method);
   void finish_own_call(rpc::WireId id, const rpc::Envelope* answer);

@@ -7,9 +7,9 @@
 
 namespace stdgate::pool {
 
-void ChildInput::write(const call::Outgoing& message, std::optional<Era> era,
+void ChildInput::write(const call::Outgoing& message, std::optional<PeerKind> peer_kind,
                        std::optional<rpc::WireId> id) {
-  call::Splice splice(message, id, era);
+  call::Splice splice(message, id, peer_kind);
   if (omits_version_) return write_without_version(splice);
   const rpc::FrameEnds ends = rpc::frame_ends(services_.config.framing, splice.size(), frame_head_);
   link_->write(splice.framed(ends.head, ends.tail));
@@ -22,11 +22,11 @@ void ChildInput::write_without_version(call::Splice& splice) {
   link_->write(parts);
 }
 
-void ChildInput::write_note(const call::Outgoing& message, std::optional<Era> era) {
+void ChildInput::write_note(const call::Outgoing& message, std::optional<PeerKind> peer_kind) {
   if (services_.traces) {
     trace_message(services_, name_, "message sent", {}, message.text.size());
   }
-  write(message, era);
+  write(message, peer_kind);
 }
 
 void ChildInput::write_text(std::string_view text) {
@@ -43,8 +43,8 @@ bool ChildInput::takes_answers() const {
   return false;
 }
 
-void ChildInput::write_answer(const call::Outgoing& answer, std::optional<Era> era) {
-  if (takes_answers()) write(answer, era);
+void ChildInput::write_answer(const call::Outgoing& answer, std::optional<PeerKind> peer_kind) {
+  if (takes_answers()) write(answer, peer_kind);
 }
 
 void ChildInput::write_result(std::string_view id, std::string_view result) {

@@ -29,14 +29,14 @@ class ChildInput {
   // Whether the child is sent messages without "jsonrpc".
   void omit_version(bool omitted) { omits_version_ = omitted; }
 
-  // `era`: the era of the child. `id`: the wire id of a request.
-  void write(const call::Outgoing& message, std::optional<Era> era,
+  // `peer_kind`: the kind of the child. `id`: the wire id of a request.
+  void write(const call::Outgoing& message, std::optional<PeerKind> peer_kind,
              std::optional<rpc::WireId> id = std::nullopt);
-  void write_note(const call::Outgoing& message, std::optional<Era> era);
+  void write_note(const call::Outgoing& message, std::optional<PeerKind> peer_kind);
   // A message of the gateway's own.
   void write_text(std::string_view text);
   // Answers to requests of the child: a client's answer, or a result or an error of the gateway.
-  void write_answer(const call::Outgoing& answer, std::optional<Era> era);
+  void write_answer(const call::Outgoing& answer, std::optional<PeerKind> peer_kind);
   void write_result(std::string_view id, std::string_view result);
   void write_error(std::string_view id, int code, std::string_view message);
 

@@ -12,9 +12,9 @@ namespace {
 // A failing backend has recovered when a child has run for this long, or has answered.
 constexpr Duration kProof = std::chrono::seconds(5);
 
-// Sessions that share children have sent initialize to them, which only a legacy child serves.
+// Sessions that share children have sent initialize to them, which only a stateful child serves.
 Greeting first_greeting(const config::BackendConfig& config) {
-  return config.isolation == config::Isolation::shared ? Greeting::legacy : Greeting::probe;
+  return config.isolation == config::Isolation::shared ? Greeting::handshake : Greeting::probe;
 }
 
 // The revision that the child has shown, for the log.
@@ -115,8 +115,8 @@ uint32_t Children::warm_wanted() const {
 uint32_t Children::shared_places() const {
   if (!services_.dialect.traits().shares_children) return 0;
   const uint32_t free = config().max - std::min(config().max, places_taken() + warm_wanted());
-  // State that a legacy child keeps for a principal must not be spread over processes.
-  const bool is_one = services_.config.serves_one && era() != Era::modern;
+  // State that a stateful child keeps for a principal must not be spread over processes.
+  const bool is_one = services_.config.serves_one && peer_kind() != PeerKind::stateless;
   if (!is_one) return free;
   // A child that is replaced finishes its calls before its successor starts.
   const bool is_taken =
@@ -155,7 +155,7 @@ void Children::start_needed() {
   while (!ending_ && children_.size() < config().max) {
     const Census there = census();
     auto need = needed(there);
-    if (!need || waits_for_era(*need, there)) return;
+    if (!need || waits_for_peer_kind(*need, there)) return;
     if (breaker_.failures() > 0) {
       need->reason = StartReason::restart;
       if (there.starting() > 0) return;
@@ -189,19 +189,19 @@ Child* Children::lacks_successor() const {
   return found == children_.end() ? nullptr : found->get();
 }
 
-// While the first child is asked for its era, other children would only be asked the same.
-bool Children::waits_for_era(const Need& need, const Census& there) const {
+// While the first child is asked for its kind, other children would only be asked the same.
+bool Children::waits_for_peer_kind(const Need& need, const Census& there) const {
   return need.isolation == config::Isolation::shared && there.shared.starting > 0 &&
          verdict_.greeting() == Greeting::probe;
 }
 
-void Children::learn_era(const Child& child) {
-  const auto era = child.era();
-  if (!era || !verdict_.learn(*era)) return;
+void Children::learn_peer_kind(const Child& child) {
+  const auto peer_kind = child.peer_kind();
+  if (!peer_kind || !verdict_.learn(*peer_kind)) return;
   services_.core.log.write(LogLevel::info, "era known",
                            {{"backend", services_.config.name},
                             {"child", child.number()},
-                            {"era", era_name(*era)},
+                            {"era", peer_kind_name(*peer_kind)},
                             revision_of(child)});
 }
 
@@ -219,12 +219,12 @@ bool Children::excuses(const Child& child, const ChildEnd& end) {
     if (is_excused) was_excused_ = true;
     return is_excused;
   }
-  learn_era(child);
+  learn_peer_kind(child);
   return false;
 }
 
 void Children::note_ready(const Child& child) {
-  learn_era(child);
+  learn_peer_kind(child);
   was_started_ = true;
   was_excused_ = false;
   tell_breaker();
@@ -418,7 +418,7 @@ rpc::FaultReport Children::breaker_report() const {
 void Children::describe(BackendStatus& status) const {
   const Census there = census();
   status.isolation = services_.config.isolation;
-  status.era = verdict_.era();
+  status.peer_kind = verdict_.peer_kind();
   status.max_children = config().max;
   status.max_queued = config().queue;
   status.exits = exits_.exits();

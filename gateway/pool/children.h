@@ -20,9 +20,9 @@
 #include "gateway/pool/backend_status.h"
 #include "gateway/pool/breaker.h"
 #include "gateway/pool/child.h"
-#include "gateway/pool/era_verdict.h"
 #include "gateway/pool/exit_journal.h"
 #include "gateway/pool/leases.h"
+#include "gateway/pool/peer_verdict.h"
 #include "gateway/pool/shared_queues.h"
 
 namespace stdgate::pool {
@@ -78,8 +78,8 @@ class Children {
   // The child may have become idle.
   void watch_idle(const Child& child);
 
-  // Which era shared children speak; nothing: not known yet.
-  [[nodiscard]] std::optional<Era> era() const { return verdict_.era(); }
+  // Which kind shared children speak; nothing: not known yet.
+  [[nodiscard]] std::optional<PeerKind> peer_kind() const { return verdict_.peer_kind(); }
 
   // Whether one more shared child may be started beside one that is to be replaced.
   [[nodiscard]] bool has_room_for_successor() const {
@@ -90,19 +90,19 @@ class Children {
   void end_warm();
   // Whether no child runs, though one could.
   [[nodiscard]] bool are_asleep() const;
-  // See EraVerdict; while there are shared children the verdict is theirs.
-  void assume_era(Era era) { verdict_.learn(era); }
-  void doubt_era() {
+  // See PeerVerdict; while there are shared children the verdict is theirs.
+  void assume_peer_kind(PeerKind peer_kind) { verdict_.learn(peer_kind); }
+  void doubt_peer_kind() {
     if (census().shared.alive() == 0) verdict_.doubt();
   }
   void keep_shared_place(bool keeps) { keeps_shared_place_ = keeps; }
-  // Greets the next shared legacy child as this client would.
+  // Greets the next shared stateful child as this client would.
   void greet_for(Introduction client) { greeting_ = std::move(client); }
 
   void note_ready(const Child& child);
   void note_answer(const Child& child, rpc::MessageKind kind);
   // A child has ended before it was ready. Whether that does not count as a failure: see
-  // EraVerdict.
+  // PeerVerdict.
   bool excuses(const Child& child, const ChildEnd& end);
   // A child has shown that the backend works, or has ended well.
   void note_success();
@@ -140,8 +140,8 @@ class Children {
   [[nodiscard]] std::optional<Need> needed(const Census& there) const;
   void start(const Need& need);
   [[nodiscard]] Child* lacks_successor() const;
-  [[nodiscard]] bool waits_for_era(const Need& need, const Census& there) const;
-  void learn_era(const Child& child);
+  [[nodiscard]] bool waits_for_peer_kind(const Need& need, const Census& there) const;
+  void learn_peer_kind(const Child& child);
   void announce(const Child& child, Duration start);
   void end_idle();
   std::optional<TimePoint> end_listening();
@@ -163,7 +163,7 @@ class Children {
   const SharedQueues& queues_;
   Leases& leases_;
   Breaker breaker_;
-  EraVerdict verdict_;
+  PeerVerdict verdict_;
   ExitJournal exits_;
   std::vector<std::unique_ptr<Child>> children_;
   std::vector<std::unique_ptr<Child>> gone_;  // until sweep(): nothing dies in its call stack

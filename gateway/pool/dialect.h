@@ -78,7 +78,7 @@ struct DialectTraits {
   std::string_view greeting_hint{};
   // The notification that completes a client's greeting.
   std::string_view greeting_completion{};
-  // The method of probe(); empty: the protocol has one era (see Era).
+  // The method of probe(); empty: the protocol has one kind (see PeerKind).
   std::string_view probe{};
   // The notification by which a child says that it has begun to listen for a call.
   std::string_view listening_begun{};
@@ -118,10 +118,10 @@ class Dialect : public call::Protocol {
     return ChildFacts();
   }
 
-  // --- Protocols with two eras (see Era)
+  // --- Protocols with stateful and stateless peers (see PeerKind)
   //
-  // The probe asks a child what it is; a modern child answers it without a handshake. Empty: the
-  // protocol has one era, with a handshake.
+  // The probe asks a child what it is; a stateless child answers it without a handshake. Empty: the
+  // protocol has one kind, with a handshake.
   [[nodiscard]] virtual std::string probe(rpc::WireId /*id*/) const { return {}; }
   // A request that every child answers at once. Only where a child may ask before its first call:
   // see Introduction.
@@ -134,7 +134,7 @@ class Dialect : public call::Protocol {
     return nullptr;
   }
 
-  // Connects clients and children of different eras; null: the protocol has one era.
+  // Connects clients and children of different kinds; null: the protocol has one kind.
   [[nodiscard]] virtual std::shared_ptr<backend::Bridge> make_bridge(
       const backend::BridgeParts& /*parts*/) const {
     return nullptr;

@@ -22,7 +22,7 @@ void Handshake::start_timer() {
 }
 
 std::string Handshake::request(rpc::WireId id) {
-  if (greeting_ == Greeting::legacy) {
+  if (greeting_ == Greeting::handshake) {
     return services_.dialect.greet(id, client_.params.empty()
                                            ? std::nullopt
                                            : std::optional<std::string_view>(client_.params));
@@ -36,7 +36,7 @@ std::string Handshake::request(rpc::WireId id) {
 
 bool Handshake::fall_back() {
   if (greeting_ != Greeting::probe) return false;
-  greeting_ = Greeting::legacy;
+  greeting_ = Greeting::handshake;
   timer_.arm(deadline_);
   return true;
 }
@@ -45,7 +45,7 @@ bool Handshake::finish_late(rpc::WireId id, const rpc::Envelope& answer) {
   if (probe_ != id || is_probing()) return false;
   is_probe_answered_ = true;
   if (!services_.dialect.facts(answer, services_.dialect.traits().probe)) return false;
-  era_ = Era::modern;
+  peer_kind_ = PeerKind::stateless;
   return true;
 }
 
@@ -60,7 +60,7 @@ tl::expected<std::string, std::string> Handshake::finish_probe(const rpc::Envelo
   }
   answer_ = answer.text;
   facts_ = std::move(*facts);
-  era_ = Era::modern;
+  peer_kind_ = PeerKind::stateless;
   return std::string();
 }
 
@@ -70,7 +70,7 @@ tl::expected<std::string, std::string> Handshake::finish(const rpc::Envelope& an
   was_refused_ = !completion;
   if (completion) {
     answer_ = answer.text;
-    era_ = Era::legacy;
+    peer_kind_ = PeerKind::stateful;
     learn(answer);
   } else if (const auto hint = services_.dialect.refusal_hint(answer); !hint.empty()) {
     completion.error().append("; ").append(hint);

@@ -2,9 +2,9 @@
 // its session, and the deadline for the answer.
 //
 // Job: make the greeting, judge and keep the answer, and report when no answer comes within
-// config.pool.start_timeout. While the era of the child is not known, the probe comes first. A
+// config.pool.start_timeout. While the kind of the child is not known, the probe comes first. A
 // child that answers the probe with an error, or not within start_timeout / kPatienceShare, is
-// greeted as a legacy child. Writes nothing itself. Owner: the child.
+// greeted as a stateful child. Writes nothing itself. Owner: the child.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 #include <tl/expected.hpp>
 
 #include "gateway/base/timers.h"
-#include "gateway/pool/era_verdict.h"
+#include "gateway/pool/peer_verdict.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/rpc/correlator.h"
 #include "gateway/rpc/envelope.h"
@@ -33,7 +33,7 @@ class Handshake {
   // The share of start_timeout that a child has for the probe: one part in so many.
   static constexpr int kPatienceShare = 6;
 
-  // `client`: for a legacy child.
+  // `client`: for a stateful child.
   // `on_late`: called when the deadline has passed.
   Handshake(const PoolServices& services, Greeting greeting, Introduction client,
             std::function<void()> on_late);
@@ -45,30 +45,32 @@ class Handshake {
   // The gateway's first request, and its next one after fall_back(); empty: there is no request.
   [[nodiscard]] std::string request(rpc::WireId id);
   // Whether the probe has been sent and not been answered.
-  [[nodiscard]] bool is_probing() const { return probe_ && greeting_ != Greeting::legacy; }
+  [[nodiscard]] bool is_probing() const { return probe_ && greeting_ != Greeting::handshake; }
   [[nodiscard]] rpc::WireId probe() const { return *probe_; }
   // Whether the probe had this id, and its answer is not waited for any more.
   [[nodiscard]] bool is_past_probe(rpc::WireId id) const { return probe_ == id && !is_probing(); }
-  // The process is not modern, or does not say so: turns to the legacy greeting. False: the process
-  // has to be modern.
+  // The process is not stateless, or does not say so: turns to the handshake. False: the process
+  // has to be stateless.
   bool fall_back();
   // The process was too slow for the probe, and may still answer it. Until then, a refusal of the
-  // legacy greeting decides nothing.
+  // handshake decides nothing.
   [[nodiscard]] bool awaits_discovery() const { return probe_ && !is_probe_answered_; }
   // Whether the process has refused both greetings.
   [[nodiscard]] bool has_failed() const { return was_refused_ && !awaits_discovery(); }
-  // A late answer to the probe, with this id. True: the process is modern.
+  // A late answer to the probe, with this id. True: the process is stateless.
   bool finish_late(rpc::WireId id, const rpc::Envelope& answer);
   // Judges the answer to request(): the notification that completes the handshake, or why it has
   // failed.
   tl::expected<std::string, std::string> finish(const rpc::Envelope& answer);
   // Whether the child may ask something at once. A ping finds that out.
-  [[nodiscard]] bool may_ask_first() const { return era_ == Era::legacy && client_.asks_first; }
+  [[nodiscard]] bool may_ask_first() const {
+    return peer_kind_ == PeerKind::stateful && client_.asks_first;
+  }
   void note_ping() { awaits_pong_ = true; }
   [[nodiscard]] bool awaits_pong() const { return awaits_pong_; }
-  // How the gateway began with the process, and the era that the process has shown.
+  // How the gateway began with the process, and the kind that the process has shown.
   [[nodiscard]] Greeting begun() const { return begun_; }
-  [[nodiscard]] std::optional<Era> era() const { return era_; }
+  [[nodiscard]] std::optional<PeerKind> peer_kind() const { return peer_kind_; }
   // Why the start has failed.
   [[nodiscard]] StartFailure failure() const {
     if (is_probing() && begun_ == Greeting::probe) return StartFailure::while_asked;
@@ -98,7 +100,7 @@ class Handshake {
   const Introduction client_;
   const Greeting begun_;
   Greeting greeting_;  // the greeting that is in use now
-  std::optional<Era> era_;
+  std::optional<PeerKind> peer_kind_;
   std::optional<rpc::WireId> probe_;
   TimePoint deadline_ = TimePoint::max();  // of the whole start
   Timer timer_;

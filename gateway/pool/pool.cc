@@ -24,11 +24,11 @@ void append(std::vector<call::CallPtr>& calls, std::vector<call::CallPtr> more) 
 
 }  // namespace
 
-Pool::Pool(const PoolServices& services, PoolEvents& events, EraEvents& era_events,
+Pool::Pool(const PoolServices& services, PoolEvents& events, BridgeEvents& bridge_events,
            SessionEvents& session_events, ChildListener& listener)
     : services_(services),
       events_(events),
-      era_events_(era_events),
+      bridge_events_(bridge_events),
       session_events_(session_events),
       listener_(listener),
       queues_(services.config, services.payer.held),
@@ -171,20 +171,20 @@ Child* Pool::child_with_call_of(session::SessionId session) const {
 }
 
 void Pool::give(Child& child, call::CallPtr call, const call::Outgoing& message) {
-  const bool is_modern = child.era() == Era::modern;
-  if (!call->route.suits(child.era())) {
+  const bool is_stateless = child.peer_kind() == PeerKind::stateless;
+  if (!call->route.suits(child.peer_kind())) {
     events_.on_misdirected(std::move(call), message);
-  } else if (call->needs_modern && !is_modern) {
-    era_events_.on_wrong_era(std::move(call));
-  } else if (call->alone && call->session.is_none() && !is_modern) {
-    era_events_.on_call_alone(std::move(call), message);
-  } else if (message.answered_by_handshake && !(is_modern && message.only_of_legacy)) {
-    call->child_era = child.era();
+  } else if (call->needs_stateless && !is_stateless) {
+    bridge_events_.on_wrong_peer_kind(std::move(call));
+  } else if (call->alone && call->session.is_none() && !is_stateless) {
+    bridge_events_.on_call_alone(std::move(call), message);
+  } else if (message.answered_by_handshake && !(is_stateless && message.only_of_stateful)) {
+    call->child_kind = child.peer_kind();
     events_.on_answer(std::move(call), child.handshake_answer());
-  } else if (call->listens && !is_modern) {
+  } else if (call->listens && !is_stateless) {
     const bool is_new = !std::exchange(call->has_begun, true);
     const call::Call& held = child.hold(std::move(call));
-    if (is_new) era_events_.on_listening(held, child.facts());
+    if (is_new) bridge_events_.on_listening(held, child.facts());
   } else {
     child.send(std::move(call), message);
     replacement_.look_at(child);
@@ -208,11 +208,12 @@ void Pool::dispatch_queue() {
   if (queues_.wanting() > 0) children_.start_needed();
 }
 
-// A modern child asks nothing, so its calls need no turn.
+// A stateless child asks nothing, so its calls need no turn.
 void Pool::dispatch_turns() {
   while (!queues_.turns.empty()) {
     Child* const child = children_.least_loaded(queues_.turns.front());
-    if (child == nullptr || (queues_.is_turn_taken && child->era() != Era::modern)) return;
+    if (child == nullptr || (queues_.is_turn_taken && child->peer_kind() != PeerKind::stateless))
+      return;
     call::WaitingMessage waiting = queues_.turns.pop();
     give(*child, std::move(waiting.call), waiting.outgoing());
     queues_.turns.reuse(std::move(waiting));
@@ -232,9 +233,10 @@ void Pool::watch_queue() {
 // --- Calls out ------------------------------------------------------------------------------
 
 void Pool::on_child_ready(Child& child) {
-  const auto former_era = children_.era();
+  const auto former_kind = children_.peer_kind();
   children_.note_ready(child);
-  if (const auto era = children_.era(); era && era != former_era) era_events_.on_era(*era);
+  if (const auto peer_kind = children_.peer_kind(); peer_kind && peer_kind != former_kind)
+    bridge_events_.on_peer_kind(*peer_kind);
   after_call(child);
   children_.start_needed();
 }
@@ -257,7 +259,7 @@ void Pool::on_child_own_answer(Child& child, rpc::WireId id, const rpc::Envelope
 }
 
 void Pool::on_child_ended_listening(Child& child, call::CallPtr call) {
-  era_events_.on_listening_end(std::move(call));
+  bridge_events_.on_listening_end(std::move(call));
   after_call(child);
 }
 
@@ -449,7 +451,7 @@ void Pool::on_child_gone(Child& child, const ChildEnd& end) {
   children_.start_needed();
   bound_.tell_lost(std::move(bound));
   for (call::CallPtr& call : calls) {
-    call->listens ? era_events_.on_listener_lost(std::move(call), report)
+    call->listens ? bridge_events_.on_listener_lost(std::move(call), report)
                   : events_.on_fault(std::move(call), report);
   }
   if (!failed) return;

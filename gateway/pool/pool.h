@@ -17,11 +17,11 @@
 
 #include "gateway/pool/backend_status.h"
 #include "gateway/pool/bound_calls.h"
+#include "gateway/pool/bridge_events.h"
 #include "gateway/pool/call_expiry.h"
 #include "gateway/pool/child.h"
 #include "gateway/pool/child_listener.h"
 #include "gateway/pool/children.h"
-#include "gateway/pool/era_events.h"
 #include "gateway/pool/leases.h"
 #include "gateway/pool/pool_events.h"
 #include "gateway/pool/pool_services.h"
@@ -36,7 +36,7 @@ class Pool final : private ChildOwner {
  public:
   using Matches = std::function<bool(const call::Call&)>;
 
-  Pool(const PoolServices& services, PoolEvents& events, EraEvents& era_events,
+  Pool(const PoolServices& services, PoolEvents& events, BridgeEvents& bridge_events,
        SessionEvents& session_events, ChildListener& listener);
   ~Pool() override = default;
   Pool(const Pool&) = delete;
@@ -49,7 +49,7 @@ class Pool final : private ChildOwner {
   [[nodiscard]] SessionLane& lane() { return sessions_; }
   [[nodiscard]] const SessionLane& lane() const { return sessions_; }
   // Says whether one of the calls that take turns (SharedQueues) is under way. If not, the next one
-  // is given to EraEvents::on_call_alone().
+  // is given to BridgeEvents::on_call_alone().
   void hold_turns(bool held);
   // How to greet the next shared child, see Children. Only while there is no shared child.
   void greet_for(Introduction client) { children_.greet_for(std::move(client)); }
@@ -59,8 +59,8 @@ class Pool final : private ChildOwner {
   [[nodiscard]] bool is_asleep() const {
     return !is_draining() && queues_.empty() && leases_.waiting() == 0 && children_.are_asleep();
   }
-  // Shared children have shown this era in another process.
-  void assume_era(Era era) { children_.assume_era(era); }
+  // Shared children have shown this kind in another process.
+  void assume_peer_kind(PeerKind peer_kind) { children_.assume_peer_kind(peer_kind); }
   // How many children sessions may have at a time.
   [[nodiscard]] uint32_t session_places() const {
     return services_.config.isolation == config::Isolation::shared ? 0 : children_.session_places();
@@ -115,11 +115,11 @@ class Pool final : private ChildOwner {
 
   // Shutdown, step by step: take no new calls; end the rest with a fault; end the children.
   void drain() { children_.drain(); }
-  // Which era shared children speak; nothing: not known yet.
-  [[nodiscard]] std::optional<Era> era() const { return children_.era(); }
+  // Which kind shared children speak; nothing: not known yet.
+  [[nodiscard]] std::optional<PeerKind> peer_kind() const { return children_.peer_kind(); }
   // Ends warm children, because sessions share children from now on.
   void end_warm() { children_.end_warm(); }
-  void doubt_era() { children_.doubt_era(); }
+  void doubt_peer_kind() { children_.doubt_peer_kind(); }
   // Whether sessions have to leave one place to shared children.
   void keep_shared_place(bool keeps) {
     children_.keep_shared_place(keeps);
@@ -183,7 +183,7 @@ class Pool final : private ChildOwner {
 
   const PoolServices& services_;
   PoolEvents& events_;
-  EraEvents& era_events_;
+  BridgeEvents& bridge_events_;
   SessionEvents& session_events_;
   ChildListener& listener_;
   SharedQueues queues_;

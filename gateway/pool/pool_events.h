@@ -1,6 +1,6 @@
 // PoolEvents: how the calls of a pool end. The pool is consistent before each call, since the
 // implementation may call back. Implemented by Backend. Events of sessions go to SessionEvents,
-// events of eras to EraEvents, messages of children to the ChildListener.
+// events for the bridge to BridgeEvents, messages of children to the ChildListener.
 #pragma once
 
 #include "gateway/call/call_store.h"
@@ -18,7 +18,7 @@ class PoolEvents {
   // the greeting of the session's client.
   virtual void on_greeted_again(std::string_view params, const rpc::Envelope& answer) = 0;
   // No child has got the call: its child has gone (Route::is_bound), or it was written for another
-  // era (Route::written_for).
+  // kind (Route::written_for).
   virtual void on_misdirected(call::CallPtr call, const call::Outgoing& message) = 0;
 };
 

@@ -62,8 +62,8 @@ class ServerRecall : public call::Filter {
  public:
   // Puts itself into the chain.
   virtual void add_to(call::Chain& chain) = 0;
-  // The era that shared children have shown before; nothing: not known.
-  [[nodiscard]] virtual std::optional<Era> era() const = 0;
+  // The kind that shared children have shown before; nothing: not known.
+  [[nodiscard]] virtual std::optional<PeerKind> peer_kind() const = 0;
   // Whether a session may be greeted from memory now, so that it begins without a child.
   [[nodiscard]] virtual bool may_greet_sessions() const = 0;
   // Whether sessions share children, as these refuse the greeting of a session.

@@ -254,9 +254,9 @@ void SessionLane::finish_greeting(Lease& lease, Child& child, const rpc::Envelop
   if (answer != nullptr && answer->kind == rpc::MessageKind::result) {
     events_.on_greeted_again(lease.memory.greeting(), *answer);
   }
-  if (outcome == RevivalOutcome::failed && answer != nullptr && refuses_era(*answer)) {
-    children_.doubt_era();
-    // The client has to begin again, and is then served like the clients of a modern server.
+  if (outcome == RevivalOutcome::failed && answer != nullptr && refuses_peer_kind(*answer)) {
+    children_.doubt_peer_kind();
+    // The client has to begin again, and is then served like the clients of a stateless server.
     return lose(lease, session::SessionEnd::failed,
                 rpc::faults::child_failed("the server knows no sessions any more"), {});
   }

@@ -88,9 +88,9 @@ void Aggregate::take(call::CallPtr call, const call::Request& request, Kept kept
     case Route::Kind::unknown:
       break;
   }
-  const Era era = call->client_era.value_or(Era::legacy);
+  const PeerKind peer_kind = call->client_kind.value_or(PeerKind::stateful);
   services_.chain.answer_error(
-      *call, services_.dialect.absence(request.method, route.element, route.name, era));
+      *call, services_.dialect.absence(request.method, route.element, route.name, peer_kind));
 }
 
 // For one more subscription of the session.

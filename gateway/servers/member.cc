@@ -125,7 +125,7 @@ void Member::forget() {
 // --- Views ---------------------------------------------------------------------------------------
 
 MemberView& Member::view_of(const call::CallContext& context) {
-  const bool is_modern = may_refuse_ && context.era == Era::modern;
+  const bool is_modern = may_refuse_ && context.peer_kind == PeerKind::stateless;
   const std::string identity =
       has_principals_ ? policy::identity_of(context.principal) : std::string();
   std::string key = (is_modern ? "m" : "") + identity;
@@ -266,14 +266,14 @@ void Member::ask(MemberView& view, ListKind kind, std::string_view cursor) {
   context.arrived = now();
   context.is_own = true;
   // The greeting tells the same to all.
-  if (view.is_modern && kind != ListKind::greeting) context.era = Era::modern;
+  if (view.is_modern && kind != ListKind::greeting) context.peer_kind = PeerKind::stateless;
   if (view.principal) context.principal = &*view.principal;
   upstream_->accept({known.envelope()}, context);
 }
 
 void Member::note_modern_call() {
   if (!forgets_ || std::exchange(has_advised_, true)) return;
-  if (upstream_->status().era == Era::modern) return;
+  if (upstream_->status().peer_kind == PeerKind::stateless) return;
   services_.core.log.write(LogLevel::info, "each call of a modern client has its own process",
                            {{"server", services_.server},
                             {"backend", name()},

@@ -120,7 +120,7 @@ void MemberCalls::send(session::Tag tag, const rpc::Envelope& request, call::Cal
     handed.part = part;
     return part->hand_over(tag, request, context);
   }
-  if (context.era == Era::modern) services_.members[member]->note_modern_call();
+  if (context.peer_kind == PeerKind::stateless) services_.members[member]->note_modern_call();
   context.caller = caller_.caller();
   context.session = {};
   context.is_of_server = true;
@@ -163,7 +163,7 @@ std::string MemberCalls::shown(const Handed& handed, const rpc::Envelope& answer
   if (TaskNames::may_name(answer.text)) {
     shown = services_.tasks.shown(answer, {handed.member, name}, TaskNames::owner_of(call));
   }
-  if (call.client_era != Era::modern) return shown;
+  if (call.client_kind != PeerKind::stateless) return shown;
   if (shown.empty()) return with_asking_member(answer, name);
   const rpc::KnownMessage known(shown);
   std::string asking = with_asking_member(known.envelope(), name);

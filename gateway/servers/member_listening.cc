@@ -21,7 +21,7 @@ void MemberListening::settle(backend::Upstream& upstream,
     call = calls_.erase(call);
     cancel(upstream, over);
   }
-  if (missing.empty() || upstream.status().era != Era::modern) return;
+  if (missing.empty() || upstream.status().peer_kind != PeerKind::stateless) return;
   for (const auto& [identity, principal] : missing) {
     Call& call = calls_[identity];
     call.tag = ++last_tag_;
@@ -38,7 +38,7 @@ void MemberListening::settle(backend::Upstream& upstream,
 call::CallContext MemberListening::context_for(const std::optional<policy::Principal>& of) const {
   call::CallContext context;
   context.caller = caller_.caller();
-  context.era = Era::modern;
+  context.peer_kind = PeerKind::stateless;
   context.arrived = clock_.now();
   context.is_own = context.wants_events = true;
   if (of) context.principal = &*of;

@@ -27,7 +27,7 @@ OwnRequests::Taking OwnRequests::take(call::CallPtr& call, const call::Request& 
   const auto taken = [](bool is_answered) { return is_answered ? Taking::answered : Taking::open; };
   const std::string_view method = request.method;
   if (const auto kind = list_of(method)) return taken(list(call, request, *kind));
-  if (method == "server/discover" && request.context.era == Era::modern) {
+  if (method == "server/discover" && request.context.peer_kind == PeerKind::stateless) {
     return taken(discover(call, request));
   }
   if (method == "tools/call") {
@@ -59,7 +59,7 @@ bool OwnRequests::list(call::CallPtr& call, const call::Request& request, ListKi
                                                        "' is required here, and is down"));
     return true;
   }
-  if (context.era == Era::modern && services_.answers.is_refused(context)) {
+  if (context.peer_kind == PeerKind::stateless && services_.answers.is_refused(context)) {
     refuse_era(*call);
     return true;
   }

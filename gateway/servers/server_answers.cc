@@ -27,7 +27,9 @@ std::string hex_of(uint64_t number) {
   return {digits.data(), end};
 }
 
-bool is_modern(const call::CallContext& context) { return context.era == Era::modern; }
+bool is_modern(const call::CallContext& context) {
+  return context.peer_kind == PeerKind::stateless;
+}
 
 // "<offset>.<digest of the list>"
 std::optional<size_t> offset_of(std::string_view cursor, uint64_t digest) {

@@ -134,9 +134,9 @@ backend::Admission VirtualServer::accept(const rpc::ParsedMessage& message,
 backend::Admission VirtualServer::accept_request(const rpc::Envelope& request,
                                                  const call::CallContext& context) {
   const std::string_view method = rpc::decode_string(request.method, method_);
-  const bool is_modern = context.era == Era::modern;
-  const auto intent =
-      dialect_->read_client(request, method, {.era = context.era, .params = context.params});
+  const bool is_modern = context.peer_kind == PeerKind::stateless;
+  const auto intent = dialect_->read_client(
+      request, method, {.peer_kind = context.peer_kind, .params = context.params});
   call::CallPtr call = chain_.begin(
       request.id, {context, &request, method, intent ? intent->tool : std::string_view(), !intent});
   call->bytes_in = request.text.size();

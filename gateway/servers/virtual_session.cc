@@ -32,7 +32,7 @@ call::CallContext Part::own_context() const {
   context.session = opened_.id();
   context.tag = kIgnored;
   context.transport = session_.transport;
-  context.era = Era::legacy;
+  context.peer_kind = PeerKind::stateful;
   context.arrived = services_.clock.now();
   context.client = &session_.client.address;
   context.principal = session_.client.principal.get();

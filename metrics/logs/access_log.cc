@@ -47,7 +47,8 @@ char* write_fields(char* to, const Texts& texts, const CallRecord& call, std::st
   if (!texts.tool.empty()) to = write_field<Style>(to, "tool", texts.tool, scratch);
   to = log_style::write_word_field<Style>(to, "outcome", call.outcome.name());
   to = log_style::write_word_field<Style>(to, "transport", transport_name(call.transport));
-  if (call.client_era == Era::modern) to = log_style::write_word_field<Style>(to, "era", "modern");
+  if (call.client_kind == PeerKind::stateless)
+    to = log_style::write_word_field<Style>(to, "era", "modern");
   if (!call.revision.empty()) {
     to = log_style::write_word_field<Style>(to, "revision", call.revision);
   }

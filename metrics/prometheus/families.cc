@@ -19,10 +19,11 @@ constexpr ValueList list(std::string_view label) {
 constexpr ValueList kOutcomes = {"outcome", Outcome::kCount,
                                  [](size_t index) { return Outcome::at(index).name(); }};
 constexpr ValueList kTransports = list<transport_name, kTransportCount>("transport");
-constexpr ValueList kClientEras = list<era_name, kEraCount>("client_era");
-constexpr ValueList kChildEras = {"child_era", kEraCount + 1, [](size_t index) {
-                                    return index == kEraCount ? std::string_view("none")
-                                                              : era_name(static_cast<Era>(index));
+constexpr ValueList kClientEras = list<peer_kind_name, kPeerKindCount>("client_era");
+constexpr ValueList kChildEras = {"child_era", kPeerKindCount + 1, [](size_t index) {
+                                    return index == kPeerKindCount
+                                               ? std::string_view("none")
+                                               : peer_kind_name(static_cast<PeerKind>(index));
                                   }};
 // The state `dead` is no state of a child, but where it comes from and goes to.
 constexpr size_t kLivingStateCount = static_cast<size_t>(ChildState::dead);

@@ -88,8 +88,8 @@ std::span<const FamilyRow> families();
 // The cell of a pair of values.
 size_t cell_of(Family family, size_t first, size_t second);
 // The era of a child where there may be none, as a value.
-constexpr size_t era_or_none(std::optional<Era> era) {
-  return era ? static_cast<size_t>(*era) : kEraCount;
+constexpr size_t era_or_none(std::optional<PeerKind> peer_kind) {
+  return peer_kind ? static_cast<size_t>(*peer_kind) : kPeerKindCount;
 }
 
 // The first cell of a family, counted within its scope: among the numbers, or among the histograms.

@@ -57,10 +57,10 @@ void MetricsObserver::on_call_finished(const CallRecord& call) {
   const size_t outcome = call.outcome.index();
   const size_t way = cell_of(Family::requests, outcome, index_of(call.transport));
   store_.observe(method.slot(Family::requests, way), call.total, sampled);
-  if (call.client_era) {
+  if (call.client_kind) {
     ++backend.number(
         Family::mcp_requests,
-        cell_of(Family::mcp_requests, era_or_none(call.child_era), index_of(*call.client_era)));
+        cell_of(Family::mcp_requests, era_or_none(call.child_kind), index_of(*call.client_kind)));
   }
   if (call.tool) {
     store_.observe(one_of(backend.tools, *call.tool).slot(Family::tools, outcome), call.total,

@@ -232,7 +232,7 @@ void EraWorld::hand_over(Client& client, const rpc::ParsedMessage& message,
   if (waits) client.waits[own.tag] = envelope.id.empty() ? "null" : std::string(envelope.id);
   const bool is_plain = envelope.params.find("progressToken") == std::string_view::npos &&
                         envelope.params.find('\\') == std::string_view::npos;
-  if (waits && message.ok() && context.era == Era::modern && is_plain) {
+  if (waits && message.ok() && context.peer_kind == PeerKind::stateless && is_plain) {
     passing_ = Passing{std::string(envelope.text), place_of(envelope.id, envelope.text), own.tag};
   }
   const backend::Admission admission = bench_.backend.accept(message, own);
@@ -278,7 +278,7 @@ void EraWorld::say_modern(size_t index, std::string text, std::optional<std::str
   }
   call::CallContext context = context_of(client);
   context.transport = Transport::mcp;
-  context.era = Era::modern;
+  context.peer_kind = PeerKind::stateless;
   context.wants_events = true;
   if (fields) context.mirrored = *fields;
   hand_over(client, document->messages[0], context);
@@ -420,7 +420,7 @@ void EraWorld::check_line(size_t index, std::string line) {
 
 // The request that is handed over now, if it is that one.
 void EraWorld::check_passed(size_t index, const std::string& line, Asked& asked) {
-  if (!passing_ || children_[index].era != Era::modern) return;
+  if (!passing_ || children_[index].peer_kind != PeerKind::stateless) return;
   if (may_hold_sealed(passing_->text)) return;
   const std::string expected = with(passing_->text, passing_->id, asked.id);
   std::string copy = passing_->text;
@@ -434,7 +434,7 @@ void EraWorld::check_passed(size_t index, const std::string& line, Asked& asked)
 
 void EraWorld::check_era(const ChildState& state, const rpc::Envelope& message,
                          const std::string& method) const {
-  if (state.era == Era::modern) {
+  if (state.peer_kind == PeerKind::stateless) {
     require_that(message.kind != rpc::MessageKind::result, "a modern child is sent no result");
     require_that(method != "initialize" && method != "notifications/initialized",
                  "a modern child is not greeted");
@@ -443,7 +443,7 @@ void EraWorld::check_era(const ChildState& state, const rpc::Envelope& message,
     require_that(
         message.kind != rpc::MessageKind::request || says_version || !has_room_for_meta(message),
         "a request at a modern child says its version");
-  } else if (state.era == Era::legacy) {
+  } else if (state.peer_kind == PeerKind::stateful) {
     require_that(message.kind != rpc::MessageKind::request || mcp::modern_version(message).empty(),
                  "a request at a legacy child says no version");
   }
@@ -451,13 +451,14 @@ void EraWorld::check_era(const ChildState& state, const rpc::Envelope& message,
 
 // As children of their era do: a process that is greeted in the other one's way says no.
 void EraWorld::greet(FakeChild& child, ChildState& state, const Asked& asked) {
-  const Era era = asked.method == "initialize" ? Era::legacy : Era::modern;
-  if (era != setup_.children) {
+  const PeerKind peer_kind =
+      asked.method == "initialize" ? PeerKind::stateful : PeerKind::stateless;
+  if (peer_kind != setup_.children) {
     return child.say(R"({"jsonrpc":"2.0","id":)" + asked.id +
                      R"(,"error":{"code":-32601,"message":"no"}})");
   }
-  state.era = era;
-  child.answer(asked.id, era == Era::modern ? kDiscovery : kGreeting);
+  state.peer_kind = peer_kind;
+  child.answer(asked.id, peer_kind == PeerKind::stateless ? kDiscovery : kGreeting);
 }
 
 // --- Time and end ---------------------------------------------------------------------------

@@ -25,7 +25,7 @@
 namespace stdgate::test {
 
 struct EraSetup {
-  Era children = Era::modern;
+  PeerKind children = PeerKind::stateless;
   config::Revision revision = config::Revision::automatic;
   config::Isolation isolation = config::Isolation::shared;
   bool bridge = false;
@@ -71,7 +71,7 @@ class EraWorld {
   };
   struct ChildState {
     bool is_started = false;
-    std::optional<Era> era{};  // as it was greeted
+    std::optional<PeerKind> peer_kind{};  // as it was greeted
     std::vector<Asked> asked;
   };
   // A modern request that is handed over now.

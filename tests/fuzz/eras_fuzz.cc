@@ -27,7 +27,7 @@ EraSetup setup_of(uint8_t how) {
                                              config::Revision::legacy, config::Revision::automatic};
   EraSetup setup;
   setup.revision = kRevisions[how & 3];
-  setup.children = (how & 4) != 0 ? Era::legacy : Era::modern;
+  setup.children = (how & 4) != 0 ? PeerKind::stateful : PeerKind::stateless;
   setup.isolation = (how & 8) != 0 ? config::Isolation::session : config::Isolation::shared;
   setup.bridge = (how & 16) != 0;
   setup.cache = (how & 32) != 0;

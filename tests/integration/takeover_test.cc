@@ -57,9 +57,9 @@ class TakenOver : public testing::Test {
     folder_.write("sessions.key", std::string(64, '7') + "\n");
   }
 
-  std::unique_ptr<GatewayProcess> start(const std::string& era, const std::string& revision) {
+  std::unique_ptr<GatewayProcess> start(const std::string& peer_kind, const std::string& revision) {
     auto gateway = std::make_unique<GatewayProcess>(serve_one(
-        {"python3", folder_.path("eras.py"), era, revision},
+        {"python3", folder_.path("eras.py"), peer_kind, revision},
         "protocol: mcp, pool: { min: 1, max: 4, sessions: " + std::to_string(kRemembered) + " }",
         "sessions: { key_file: " + folder_.path("sessions.key") + " }\n"));
     return gateway;

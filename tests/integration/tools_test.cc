@@ -161,9 +161,10 @@ TEST_F(ToolsTest, CommandsAreCalledWithoutAGateway) {
       run({"call", "--protocol", "jsonrpc", "math/add", "[2,3]", "--", "stdgate", "demo-server"})
           .out,
       "5\n");
-  for (const char* const era : {"legacy", "modern"}) {
-    EXPECT_EQ(run({"tools", "--", "python3", "tools.py", era}).out, "tools\n  one  first\n  two\n")
-        << era;
+  for (const char* const peer_kind : {"legacy", "modern"}) {
+    EXPECT_EQ(run({"tools", "--", "python3", "tools.py", peer_kind}).out,
+              "tools\n  one  first\n  two\n")
+        << peer_kind;
   }
   // One of the modern era wants its version with each request.
   const ProgramRun stamped =

@@ -155,8 +155,9 @@ class Simulation {
   void note_verdict() {
     if (owners_.are_exclusive() && shares_children()) tally().note(Seen::shared_modern);
     if (options_.config.revision != config::Revision::automatic || !is_mcp()) return;
-    const auto era = backend_->status().era;
-    if (era) tally().note(*era == Era::modern ? Seen::verdict_modern : Seen::verdict_legacy);
+    const auto peer_kind = backend_->status().peer_kind;
+    if (peer_kind)
+      tally().note(*peer_kind == PeerKind::stateless ? Seen::verdict_modern : Seen::verdict_legacy);
   }
 
   // Some sessions are closed when the drain begins, the others outlive their children.
@@ -236,7 +237,7 @@ class Simulation {
 
   // What a legacy server keeps for its principal is in one process.
   void check_only_process(const pool::BackendStatus& status) const {
-    if (!options_.config.serves_one || status.era != Era::legacy) return;
+    if (!options_.config.serves_one || status.peer_kind != PeerKind::stateful) return;
     const auto is_alive = [](const pool::ChildStatus& child) {
       return child.state != ChildState::draining &&
              child.facts.protocol_version != mcp::kModernRevision;

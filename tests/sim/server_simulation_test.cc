@@ -210,7 +210,7 @@ class ServerSimulation {
     send(came,
          R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":)"
          R"("2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}})",
-         0, Era::legacy);
+         0, PeerKind::stateful);
   }
 
   void leave(size_t which) {
@@ -262,7 +262,7 @@ class ServerSimulation {
                              (listens ? "subscriptions/listen" : method) + R"(","params":{)" +
                              members + "}}";
     person.open[id] = {text};
-    send(person, text, id, is_modern ? Era::modern : Era::legacy);
+    send(person, text, id, is_modern ? PeerKind::stateless : PeerKind::stateful);
   }
 
   void cancel(Person& person) {
@@ -273,16 +273,16 @@ class ServerSimulation {
     send(person,
          R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":)" +
              std::to_string(one->first) + "}}",
-         0, Era::legacy);
+         0, PeerKind::stateful);
   }
 
-  void send(Person& person, std::string text, session::Tag tag, Era era) {
+  void send(Person& person, std::string text, session::Tag tag, PeerKind peer_kind) {
     rpc::EnvelopeParser parser(server_->envelope_limits());
     call::CallContext context;
     context.caller = person.session == nullptr ? person.client->caller() : person.session->caller();
     if (person.session != nullptr) context.session = person.session->id;
     context.tag = tag;
-    context.era = era;
+    context.peer_kind = peer_kind;
     context.arrived = world_.now();
     context.account = person.who.account.get();
     context.wants_events = person.client != nullptr;
@@ -336,7 +336,7 @@ class ServerSimulation {
                      if (one.session == nullptr || one.session->id != session) continue;
                      return send(one,
                                  R"({"jsonrpc":"2.0","id":)" + id + R"(,"result":{"roots":[]}})", 0,
-                                 Era::legacy);
+                                 PeerKind::stateful);
                    }
                  });
   }

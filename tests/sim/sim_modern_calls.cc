@@ -188,7 +188,8 @@ SimModernCalls::Claim SimModernCalls::claim_of(const SimTask& task, const std::s
   // Of those whose child has gone only so many are remembered.
   const bool is_known = !state->is_lost || records_.states.lost() <= config_.pool.parked;
   const bool is_certain = is_known && !state->is_in_doubt && world_.now() < state->ends_first &&
-                          status.era == Era::legacy && status.reason != "shutting down";
+                          status.peer_kind == PeerKind::stateful &&
+                          status.reason != "shutting down";
   return is_certain ? Claim::good : Claim::doubtful;
 }
 

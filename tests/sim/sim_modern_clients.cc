@@ -87,7 +87,7 @@ call::CallContext SimModernClient::context() {
   call::CallContext context;
   context.caller = caller_.caller();
   context.transport = Transport::mcp;
-  context.era = Era::modern;
+  context.peer_kind = PeerKind::stateless;
   context.arrived = world_.now();
   context.wants_events = true;
   context.principal = principal_ == 0 ? nullptr : &who_;

@@ -87,7 +87,7 @@ void McpExchange::leave() {
 
 call::CallContext legacy_context(const Exchange& exchange) {
   call::CallContext context = exchange.call_context();
-  context.era = Era::legacy;
+  context.peer_kind = PeerKind::stateful;
   return context;
 }
 

@@ -33,7 +33,7 @@ void RpcExchange::start(const Route& route, const rpc::Document& document, bool 
   modern_ = route.is_modern;
   omits_version_ = document.omits_version;
   if (modern_) {
-    context->era = Era::modern;
+    context->peer_kind = PeerKind::stateless;
     context->mirrored = route.mirrored;
     context->params = route.params;
     exchange.may_stream({.backend = backend_});

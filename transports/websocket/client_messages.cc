@@ -132,7 +132,7 @@ void ClientMessages::dispatch_single(const rpc::Document& document,
                                      const call::CallContext& context) {
   const rpc::MessageKind kind = document.messages[0].envelope.kind;
   note_answer(document.messages[0]);
-  has_legacy_ = has_legacy_ || (kind == rpc::MessageKind::request && !context.era);
+  has_legacy_ = has_legacy_ || (kind == rpc::MessageKind::request && !context.peer_kind);
   backend::dispatch(
       backend_, document, context, backend::Tags::shared,
       [this](const rpc::ParsedMessage&, const call::CallContext&) { ++calls_; },
@@ -144,7 +144,7 @@ void ClientMessages::hand_over_modern(const rpc::Document& document, call::CallC
   if (!std::exchange(has_modern_, true) && !has_legacy_) backend_.park_session(own_.id());
   const rpc::Envelope& envelope = document.messages[0].envelope;
   context.session = {};
-  context.era = Era::modern;
+  context.peer_kind = PeerKind::stateless;
   context.wants_events = true;
   const char* const problem = document.batch          ? "this revision of MCP has no batches"
                               : envelope.id == "null" ? "the id of a request must not be null"

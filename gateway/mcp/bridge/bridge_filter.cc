@@ -6,7 +6,8 @@ namespace stdgate::mcp {
 
 void BridgeFilter::on_request(call::CallPtr& call, const call::Request& request) {
   const auto& [message, method, intent, context] = request;
-  if (context.era == Era::modern && !call->needs_modern) parts_.trips.note_request(message);
+  if (context.peer_kind == PeerKind::stateless && !call->needs_stateless)
+    parts_.trips.note_request(message);
   if (!parts_.pool.lane().has(context.session)) parts_.rounds.note(message, method, *call);
   const auto own = parts_.modern.own_answer(method, *call);
   if (own.empty()) return;

@@ -33,7 +33,7 @@ InputRounds::InputRounds(const pool::PoolServices& services, pool::Pool& pool,
       timer_(services.core.timers, [this] { look_at_time(); }) {}
 
 void InputRounds::note(const rpc::Envelope& request, std::string_view method, call::Call& call) {
-  if (call.client_era == Era::modern || pool_.era() == Era::legacy) return;
+  if (call.client_kind == PeerKind::stateless || pool_.peer_kind() == PeerKind::stateful) return;
   const session::Session* const session = sessions_.find(call.session);
   const BridgedSession* const bridged = session == nullptr ? nullptr : BridgedSession::of(*session);
   if (bridged == nullptr || !bridged->is_askable || !kInput.may_need_input(method)) return;
@@ -45,7 +45,7 @@ void InputRounds::note(const rpc::Envelope& request, std::string_view method, ca
 // --- Questions of the child -------------------------------------------------------------------
 
 bool InputRounds::take_answer(call::CallPtr& call, const rpc::Envelope& answer) {
-  if (call->child_era != Era::modern || call->client_era == Era::modern ||
+  if (call->child_kind != PeerKind::stateless || call->client_kind == PeerKind::stateless ||
       call->session.is_none()) {
     return false;
   }
@@ -172,11 +172,11 @@ void InputRounds::go_on(Round round) {
   }
   const session::Session* const session = sessions_.find(call->session);
   const BridgedSession* const bridged = session == nullptr ? nullptr : BridgedSession::of(*session);
-  const call::EraChanges changes = modern_.changes_of(
-      sent, call->client_era, true,
+  const call::PeerChanges changes = modern_.changes_of(
+      sent, call->client_kind, true,
       bridged == nullptr ? std::string_view() : std::string_view(bridged->stamp));
   message.inserted = changes.view();
-  call->route = {round.child, round.child != 0, changes.era};
+  call->route = {round.child, round.child != 0, changes.peer_kind};
   traces_.tell_child(sent, *call, message);
   call->heard = now();
   call->deadline = call::due_after(*call, call->heard, services_.config);

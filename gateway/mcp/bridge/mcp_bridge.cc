@@ -33,14 +33,15 @@ void McpBridge::add_filter(call::Chain& chain, Place place) {
   }
 }
 
-call::EraChanges McpBridge::changes_of(const rpc::Envelope& request,
-                                       const call::CallContext& context) const {
+call::PeerChanges McpBridge::changes_of(const rpc::Envelope& request,
+                                        const call::CallContext& context) const {
   const bool is_shared = !parts_.pool.lane().has(context.session);
-  return modern_.changes_of(request, context.era, is_shared, listening_.stamp_of(context.session));
+  return modern_.changes_of(request, context.peer_kind, is_shared,
+                            listening_.stamp_of(context.session));
 }
 
 bool McpBridge::take(call::CallPtr& call, const call::Outgoing& message) {
-  if (parts_.pool.era() != Era::legacy) return false;
+  if (parts_.pool.peer_kind() != PeerKind::stateful) return false;
   trips_.take(std::move(call), message);
   return true;
 }

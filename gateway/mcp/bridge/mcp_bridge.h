@@ -26,8 +26,8 @@ class McpBridge final : public backend::Bridge, private RefusedGreetings::Owner 
   McpBridge(const backend::BridgeParts& parts, const McpDialect& dialect);
 
   void add_filter(call::Chain& chain, Place place) override;
-  [[nodiscard]] call::EraChanges changes_of(const rpc::Envelope& request,
-                                            const call::CallContext& context) const override;
+  [[nodiscard]] call::PeerChanges changes_of(const rpc::Envelope& request,
+                                             const call::CallContext& context) const override;
   bool take(call::CallPtr& call, const call::Outgoing& message) override;
   [[nodiscard]] bool swallows(std::string_view method,
                               const call::CallContext& context) const override {
@@ -93,9 +93,9 @@ class McpBridge final : public backend::Bridge, private RefusedGreetings::Owner 
   }
   void check_invariants() const override { watches_.check_invariants(); }
 
-  // EraEvents
-  void on_era(Era era) override { greetings_.note_era(era); }
-  void on_wrong_era(call::CallPtr call) override { modern_.refuse(std::move(call)); }
+  // BridgeEvents
+  void on_peer_kind(PeerKind peer_kind) override { greetings_.note_era(peer_kind); }
+  void on_wrong_peer_kind(call::CallPtr call) override { modern_.refuse(std::move(call)); }
   void on_call_alone(call::CallPtr call, const call::Outgoing& message) override;
   void on_listening(const call::Call& call, const pool::ChildFacts& facts) override;
   void on_listening_end(call::CallPtr call) override { modern_.end_listening(*call); }

@@ -28,7 +28,7 @@ void ModernCalls::note(const call::Request& request, call::Call& call) const {
   const call::ClientIntent& intent = request.intent;
   const bool is_bridged = request.context.is_of_server ? is_bridged_in_servers_ : is_bridged_;
   if (!is_bridged) {
-    call.needs_modern = true;
+    call.needs_stateless = true;
   } else if (can_serve_alone()) {
     const bool is_call = intent.kind == call::ClientIntent::Kind::forward && !intent.listens;
     const bool may_ask = intent.may_be_asked || intent.resumes;
@@ -38,7 +38,7 @@ void ModernCalls::note(const call::Request& request, call::Call& call) const {
     call.resumes = intent.resumes;
     if (call.alone) call.identity = policy::identity_of(request.context.principal);
   } else {
-    call.needs_modern = is_strict_ || intent.may_be_asked;
+    call.needs_stateless = is_strict_ || intent.may_be_asked;
   }
   call.severity = intent.severity;
   call.listens = intent.listens;
@@ -71,17 +71,18 @@ void ModernCalls::note_refused() {
                            {{"backend", backend.name}, {"why", why}, {"advice", advice}});
 }
 
-call::EraChanges ModernCalls::changes_of(const rpc::Envelope& request,
-                                         std::optional<Era> client_era, bool is_shared,
-                                         std::string_view stamp_of_client) const {
-  if (client_era == Era::modern) {
-    return pool_.era() == Era::modern ? call::EraChanges{.list = {}, .era = Era::modern}
-                                      : dialect_.omissions(request);
+call::PeerChanges ModernCalls::changes_of(const rpc::Envelope& request,
+                                          std::optional<PeerKind> client_kind, bool is_shared,
+                                          std::string_view stamp_of_client) const {
+  if (client_kind == PeerKind::stateless) {
+    return pool_.peer_kind() == PeerKind::stateless
+               ? call::PeerChanges{.list = {}, .peer_kind = PeerKind::stateless}
+               : dialect_.omissions(request);
   }
-  call::EraChanges changes;
+  call::PeerChanges changes;
   if (!is_shared) return changes;
-  if (pool_.era() == Era::legacy) {
-    changes.era = Era::legacy;
+  if (pool_.peer_kind() == PeerKind::stateful) {
+    changes.peer_kind = PeerKind::stateful;
     return changes;
   }
   const std::string_view members = dialect_.stamp_for(request);
@@ -89,7 +90,7 @@ call::EraChanges ModernCalls::changes_of(const rpc::Envelope& request,
   auto stamp = call::insertion_at(call::InsertionPlace::meta, request,
                                   stamp_of_client.empty() ? members : stamp_of_client);
   if (!stamp) return changes;
-  stamp->only_for = Era::modern;
+  stamp->only_for = PeerKind::stateless;
   changes.list[changes.count++] = *stamp;
   return changes;
 }
@@ -98,7 +99,7 @@ call::EraChanges ModernCalls::changes_of(const rpc::Envelope& request,
 void ModernCalls::note_ask(pool::Child& child, const rpc::Envelope& ask,
                            std::string_view method) const {
   call::Call* const only = child.calls().only();
-  if (only == nullptr || only->client_era != Era::modern || only->alone ||
+  if (only == nullptr || only->client_kind != PeerKind::stateless || only->alone ||
       !child.abandoned().empty()) {
     return;
   }
@@ -168,7 +169,7 @@ bool ModernCalls::pass_to_listeners(pool::Child& child, const rpc::Envelope& not
   bool is_passed = false;
   child.calls().for_each([&](const call::Call& call) {
     // Sessions hear from a legacy child directly.
-    const bool is_told = call.is_own && child.era() != Era::modern;
+    const bool is_told = call.is_own && child.peer_kind() != PeerKind::stateless;
     if (!call.listens || is_told || !call.has_begun || (call.lists & list) == 0) return;
     session::ReplySink* const sink = callers_.find(call.caller);
     const auto text = tagged(call, notification);

@@ -34,13 +34,14 @@ class ModernCalls final : public call::Filter {
         is_strict_(services.config.isolation == config::Isolation::session) {}
 
   void on_request(call::CallPtr& call, const call::Request& request) override {
-    if (request.context.era != Era::modern) return;
+    if (request.context.peer_kind != PeerKind::stateless) return;
     note(request, *call);
-    if (call->needs_modern && pool_.era() == Era::legacy) refuse(std::move(call));
+    if (call->needs_stateless && pool_.peer_kind() == PeerKind::stateful) refuse(std::move(call));
   }
   void on_answer(call::CallPtr& call, call::Answer& answer) override {
     const bool may_lack = answer.message.kind == rpc::MessageKind::error &&
-                          call->client_era == Era::modern && call->child_era == Era::legacy;
+                          call->client_kind == PeerKind::stateless &&
+                          call->child_kind == PeerKind::stateful;
     if (may_lack) refuse_lack(call, answer.message);
   }
   // Refuses a call that the children cannot serve, because they are legacy ones. The log reports
@@ -49,21 +50,22 @@ class ModernCalls final : public call::Filter {
   // The result (raw JSON) of a legacy client's request that modern children do not know. Empty: it
   // is another request, or the session has a child of its own, which is a legacy one.
   [[nodiscard]] std::string_view own_answer(std::string_view method, const call::Call& call) const {
-    const bool is_ours = call.client_era != Era::modern && pool_.era() == Era::modern &&
+    const bool is_ours = call.client_kind != PeerKind::stateless &&
+                         pool_.peer_kind() == PeerKind::stateless &&
                          !pool_.lane().has(call.session);
     return is_ours ? services_.dialect.answer_child(method) : std::string_view();
   }
   // Whether modern children do not know this notification of a legacy client; like own_answer().
   [[nodiscard]] bool swallows(std::string_view method, const call::CallContext& context) const {
-    return context.era != Era::modern && pool_.era() == Era::modern &&
+    return context.peer_kind != PeerKind::stateless && pool_.peer_kind() == PeerKind::stateless &&
            !pool_.lane().has(context.session) && services_.dialect.is_lifecycle(method);
   }
   // The changes of a request for a child of the other era than its client's. A modern child demands
   // a stamp (`stamp` outlives the changes; empty: the gateway's). A legacy child must not get the
   // members of the modern era.
-  [[nodiscard]] call::EraChanges changes_of(const rpc::Envelope& request,
-                                            std::optional<Era> client_era, bool is_shared,
-                                            std::string_view stamp) const;
+  [[nodiscard]] call::PeerChanges changes_of(const rpc::Envelope& request,
+                                             std::optional<PeerKind> client_kind, bool is_shared,
+                                             std::string_view stamp) const;
   // A legacy child asks something that no client here will be asked. If its only call is a modern
   // client's, and that client has not declared that it can be asked, the call keeps the missing
   // capability.

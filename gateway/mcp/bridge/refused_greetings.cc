@@ -4,19 +4,19 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/pool/era_verdict.h"
+#include "gateway/pool/peer_verdict.h"
 #include "gateway/rpc/known_message.h"
 
 namespace stdgate::mcp {
 
 void RefusedGreetings::take_refusal(call::CallPtr& call, const rpc::Envelope& refusal) {
   // Another program may have taken the place of the server.
-  if (pool::refuses_era(refusal)) pool_.doubt_era();
+  if (pool::refuses_peer_kind(refusal)) pool_.doubt_peer_kind();
   if (may_be_modern(*call)) ask_shared_child(std::move(call), refusal);
 }
 
 void RefusedGreetings::take_second_answer(call::CallPtr& call) {
-  if (call->child_era != Era::modern) return pass_refusal(call);
+  if (call->child_kind != PeerKind::stateless) return pass_refusal(call);
   sessions_.find_mutable(call->session)->awaits_greeting = false;
   refusals_.of(call->slots).clear();
   count_asked(-1);
@@ -29,7 +29,7 @@ void RefusedGreetings::pass_refusal(call::CallPtr& call) {
 }
 
 bool RefusedGreetings::may_be_modern(const call::Call& call) const {
-  return call.greets && config_.share_modern && pool_.era() != Era::legacy &&
+  return call.greets && config_.share_modern && pool_.peer_kind() != PeerKind::stateful &&
          pool_.lane().has(call.session) && sessions_.find(call.session) != nullptr;
 }
 

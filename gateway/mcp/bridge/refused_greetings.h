@@ -64,11 +64,11 @@ class RefusedGreetings final : public call::Filter {
   }
   // Children have refused a session in another process, or before a reload.
   void share_as_before() {
-    if (config_.share_modern && pool_.era() == Era::modern) share_children();
+    if (config_.share_modern && pool_.peer_kind() == PeerKind::stateless) share_children();
   }
   // Shared children are of this era.
-  void note_era(Era era) {
-    if (era == Era::legacy && own_warm_ && !pool_.is_draining()) separate_children();
+  void note_era(PeerKind peer_kind) {
+    if (peer_kind == PeerKind::stateful && own_warm_ && !pool_.is_draining()) separate_children();
   }
 
  private:

@@ -107,7 +107,7 @@ call::Outgoing RoundTrips::outgoing(const call::Call& call, const rpc::Envelope&
   message.id = place_of(request.id, request.text);
   message.account = call.held.account();
   if (!call.progress_token.empty()) {
-    const auto intent = dialect_.read_client(request, {}, {.era = Era::modern});
+    const auto intent = dialect_.read_client(request, {}, {.peer_kind = PeerKind::stateless});
     if (intent) message.progress_token = place_of(intent->progress_token, request.text);
   }
   return message;
@@ -121,9 +121,9 @@ void RoundTrips::submit(Trip& trip, call::CallPtr call, const rpc::Envelope& req
   const rpc::KnownMessage known(text);
   const rpc::Envelope& sent = known.envelope();
   call::Outgoing message = outgoing(*call, sent);
-  const call::EraChanges changes = dialect_.omissions(sent);
+  const call::PeerChanges changes = dialect_.omissions(sent);
   message.inserted = changes.view();
-  call->route = {0, false, Era::legacy};
+  call->route = {0, false, PeerKind::stateful};
   traces_.tell_child(sent, *call, message);
   if (!takes_turns_ && !pool_.lane().has_room_alone(message.bytes())) {
     trip.is_spoilt = true;
@@ -153,7 +153,7 @@ void RoundTrips::resume(call::CallPtr call, const rpc::Envelope& request) {
   if (trip == nullptr) {
     auto lost = round ? parking_.lost().take(*round, now()) : std::nullopt;
     if (!lost) return parking_.refuse_state(std::move(call));
-    call->child_era = Era::legacy;
+    call->child_kind = PeerKind::stateful;
     return events_.on_fault(std::move(call), *lost);
   }
   call->session = trip->session;
@@ -214,7 +214,7 @@ bool RoundTrips::give_answers(Trip& trip, std::string_view answers) {
 void RoundTrips::deliver_answer(Trip& trip, call::CallPtr call) {
   end_parking(trip, ParkedEnd::resumed);
   trip.call = call.get();
-  call->child_era = Era::legacy;
+  call->child_kind = PeerKind::stateful;
   std::string text = *std::exchange(trip.answer, std::nullopt);
   const rpc::KnownMessage answer(text);
   events_.on_answer(std::move(call), answer.envelope());
@@ -425,7 +425,7 @@ void RoundTrips::look_at_time() {
 // --- Turns ----------------------------------------------------------------------------------
 
 void RoundTrips::note_request(const rpc::Envelope& request) {
-  if (!takes_turns_ || pool_.era() == Era::modern || pool_.has_shared_child()) return;
+  if (!takes_turns_ || pool_.peer_kind() == PeerKind::stateless || pool_.has_shared_child()) return;
   if (!own_trip()) return;
   const std::string greeting = kInput.greeting_for(request);
   if (greeting.size() > pool::SessionMemory::kMaxGreeting) return;

@@ -175,7 +175,7 @@ void SessionListening::listen(SessionListener& listener) {
   call::CallContext context;
   context.caller = listener.slot.caller();
   context.transport = Transport::mcp;
-  context.era = Era::modern;
+  context.peer_kind = PeerKind::stateless;
   context.arrived = now();
   context.client = &session->client;
   context.principal = session->principal.get();

@@ -46,19 +46,19 @@ class Tracing : public testing::Test {
   }
   // The message as a child of this era is sent it. `stamp`: what a modern one demands; empty: it is
   // there.
-  std::string told(std::string_view stamp = {}, Era era = Era::legacy) {
-    if (stamp.empty()) return told_with({}, era);
+  std::string told(std::string_view stamp = {}, PeerKind peer_kind = PeerKind::stateful) {
+    if (stamp.empty()) return told_with({}, peer_kind);
     auto insertion = call::insertion_at(call::InsertionPlace::meta, text_->envelope, stamp);
-    insertion->only_for = Era::modern;
-    return told_with(std::span(&*insertion, 1), era);
+    insertion->only_for = PeerKind::stateless;
+    return told_with(std::span(&*insertion, 1), peer_kind);
   }
-  std::string told_with(std::span<const call::Insertion> changes, Era era) {
+  std::string told_with(std::span<const call::Insertion> changes, PeerKind peer_kind) {
     const rpc::Envelope& request = text_->envelope;
     call::Outgoing message;
     message.text = request.text;
     message.inserted = changes;
     tracing_.tell_child(request, *call_, message);
-    call::Splice splice(message, std::nullopt, era);
+    call::Splice splice(message, std::nullopt, peer_kind);
     std::string written;
     for (const std::string_view part : splice.framed("", "")) written += part;
     return written;
@@ -190,31 +190,34 @@ TEST_F(Tracing, GoesTogetherWithAStamp) {
   const std::string stamp = R"("v":"1")";
   begin(with_params("{}"), header(kParent));
   EXPECT_EQ(told(stamp), with_params("{\"_meta\":{" + own() + "}}"));
-  EXPECT_EQ(told(stamp, Era::modern), with_params("{\"_meta\":{" + own() + "," + stamp + "}}"));
+  EXPECT_EQ(told(stamp, PeerKind::stateless),
+            with_params("{\"_meta\":{" + own() + "," + stamp + "}}"));
   begin(with_params(R"({"_meta":{"a":1}})"), header(kParent));
-  EXPECT_EQ(told(stamp, Era::modern),
+  EXPECT_EQ(told(stamp, PeerKind::stateless),
             with_params("{\"_meta\":{" + own() + "," + stamp + ",\"a\":1}}"));
   begin(with_params("{\"_meta\":{\"traceparent\":\"" + kParent + "\"}}"));
   EXPECT_EQ(told(stamp), with_params("{\"_meta\":{" + own() + "}}"));
-  EXPECT_EQ(told(stamp, Era::modern), with_params("{\"_meta\":{" + stamp + "," + own() + "}}"));
+  EXPECT_EQ(told(stamp, PeerKind::stateless),
+            with_params("{\"_meta\":{" + stamp + "," + own() + "}}"));
 }
 
 TEST_F(Tracing, StaysWhereAllElseIsTaken) {
   const std::string gone = R"("v":"1")";
   call::Insertion omission;
-  omission.only_for = Era::legacy;
+  omission.only_for = PeerKind::stateful;
   const auto changes = std::span(&omission, 1);
   begin(with_params("{\"_meta\":{" + gone + "}}"), header(kParent));
   omission.offset = text_->envelope.text.find(gone);
   omission.replaced = gone.size();
   omission.empties = true;
-  EXPECT_EQ(told_with(changes, Era::legacy), with_params("{\"_meta\":{" + own() + "}}"));
-  EXPECT_EQ(told_with(changes, Era::modern),
+  EXPECT_EQ(told_with(changes, PeerKind::stateful), with_params("{\"_meta\":{" + own() + "}}"));
+  EXPECT_EQ(told_with(changes, PeerKind::stateless),
             with_params("{\"_meta\":{" + own() + "," + gone + "}}"));
   begin(with_params("{\"_meta\":{" + gone + R"(,"a":1}})"), header(kParent));
   omission.replaced += 1;
   omission.empties = false;
-  EXPECT_EQ(told_with(changes, Era::legacy), with_params("{\"_meta\":{" + own() + R"(,"a":1}})"));
+  EXPECT_EQ(told_with(changes, PeerKind::stateful),
+            with_params("{\"_meta\":{" + own() + R"(,"a":1}})"));
 }
 
 TEST_F(Tracing, PassesTheHeadersBaggageOn) {
@@ -224,7 +227,7 @@ TEST_F(Tracing, PassesTheHeadersBaggageOn) {
   begin(with_params("{}"), head);
   EXPECT_FALSE(trace().has_parent()) << "it needs no trace";
   EXPECT_EQ(told(), with_params("{\"_meta\":{" + own() + "," + members + "}}"));
-  EXPECT_EQ(told(R"("v":"1")", Era::modern),
+  EXPECT_EQ(told(R"("v":"1")", PeerKind::stateless),
             with_params("{\"_meta\":{" + own() + "," + members + R"(,"v":"1"}})"));
   begin(with_params(R"({"_meta":{"a":1}})"), head);
   EXPECT_EQ(told(), with_params("{\"_meta\":{" + own() + "," + members + R"(,"a":1}})"));

@@ -144,20 +144,20 @@ TEST(Insertion, MayStandForAPartOfTheText) {
 }
 
 TEST(Insertion, MayBeForOneEraAlone) {
-  const call::Insertion insertions[] = {{0, "", "modern ", "", 0, Era::modern},
-                                        {0, "", "legacy ", "", 0, Era::legacy}};
+  const call::Insertion insertions[] = {{0, "", "modern ", "", 0, PeerKind::stateless},
+                                        {0, "", "legacy ", "", 0, PeerKind::stateful}};
   call::Outgoing message;
   message.text = "text";
   message.inserted = insertions;
   EXPECT_EQ(spliced(message), "legacy text") << "a child of no era counts as one";
-  const auto written_for = [&](Era era) {
-    call::Splice splice(message, rpc::WireId{7}, era);
+  const auto written_for = [&](PeerKind peer_kind) {
+    call::Splice splice(message, rpc::WireId{7}, peer_kind);
     std::string written;
     for (const std::string_view part : splice.framed("", "")) written += part;
     return written;
   };
-  EXPECT_EQ(written_for(Era::modern), "modern text");
-  EXPECT_EQ(written_for(Era::legacy), "legacy text");
+  EXPECT_EQ(written_for(PeerKind::stateless), "modern text");
+  EXPECT_EQ(written_for(PeerKind::stateful), "legacy text");
 }
 
 }  // namespace

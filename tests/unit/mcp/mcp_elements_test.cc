@@ -115,7 +115,7 @@ TEST(McpElements, ListsHaveTheirShapes) {
 
 TEST(McpElements, UnknownOnesAreAnsweredAsServersDo) {
   const auto check = [](const char* method, ElementKind kind, int code, const char* message) {
-    const call::Absence absence = mcp::absence(method, kind, "n", Era::legacy);
+    const call::Absence absence = mcp::absence(method, kind, "n", PeerKind::stateful);
     EXPECT_EQ(rpc::rpc_error_code(absence.error), code);
     EXPECT_EQ(absence.message, message);
     return absence.data;
@@ -126,7 +126,8 @@ TEST(McpElements, UnknownOnesAreAnsweredAsServersDo) {
             R"({"uri":"n"})");
   EXPECT_EQ(check("completion/complete", ElementKind::resource, -32602, "Unknown resource: n"), "");
   EXPECT_EQ(check("tasks/list", ElementKind::none, -32601, "Method not found"), "");
-  const auto modern = mcp::absence("resources/read", ElementKind::resource, "n", Era::modern);
+  const auto modern =
+      mcp::absence("resources/read", ElementKind::resource, "n", PeerKind::stateless);
   EXPECT_EQ(rpc::rpc_error_code(modern.error), -32602);
 }
 

@@ -379,7 +379,7 @@ TEST(Memory, IsThatOfTheProgramThatWouldRunNow) {
   options.make_recall = [&found](const pool::RecallServices& services) {
     return std::make_unique<mcp::MemoryFilter>([&found] { return found; }, std::string(), services);
   };
-  memory->learn_list({}, Era::legacy, ListKind::tools, kOneTool, {}, true,
+  memory->learn_list({}, PeerKind::stateful, ListKind::tools, kOneTool, {}, true,
                      [](const mcp::MemorySource&) { return false; });
   BackendBench bench(options, std::make_unique<mcp::McpDialect>("1"));
   FakeClient client(bench.callers);
@@ -492,7 +492,7 @@ TEST_F(RefusalMemoryTest, SparesAskingAgain) {
 
 // The server has been rolled back meanwhile.
 TEST_F(RefusalMemoryTest, IsNotBelievedForLong) {
-  memory_->learn_greeting({}, Era::modern, discovery_);
+  memory_->learn_greeting({}, PeerKind::stateless, discovery_);
   memory_->note_sessions(true);
   const auto next = bench(memory_);
   FakeSession session(next->callers);

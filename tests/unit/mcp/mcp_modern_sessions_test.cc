@@ -97,7 +97,7 @@ TEST(McpOwnChildren, GetAllOfTheirSession) {
   FakeClient modern(bench.callers);
   bench.send_modern(modern, request("1", "tools/list"));
   bench.begin(0, kDiscovery);
-  ASSERT_EQ(bench.backend.status().era, Era::modern);
+  ASSERT_EQ(bench.backend.status().peer_kind, PeerKind::stateless);
   SharedClient session(bench);
   session.request("initialize", McpModernSessions::greeting("ada"));
   FakeChild& own = bench.child(1);

@@ -35,7 +35,7 @@ class McpOtherEra : public testing::Test {
   McpOtherEra() {
     session.call("1");
     bench.begin(0, kGreeting);
-    EXPECT_EQ(bench.status().era, Era::legacy);
+    EXPECT_EQ(bench.status().peer_kind, PeerKind::stateful);
   }
   // What waits has had another child started, which refuses; the one after that as well, as nothing
   // is known any more; then a modern one is tried.

@@ -146,13 +146,13 @@ TEST_F(McpRefusedGreetings, AreBelievedWhereTheServerWasALegacyOne) {
   bench.send(plain, R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})");
   greet_legacy(0);
   bench.child(0).exit(0);
-  ASSERT_EQ(bench.status().era, Era::legacy);
+  ASSERT_EQ(bench.status().peer_kind, PeerKind::stateful);
   bench.advance(seconds(1));
   session.request("initialize", kRefusedGreeting);
   refuse(1);
   bench.child(2).answer(probed(2), std::string(kDiscovery));
   EXPECT_THAT(session.take().at(0), HasSubstr(R"("result":{"protocolVersion")"));
-  EXPECT_EQ(bench.status().era, Era::modern);
+  EXPECT_EQ(bench.status().peer_kind, PeerKind::stateless);
 }
 
 // What a shared child shows counts more than what a session's own child says.
@@ -163,7 +163,7 @@ TEST_F(McpRefusedGreetings, AreNotBelievedWhileALegacyChildIsShared) {
   session.request("initialize", kRefusedGreeting);
   refuse(1);
   EXPECT_THAT(session.take(), ElementsAre(refusal()));
-  EXPECT_EQ(bench.status().era, Era::legacy);
+  EXPECT_EQ(bench.status().peer_kind, PeerKind::stateful);
   EXPECT_EQ(bench.launcher.launched(), 2U) << "nothing is asked";
 }
 
@@ -183,12 +183,12 @@ TEST_F(McpRefusedGreetings, OfASessionThatIsRevivedAreBelievedToo) {
   bench.child(1).take_lines();
   ASSERT_EQ(bench.backend.park_session(session.session().id), session::Parking::parked);
   bench.child(1).exit(0);
-  ASSERT_EQ(bench.status().era, Era::legacy);
+  ASSERT_EQ(bench.status().peer_kind, PeerKind::stateful);
   session.call("2");
   refuse(2).exit(0);
   bench.settle();
   EXPECT_TRUE(session.session().end.has_value());
-  EXPECT_EQ(bench.status().era, std::nullopt);
+  EXPECT_EQ(bench.status().peer_kind, std::nullopt);
   FakeClient modern(bench.callers);
   bench.send_modern(modern, request("3", "tools/list"));
   bench.child(3).answer(probed(3), std::string(kDiscovery));

@@ -96,11 +96,11 @@ TEST_F(RolledBackShared, SessionsGoOn) {
   session.subscribe("u:1", "2");
   EXPECT_THAT(session.take(), ElementsAre(empty_result("2")));
   bench.settle();
-  ASSERT_EQ(bench.status().era, Era::modern);
+  ASSERT_EQ(bench.status().peer_kind, PeerKind::stateless);
   lose(modern);
   session.call("3");
   FakeChild& legacy = begin_legacy(false);
-  EXPECT_EQ(bench.status().era, Era::legacy);
+  EXPECT_EQ(bench.status().peer_kind, PeerKind::stateful);
   EXPECT_EQ(bench.status().failures, 1U) << "that of the former child alone";
   // What waited is served, and what the session has subscribed to is subscribed to again.
   std::string subscription;
@@ -156,7 +156,7 @@ TEST_F(RolledBackAlone, SessionsHaveChildrenOfTheirOwnAgain) {
   lose(modern);
   session.call("3");
   FakeChild& shared = begin_legacy(true);
-  EXPECT_EQ(bench.status().era, Era::legacy);
+  EXPECT_EQ(bench.status().peer_kind, PeerKind::stateful);
   EXPECT_EQ(bench.status().isolation, config::Isolation::session);
   EXPECT_TRUE(bench.backend.owns_children());
   EXPECT_EQ(bench.status().failures, 1U) << "that of the former child alone";
@@ -243,7 +243,7 @@ TEST_F(RolledBackAlone, AServerThatDoesNotStartIsNoOtherServer) {
   session.call("2");
   started().exit(1);
   bench.settle();
-  EXPECT_EQ(bench.status().era, Era::modern);
+  EXPECT_EQ(bench.status().peer_kind, PeerKind::stateless);
   EXPECT_EQ(bench.status().isolation, config::Isolation::shared);
   EXPECT_EQ(bench.status().failures, 2U);
 }

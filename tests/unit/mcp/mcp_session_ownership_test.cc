@@ -94,7 +94,7 @@ class McpSessionOwnership : public testing::TestWithParam<config::Isolation> {};
 
 TEST_P(McpSessionOwnership, TakenOverAndClosedAgain) {
   OwnershipWorld world(GetParam());
-  ASSERT_EQ(world.bench.status().era, Era::modern);
+  ASSERT_EQ(world.bench.status().peer_kind, PeerKind::stateless);
   for (int i = 0; i < 20; ++i) {
     FakeSession session(world.bench.callers);
     world.adopt(session);

@@ -183,7 +183,7 @@ TEST_F(Turns, ACallThatWaitsForItsTurnCanBeGivenUp) {
   std::string cancel = note("cancelled", R"({"requestId":3})");
   call::CallContext context;
   context.caller = other.caller();
-  context.era = Era::modern;
+  context.peer_kind = PeerKind::stateless;
   bench.backend.accept(parser.parse(cancel)->messages[0], context);
   EXPECT_EQ(bench.status().queued, 0U);
   child.answer(call_id, "{}");

@@ -23,7 +23,7 @@ class ChangingServer {
 
   // The child that is there, and those after it, speak this era from now on. Gives back what the
   // last of them has got beside greetings.
-  Texts speak(Era era) {
+  Texts speak(PeerKind peer_kind) {
     Texts calls;
     for (int step = 0; step < 12; ++step) {
       if (now_ >= bench_.launcher.launched()) {
@@ -32,7 +32,7 @@ class ChangingServer {
       }
       FakeChild& child = bench_.child(now_);
       if (started_.insert(now_).second) child.start();
-      if (answer(child, era, calls)) {
+      if (answer(child, peer_kind, calls)) {
         bench_.advance(std::chrono::milliseconds(30));
       } else {
         lose();
@@ -50,14 +50,14 @@ class ChangingServer {
 
  private:
   // False: it has refused a greeting, and ends.
-  static bool answer(FakeChild& child, Era era, Texts& calls) {
+  static bool answer(FakeChild& child, PeerKind peer_kind, Texts& calls) {
     bool stays = true;
     for (const std::string& line : child.take_lines()) {
       const bool discovers = line.find("server/discover") != std::string::npos;
       const bool greets = line.find("\"initialize\"") != std::string::npos;
-      if (discovers && era == Era::modern) {
+      if (discovers && peer_kind == PeerKind::stateless) {
         child.answer(parse_asked(line).id, kDiscovery);
-      } else if (greets && era == Era::legacy) {
+      } else if (greets && peer_kind == PeerKind::stateful) {
         child.answer(parse_asked(line).id, kGreeting);
       } else if (discovers || greets) {
         const std::string error =
@@ -97,11 +97,11 @@ TEST(WaitingForATurn, TheServerIsUpgradedMeanwhile) {
   const policy::Principal ada = named("ada");
   ChangingServer server(bench);
   bench.call(first, "1", "", kElicits, &ada);
-  server.speak(Era::legacy);
+  server.speak(PeerKind::stateful);
   bench.call(second, "8192", "", kElicits, &ada);
   server.lose();
   bench.call(third, "5", R"(,"arguments":{"who":"third"})", "{}", &ada);
-  const Texts calls = server.speak(Era::modern);
+  const Texts calls = server.speak(PeerKind::stateless);
   ASSERT_THAT(calls, SizeIs(2));
   std::set<std::string> ids;
   for (const std::string& line : calls) {
@@ -132,7 +132,7 @@ TEST(WaitingRetry, TheServerIsRolledBackMeanwhile) {
     FakeClient retrying(bench.callers);
     const policy::Principal ada = named("ada");
     ChangingServer server(bench);
-    server.speak(Era::modern);
+    server.speak(PeerKind::stateless);
     const auto call = [](const std::string& id, const std::string& more) {
       return request(id, "tools/call", R"("name":"t")" + more, meta(kElicits));
     };
@@ -140,7 +140,7 @@ TEST(WaitingRetry, TheServerIsRolledBackMeanwhile) {
     bench.send_modern(first, call("3", ""), &ada);
     bench.send_modern(retrying, call("2", R"(,"requestState":"s","inputResponses":{})"), &ada);
     server.lose();
-    server.speak(Era::legacy);
+    server.speak(PeerKind::stateful);
     EXPECT_THAT(retrying.texts(), ElementsAre(HasSubstr("\"error\""))) << sticky;
   }
 }

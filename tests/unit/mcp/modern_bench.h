@@ -76,7 +76,7 @@ class ModernBench : public BackendBench {
     call::CallContext context;
     context.caller = client.caller();
     context.transport = Transport::mcp;
-    context.era = Era::modern;
+    context.peer_kind = PeerKind::stateless;
     context.arrived = clock.now();
     context.wants_events = true;
     context.principal = beside.principal;

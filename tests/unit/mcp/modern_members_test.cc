@@ -22,33 +22,33 @@ std::string call_with(const std::string& params) {
   return R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":)" + params + "}";
 }
 
-std::string sent_with(mcp::MetaMemory& memory, const ParsedText& parsed, Era era) {
-  const call::EraChanges changes = mcp::modern_members(parsed.envelope, memory);
+std::string sent_with(mcp::MetaMemory& memory, const ParsedText& parsed, PeerKind peer_kind) {
+  const call::PeerChanges changes = mcp::modern_members(parsed.envelope, memory);
   call::Outgoing message;
   message.text = parsed.envelope.text;
   message.inserted = changes.view();
-  call::Splice splice(message, std::nullopt, era);
+  call::Splice splice(message, std::nullopt, peer_kind);
   std::string written;
   for (const std::string_view part : splice.framed("", "")) written += part;
   return written;
 }
 
 // As a child of this era gets it; whether its _meta is remembered or not.
-std::string sent(const std::string& text, Era era = Era::legacy) {
+std::string sent(const std::string& text, PeerKind peer_kind = PeerKind::stateful) {
   const ParsedText parsed(text);
   mcp::MetaMemory memory;
-  const std::string written = sent_with(memory, parsed, era);
+  const std::string written = sent_with(memory, parsed, peer_kind);
   mcp::read_modern_params(parsed.envelope.params, memory);
   for (int again = 0; again < 2; ++again) {
-    EXPECT_EQ(sent_with(memory, parsed, era), written);
+    EXPECT_EQ(sent_with(memory, parsed, peer_kind), written);
   }
   // Another one in between, which loses something else.
   const ParsedText other(R"({"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"a":1,)" +
                          kVersion + "}}}");
   mcp::read_modern_params(other.envelope.params, memory);
   mcp::MetaMemory none;
-  EXPECT_EQ(sent_with(memory, other, era), sent_with(none, other, era));
-  EXPECT_EQ(sent_with(memory, parsed, era), written);
+  EXPECT_EQ(sent_with(memory, other, peer_kind), sent_with(none, other, peer_kind));
+  EXPECT_EQ(sent_with(memory, parsed, peer_kind), written);
   return written;
 }
 
@@ -76,7 +76,7 @@ TEST(ModernMembers, AreNotForALegacyChild) {
   for (const auto& [meta, expected] : cases) {
     const std::string text = call_with(R"({"name":"t","_meta":)" + meta + R"(,"z":1})");
     EXPECT_EQ(sent(text), call_with(R"({"name":"t","_meta":)" + expected + R"(,"z":1})"));
-    EXPECT_EQ(sent(text, Era::modern), text);
+    EXPECT_EQ(sent(text, PeerKind::stateless), text);
   }
 }
 

@@ -27,7 +27,8 @@ class ServerMemoryTest : public testing::Test {
  protected:
   Learned learn(const std::string& list, const MemorySource& from,
                 bool (*still_runs)(const MemorySource&) = has_ended) {
-    return memory_.learn_list("v", Era::legacy, ListKind::tools, list, from, false, still_runs);
+    return memory_.learn_list("v", PeerKind::stateful, ListKind::tools, list, from, false,
+                              still_runs);
   }
 
   int changes_ = 0;
@@ -38,11 +39,11 @@ TEST_F(ServerMemoryTest, KnowsWhatIsNew) {
   EXPECT_EQ(learn("{}", source(1)), Learned::first);
   EXPECT_EQ(learn("{}", source(1)), Learned::same);
   EXPECT_EQ(learn(R"({"tools":[]})", source(1)), Learned::changed);
-  EXPECT_EQ(memory_.learn_greeting("v", Era::legacy, "{}"), Learned::first);
-  EXPECT_EQ(memory_.learn_greeting("v", Era::legacy, "{}"), Learned::same);
-  EXPECT_EQ(memory_.learn_greeting("v", Era::legacy, "[]"), Learned::changed);
+  EXPECT_EQ(memory_.learn_greeting("v", PeerKind::stateful, "{}"), Learned::first);
+  EXPECT_EQ(memory_.learn_greeting("v", PeerKind::stateful, "{}"), Learned::same);
+  EXPECT_EQ(memory_.learn_greeting("v", PeerKind::stateful, "[]"), Learned::changed);
   EXPECT_EQ(changes_, 4);
-  EXPECT_EQ(memory_.learn_greeting("v", Era::modern, "{}"), Learned::first);
+  EXPECT_EQ(memory_.learn_greeting("v", PeerKind::stateless, "{}"), Learned::first);
   EXPECT_EQ(memory_.list("v", ListKind::tools), nullptr) << "it is another server";
 }
 
@@ -72,11 +73,11 @@ TEST_F(ServerMemoryTest, TakesWhatIsNotTooLarge) {
   const std::string most(ServerMemory::kMaxEntry, ' ');
   EXPECT_EQ(learn(most, source(1)), Learned::first);
   EXPECT_EQ(learn(most + " ", source(1)), Learned::ignored);
-  EXPECT_EQ(memory_.learn_greeting("v", Era::legacy, most + " "), Learned::ignored);
+  EXPECT_EQ(memory_.learn_greeting("v", PeerKind::stateful, most + " "), Learned::ignored);
   const std::string name(ServerMemory::kMaxName + 1, 'n');
-  EXPECT_EQ(memory_.learn_greeting(name, Era::legacy, "{}"), Learned::ignored);
+  EXPECT_EQ(memory_.learn_greeting(name, PeerKind::stateful, "{}"), Learned::ignored);
   for (size_t i = 0; i < 2 * ServerMemory::kMaxVariants; ++i) {
-    memory_.learn_greeting("v" + std::to_string(i), Era::legacy, most);
+    memory_.learn_greeting("v" + std::to_string(i), PeerKind::stateful, most);
     EXPECT_LE(memory_.bytes(), ServerMemory::kMaxBytes);
     EXPECT_NE(memory_.greeting("v" + std::to_string(i)), nullptr) << "the last one stays";
   }
@@ -84,7 +85,7 @@ TEST_F(ServerMemoryTest, TakesWhatIsNotTooLarge) {
 
 TEST_F(ServerMemoryTest, KeepsSoManyVariants) {
   for (size_t i = 0; i <= ServerMemory::kMaxVariants; ++i) {
-    memory_.learn_greeting(std::to_string(i), Era::legacy, "{}");
+    memory_.learn_greeting(std::to_string(i), PeerKind::stateful, "{}");
   }
   EXPECT_EQ(memory_.greeting("0"), nullptr);
   EXPECT_NE(memory_.greeting("1"), nullptr);
@@ -92,22 +93,22 @@ TEST_F(ServerMemoryTest, KeepsSoManyVariants) {
 }
 
 TEST_F(ServerMemoryTest, ReadsWhatItHasWritten) {
-  memory_.learn_greeting("", Era::modern, R"({"a":"é\u0000\\"})");
-  memory_.learn_greeting("2025\n{\"roots\":{}}", Era::legacy, R"({"b":[1,{}]})");
-  memory_.learn_list("", Era::modern, ListKind::templates, R"({"resourceTemplates":[]})", {}, true,
-                     has_ended);
+  memory_.learn_greeting("", PeerKind::stateless, R"({"a":"é\u0000\\"})");
+  memory_.learn_greeting("2025\n{\"roots\":{}}", PeerKind::stateful, R"({"b":[1,{}]})");
+  memory_.learn_list("", PeerKind::stateless, ListKind::templates, R"({"resourceTemplates":[]})",
+                     {}, true, has_ended);
   memory_.note_sessions(true);
   ServerMemory other([] {});
   ASSERT_TRUE(other.read(memory_.text()));
   EXPECT_EQ(other.text(), memory_.text());
   EXPECT_EQ(other.bytes(), memory_.bytes());
   EXPECT_EQ(*other.greeting("2025\n{\"roots\":{}}"), R"({"b":[1,{}]})");
-  EXPECT_EQ(other.era({}), Era::modern);
+  EXPECT_EQ(other.peer_kind({}), PeerKind::stateless);
   EXPECT_TRUE(other.has_no_sessions());
 }
 
 TEST_F(ServerMemoryTest, TakesNoOtherText) {
-  memory_.learn_greeting("v", Era::legacy, "{}");
+  memory_.learn_greeting("v", PeerKind::stateful, "{}");
   learn("{}", source(1));
   const std::string good = memory_.text();
   const auto with = [&](const std::string& old, const std::string& replacement) {
@@ -174,7 +175,7 @@ class ServerMemoriesTest : public testing::Test {
 TEST_F(ServerMemoriesTest, AreFoundAgain) {
   {
     mcp::ServerMemories memories(services());
-    memories.of("k")->learn_greeting("v", Era::legacy, "{}");
+    memories.of("k")->learn_greeting("v", PeerKind::stateful, "{}");
     EXPECT_NE(memories.of("k")->greeting("v"), nullptr);
     EXPECT_EQ(memories.of("other")->greeting("v"), nullptr);
   }
@@ -187,8 +188,8 @@ TEST_F(ServerMemoriesTest, AreSavedOnceForManyChanges) {
   const auto first = memories.of("first");
   const auto second = memories.of("second");
   for (int i = 0; i < 100; ++i) {
-    first->learn_greeting("v", Era::legacy, "{\"n\":" + std::to_string(i) + "}");
-    second->learn_greeting("v", Era::legacy, "{\"n\":" + std::to_string(i) + "}");
+    first->learn_greeting("v", PeerKind::stateful, "{\"n\":" + std::to_string(i) + "}");
+    second->learn_greeting("v", PeerKind::stateful, "{\"n\":" + std::to_string(i) + "}");
     advance(std::chrono::milliseconds(5));
   }
   EXPECT_EQ(store_.saved, 0U);
@@ -209,7 +210,7 @@ TEST_F(ServerMemoriesTest, ForgetThoseThatNobodyUses) {
     EXPECT_LE(memories.size(), mcp::ServerMemories::kMaxServers);
   }
   EXPECT_EQ(memories.of("used"), used);
-  memories.of("new")->learn_greeting("v", Era::legacy, "{}");
+  memories.of("new")->learn_greeting("v", PeerKind::stateful, "{}");
   memories.drop_unused();
   EXPECT_EQ(memories.size(), 1U);
   EXPECT_TRUE(store_.texts.contains("new")) << "it was saved before";
@@ -221,7 +222,8 @@ TEST_F(ServerMemoriesTest, TakeNoMoreThanTheirAccountHas) {
   std::vector<std::shared_ptr<ServerMemory>> used;
   for (int i = 0; i < 20; ++i) {
     used.push_back(memories.of(std::to_string(i)));
-    used.back()->learn_list("v", Era::legacy, ListKind::tools, large, source(1), false, has_ended);
+    used.back()->learn_list("v", PeerKind::stateful, ListKind::tools, large, source(1), false,
+                            has_ended);
     ASSERT_LE(accounts_.gateway().used(), accounts_.gateway().bound() / 8);
     accounts_.check_invariants();
   }

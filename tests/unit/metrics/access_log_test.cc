@@ -83,11 +83,11 @@ TEST(AccessLog, SaysWhichRevisionTheClientSpeaks) {
   logs::AccessLog access(log);
   CallRecord call = sample();
   call.revision = "2025-11-25";
-  call.client_era = Era::legacy;
+  call.client_kind = PeerKind::stateful;
   access.on_call_finished(call);
   EXPECT_THAT(log.lines[0].fields, HasSubstr(" transport=rpc revision=2025-11-25 duration_ms="));
   call.revision = "2026-07-28";
-  call.client_era = Era::modern;
+  call.client_kind = PeerKind::stateless;
   access.on_call_finished(call);
   EXPECT_THAT(log.lines[1].fields, HasSubstr(" era=modern revision=2026-07-28 duration_ms="));
 }

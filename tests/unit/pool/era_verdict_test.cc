@@ -1,88 +1,88 @@
 // What is known of the era of shared children, by what children have shown.
-#include "gateway/pool/era_verdict.h"
-
 #include <gtest/gtest.h>
 
 #include <optional>
+
+#include "gateway/pool/peer_verdict.h"
 
 namespace stdgate {
 namespace {
 
 using config::Revision;
-using pool::EraVerdict;
 using pool::Greeting;
+using pool::PeerVerdict;
 using pool::StartFailure;
 
-TEST(EraVerdict, IsLearntFromWhatAChildHasShown) {
-  EraVerdict verdict(Revision::automatic, Greeting::probe);
-  EXPECT_EQ(verdict.era(), std::nullopt);
+TEST(PeerVerdict, IsLearntFromWhatAChildHasShown) {
+  PeerVerdict verdict(Revision::automatic, Greeting::probe);
+  EXPECT_EQ(verdict.peer_kind(), std::nullopt);
   EXPECT_EQ(verdict.greeting(), Greeting::probe);
-  EXPECT_TRUE(verdict.learn(Era::legacy));
-  EXPECT_FALSE(verdict.learn(Era::legacy)) << "no news";
-  EXPECT_EQ(verdict.greeting(), Greeting::legacy);
-  EXPECT_TRUE(verdict.learn(Era::modern));
-  EXPECT_EQ(verdict.greeting(), Greeting::modern);
+  EXPECT_TRUE(verdict.learn(PeerKind::stateful));
+  EXPECT_FALSE(verdict.learn(PeerKind::stateful)) << "no news";
+  EXPECT_EQ(verdict.greeting(), Greeting::handshake);
+  EXPECT_TRUE(verdict.learn(PeerKind::stateless));
+  EXPECT_EQ(verdict.greeting(), Greeting::discovery);
 }
 
-TEST(EraVerdict, ThatIsConfiguredIsNotLearnt) {
-  for (const auto& [revision, era] :
-       {std::pair{Revision::legacy, Era::legacy}, std::pair{Revision::modern, Era::modern}}) {
-    EraVerdict verdict(revision, Greeting::probe);
-    EXPECT_FALSE(verdict.learn(Era::modern));
-    EXPECT_FALSE(verdict.learn(Era::legacy));
+TEST(PeerVerdict, ThatIsConfiguredIsNotLearnt) {
+  for (const auto& [revision, peer_kind] : {std::pair{Revision::legacy, PeerKind::stateful},
+                                            std::pair{Revision::modern, PeerKind::stateless}}) {
+    PeerVerdict verdict(revision, Greeting::probe);
+    EXPECT_FALSE(verdict.learn(PeerKind::stateless));
+    EXPECT_FALSE(verdict.learn(PeerKind::stateful));
     EXPECT_FALSE(verdict.excuses(verdict.greeting(), StartFailure::refused));
     verdict.doubt();
-    EXPECT_EQ(verdict.era(), era);
+    EXPECT_EQ(verdict.peer_kind(), peer_kind);
   }
 }
 
 // Another program may have taken the place of a legacy server: the next child is asked.
-TEST(EraVerdict, ThatIsLegacyCanBeDoubted) {
-  for (const Greeting first : {Greeting::probe, Greeting::legacy}) {
-    EraVerdict verdict(Revision::automatic, first);
-    verdict.learn(Era::legacy);
+TEST(PeerVerdict, ThatIsLegacyCanBeDoubted) {
+  for (const Greeting first : {Greeting::probe, Greeting::handshake}) {
+    PeerVerdict verdict(Revision::automatic, first);
+    verdict.learn(PeerKind::stateful);
     verdict.doubt();
-    EXPECT_EQ(verdict.era(), std::nullopt);
+    EXPECT_EQ(verdict.peer_kind(), std::nullopt);
     EXPECT_EQ(verdict.greeting(), first);
-    EXPECT_TRUE(verdict.learn(Era::modern));
+    EXPECT_TRUE(verdict.learn(PeerKind::stateless));
   }
 }
 
 // A session's own child that is no legacy one says nothing against that.
-TEST(EraVerdict, ThatIsModernIsNotDoubted) {
-  EraVerdict verdict(Revision::automatic, Greeting::probe);
-  verdict.learn(Era::modern);
+TEST(PeerVerdict, ThatIsModernIsNotDoubted) {
+  PeerVerdict verdict(Revision::automatic, Greeting::probe);
+  verdict.learn(PeerKind::stateless);
   verdict.doubt();
-  EXPECT_EQ(verdict.era(), Era::modern);
+  EXPECT_EQ(verdict.peer_kind(), PeerKind::stateless);
 }
 
-TEST(EraVerdict, AChildThatCannotBearToBeAskedIsALegacyOne) {
-  EraVerdict verdict(Revision::automatic, Greeting::probe);
+TEST(PeerVerdict, AChildThatCannotBearToBeAskedIsALegacyOne) {
+  PeerVerdict verdict(Revision::automatic, Greeting::probe);
   EXPECT_TRUE(verdict.excuses(Greeting::probe, StartFailure::while_asked));
-  EXPECT_EQ(verdict.era(), Era::legacy);
+  EXPECT_EQ(verdict.peer_kind(), PeerKind::stateful);
 }
 
 // The server was replaced: the next child is asked, and nothing has failed. Once.
-TEST(EraVerdict, AChildThatContradictsItIsExcused) {
-  for (const auto& [era, greeting] :
-       {std::pair{Era::modern, Greeting::modern}, std::pair{Era::legacy, Greeting::legacy}}) {
-    EraVerdict verdict(Revision::automatic, Greeting::probe);
-    verdict.learn(era);
+TEST(PeerVerdict, AChildThatContradictsItIsExcused) {
+  for (const auto& [peer_kind, greeting] : {std::pair{PeerKind::stateless, Greeting::discovery},
+                                            std::pair{PeerKind::stateful, Greeting::handshake}}) {
+    PeerVerdict verdict(Revision::automatic, Greeting::probe);
+    verdict.learn(peer_kind);
     EXPECT_FALSE(verdict.excuses(greeting, StartFailure::other)) << "that shows nothing";
-    EXPECT_EQ(verdict.era(), era);
+    EXPECT_EQ(verdict.peer_kind(), peer_kind);
     EXPECT_TRUE(verdict.excuses(greeting, StartFailure::refused));
-    EXPECT_EQ(verdict.era(), std::nullopt);
+    EXPECT_EQ(verdict.peer_kind(), std::nullopt);
     EXPECT_EQ(verdict.greeting(), Greeting::probe);
-    EXPECT_FALSE(verdict.excuses(Greeting::modern, StartFailure::refused));
+    EXPECT_FALSE(verdict.excuses(Greeting::discovery, StartFailure::refused));
   }
 }
 
-TEST(EraVerdict, AnUntriedOneThatRefusesIsAModernOne) {
-  EraVerdict verdict(Revision::automatic, Greeting::legacy);
-  EXPECT_TRUE(verdict.excuses(Greeting::legacy, StartFailure::refused));
-  EXPECT_EQ(verdict.era(), Era::modern);
-  EXPECT_FALSE(verdict.excuses(Greeting::modern, StartFailure::refused)) << "neither";
-  EXPECT_EQ(verdict.era(), std::nullopt);
+TEST(PeerVerdict, AnUntriedOneThatRefusesIsAModernOne) {
+  PeerVerdict verdict(Revision::automatic, Greeting::handshake);
+  EXPECT_TRUE(verdict.excuses(Greeting::handshake, StartFailure::refused));
+  EXPECT_EQ(verdict.peer_kind(), PeerKind::stateless);
+  EXPECT_FALSE(verdict.excuses(Greeting::discovery, StartFailure::refused)) << "neither";
+  EXPECT_EQ(verdict.peer_kind(), std::nullopt);
 }
 
 }  // namespace

@@ -132,7 +132,7 @@ class ListChangesOfPrincipals : public testing::Test {
  protected:
   ListChangesOfPrincipals() {
     bench_.member(0).script = with_tool("t", {{"subscriptions/listen", ""}});
-    bench_.member(0).era = Era::modern;
+    bench_.member(0).peer_kind = PeerKind::stateless;
   }
 
   void come(FakeSession& session, const policy::PrincipalRef& who) {
@@ -207,7 +207,7 @@ TEST_F(ListChangesOfPrincipals, AreToldToWhoListens) {
   bench_.send(client,
               R"({"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"_meta":{},)"
               R"("notifications":{"toolsListChanged":true}}})",
-              Era::modern);
+              PeerKind::stateless);
   EXPECT_THAT(heard(), testing::ElementsAre("ada"));
   bench_.advance(ListChanges::kQuiet * 3);
   client.events.clear();

@@ -68,7 +68,7 @@ TEST_F(MemberMessages, LogsOfACallNameTheMemberToo) {
   bench_.member(1).script = with_tool("t", {{"tools/call", ""}});
   FakeClient client(bench_.callers);
   bench_.send(client, R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"b_t"}})",
-              Era::modern, 7);
+              PeerKind::stateless, 7);
   bench_.advance(milliseconds(1));
   bench_.member(1).say_of("tools/call", R"({"jsonrpc":"2.0","method":"notifications/message",)"
                                         R"("params":{"logger":"l","data":1}})");
@@ -124,7 +124,7 @@ TEST_F(MemberMessages, AnUpdateReachesAClientThatListens) {
       client,
       R"({"jsonrpc":"2.0","id":"mine","method":"subscriptions/listen","params":{"_meta":{},)"
       R"("notifications":{"resourceSubscriptions":["y:1","nobody:1"]}}})",
-      Era::modern, 7);
+      PeerKind::stateless, 7);
   bench_.advance(milliseconds(1));
   ASSERT_EQ(client.events.size(), 1U);
   EXPECT_THAT(client.events[0].second, AllOf(HasSubstr("acknowledged"), HasSubstr(R"("y:1")")));

@@ -74,7 +74,7 @@ pool::BackendStatus ScriptedMember::status() const {
   pool::BackendStatus status;
   status.name = name();
   status.ready = true;
-  status.era = era;
+  status.peer_kind = peer_kind;
   return status;
 }
 
@@ -156,12 +156,12 @@ ServerBench::ServerBench(const std::vector<std::string>& backends, config::Serve
   server->attach(upstreams, config);
 }
 
-void ServerBench::send(FakeClient& client, std::string text, Era era, session::Tag tag) {
+void ServerBench::send(FakeClient& client, std::string text, PeerKind peer_kind, session::Tag tag) {
   rpc::EnvelopeParser parser(server->envelope_limits());
   call::CallContext context;
   context.caller = client.caller();
   context.tag = tag;
-  context.era = era;
+  context.peer_kind = peer_kind;
   context.arrived = clock.now();
   context.account = account.get();
   context.wants_events = true;
@@ -181,10 +181,11 @@ void ServerBench::send(FakeSession& session, std::string text, session::Tag tag)
   server->accept(parser.parse(text).value().messages[0], context);
 }
 
-std::string ServerBench::ask(const std::string& method, const std::string& params, Era era) {
+std::string ServerBench::ask(const std::string& method, const std::string& params,
+                             PeerKind peer_kind) {
   FakeClient client(callers);
   send(client, R"({"jsonrpc":"2.0","id":1,"method":")" + method + R"(","params":)" + params + "}",
-       era);
+       peer_kind);
   for (int i = 0; i < 10 && client.answers.empty(); ++i) advance(Duration{0});
   if (client.answers.empty()) server->cancel_calls_of(client.caller());
   return client.answers.empty() ? "" : client.answers.front().text;

@@ -97,7 +97,7 @@ class ScriptedMember final : public backend::Upstream {
   [[nodiscard]] std::vector<std::string> methods() const;
 
   Script script;
-  std::optional<Era> era;  // of its children
+  std::optional<PeerKind> peer_kind;  // of its children
   std::vector<Asked> asked;
   std::vector<std::string> notes;  // texts
   session::Callers& callers;
@@ -114,11 +114,12 @@ class ServerBench {
   // "each".
   explicit ServerBench(const std::vector<std::string>& names, config::ServerConfig config = {});
 
-  void send(FakeClient& client, std::string text, Era era = Era::legacy, session::Tag tag = 0);
+  void send(FakeClient& client, std::string text, PeerKind peer_kind = PeerKind::stateful,
+            session::Tag tag = 0);
   void send(FakeSession& session, std::string text, session::Tag tag = 0);
   // The answer to a request of a client of its own, if there is one.
   std::string ask(const std::string& method, const std::string& params = "{}",
-                  Era era = Era::legacy);
+                  PeerKind peer_kind = PeerKind::stateful);
   // Opens a session, which greets.
   void open(FakeSession& session, const session::Beginning& beginning = {});
   void advance(Duration duration);

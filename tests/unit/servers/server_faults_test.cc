@@ -157,13 +157,13 @@ class History {
     if (person.session != nullptr) {
       return bench_.send(*person.session, text + method + R"(","params":)" + params + "}", id);
     }
-    const Era era = pick(2) == 0 ? Era::modern : Era::legacy;
-    if (era == Era::modern && pick(4) == 0) {
+    const PeerKind peer_kind = pick(2) == 0 ? PeerKind::stateless : PeerKind::stateful;
+    if (peer_kind == PeerKind::stateless && pick(4) == 0) {
       text += R"(subscriptions/listen","params":{"_meta":{},"notifications":{"toolsListChanged":)"
               R"(true,"resourceSubscriptions":["x:1","y:1","nobody:1"]}}})";
-      return bench_.send(*person.client, text, era, id);
+      return bench_.send(*person.client, text, peer_kind, id);
     }
-    bench_.send(*person.client, text + method + R"(","params":)" + params + "}", era, id);
+    bench_.send(*person.client, text + method + R"(","params":)" + params + "}", peer_kind, id);
   }
 
   void cancel(Person& person) {

@@ -22,7 +22,7 @@ void listen(ServerBench& bench, FakeClient& client) {
       R"({"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":)"
       R"({"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"notifications":{)"
       R"("resourceSubscriptions":["x:1"]}}})",
-      Era::modern);
+      PeerKind::stateless);
   bench.advance(milliseconds(1));
 }
 
@@ -58,7 +58,7 @@ TEST(VirtualServerListening, HearsOfAsManyResourcesAsTheLimit) {
              R"({"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"_meta":{},)"
              R"("notifications":{"resourceSubscriptions":[)" +
                  uris + "]}}}",
-             Era::modern);
+             PeerKind::stateless);
   bench.advance(milliseconds(1));
   const std::string& asked = bench.member(0).asked.back().params;
   EXPECT_THAT(asked, HasSubstr(R"("x:0")"));
@@ -94,13 +94,13 @@ TEST(VirtualServerListening, AsksTheMembersThatHaveGivenTheTasks) {
         with_tool("t", {{"subscriptions/listen", ""},
                         {"tools/call", R"("result":{"task":{"taskId":"1","status":"working"}})"}});
   }
-  bench.ask("tools/call", R"({"name":"a_t"})", Era::modern);
-  bench.ask("tools/call", R"({"name":"b_t"})", Era::modern);
+  bench.ask("tools/call", R"({"name":"a_t"})", PeerKind::stateless);
+  bench.ask("tools/call", R"({"name":"b_t"})", PeerKind::stateless);
   FakeClient client(bench.callers);
   bench.send(client,
              R"({"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"_meta":{},)"
              R"("notifications":{"taskIds":["1.b","never",7]}}})",
-             Era::modern);
+             PeerKind::stateless);
   bench.advance(milliseconds(1));
   ASSERT_EQ(client.events.size(), 1U);
   EXPECT_THAT(client.events[0].second, HasSubstr(R"("notifications":{"taskIds":["1.b"]})"));
@@ -123,7 +123,7 @@ TEST(VirtualServerListening, TasksThatReadersCouldSeeDifferentlyAreRefused) {
   bench.member(0).script = with_tool("t");
   EXPECT_THAT(bench.ask("subscriptions/listen",
                         R"({"_meta":{},"notifications":{"taskIds":["1"],"task\u0049ds":["2"]}})",
-                        Era::modern),
+                        PeerKind::stateless),
               HasSubstr("-32602"));
 }
 
@@ -131,7 +131,7 @@ TEST(VirtualServerListening, TasksThatReadersCouldSeeDifferentlyAreRefused) {
 TEST(VirtualServerListening, AMemberThatDiedIsListenedToAgain) {
   ServerBench bench({"a"});
   bench.member(0).script = with_tool("t", {{"subscriptions/listen", ""}});
-  bench.member(0).era = Era::modern;
+  bench.member(0).peer_kind = PeerKind::stateless;
   FakeSession session(bench.callers);
   bench.open(session);
   bench.send(session, R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})");

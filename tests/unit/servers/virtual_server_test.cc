@@ -162,13 +162,14 @@ TEST(VirtualServerTasks, AreTheirPrincipalsOwn) {
     bench.principal = std::make_shared<const policy::Principal>(principal);
   };
   as("ada");
-  bench.ask("tools/call", R"({"name":"a_t"})", Era::modern);
-  EXPECT_THAT(bench.ask("tasks/get", R"({"taskId":"1"})", Era::modern), HasSubstr("result"));
+  bench.ask("tools/call", R"({"name":"a_t"})", PeerKind::stateless);
+  EXPECT_THAT(bench.ask("tasks/get", R"({"taskId":"1"})", PeerKind::stateless),
+              HasSubstr("result"));
   as("bob");
-  EXPECT_THAT(bench.ask("tasks/get", R"({"taskId":"1"})", Era::modern),
+  EXPECT_THAT(bench.ask("tasks/get", R"({"taskId":"1"})", PeerKind::stateless),
               HasSubstr("Task not found"));
   bench.principal = nullptr;
-  EXPECT_THAT(bench.ask("tasks/get", R"({"taskId":"1"})", Era::modern),
+  EXPECT_THAT(bench.ask("tasks/get", R"({"taskId":"1"})", PeerKind::stateless),
               HasSubstr("Task not found"));
 }
 
@@ -198,7 +199,7 @@ TEST(VirtualServerQuestions, NameTheMemberInBothEras) {
       bench.ask("tools/call",
                 R"({"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},)"
                 R"("name":"a_t","arguments":{}})",
-                Era::modern);
+                PeerKind::stateless);
   EXPECT_THAT(answer, HasSubstr(R"("one":{"method":"roots/list",)"
                                 R"("params":{"_meta":{"stdgate/member":"a"}}})"));
   EXPECT_THAT(answer,

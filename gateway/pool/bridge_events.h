@@ -1,6 +1,6 @@
-// EraEvents: what a pool finds out when clients and children are of different eras (see Era). The
-// pool is consistent before each call, since the implementation may call back. Implemented by
-// backend::Bridge. A protocol of one era has no such events.
+// BridgeEvents: what a pool finds out when clients and children are of different kinds (see
+// PeerKind). The pool is consistent before each call, since the implementation may call back.
+// Implemented by backend::Bridge. A protocol of one kind has no such events.
 #pragma once
 
 #include "gateway/call/call_store.h"
@@ -10,14 +10,14 @@
 
 namespace stdgate::pool {
 
-class EraEvents {
+class BridgeEvents {
  public:
-  virtual ~EraEvents() = default;
-  // A shared child has shown this era, which is news. The child gets its first call afterwards.
-  virtual void on_era(Era /*era*/) {}
-  // The children are legacy ones, and cannot serve this modern call.
-  virtual void on_wrong_era(call::CallPtr /*call*/) {}
-  // The children are legacy ones, so this call (Call::alone) needs a child of its own.
+  virtual ~BridgeEvents() = default;
+  // A shared child has shown this kind, which is news. The child gets its first call afterwards.
+  virtual void on_peer_kind(PeerKind /*peer_kind*/) {}
+  // The children are stateful ones, and cannot serve this stateless call.
+  virtual void on_wrong_peer_kind(call::CallPtr /*call*/) {}
+  // The children are stateful ones, so this call (Call::alone) needs a child of its own.
   virtual void on_call_alone(call::CallPtr /*call*/, const call::Outgoing& /*message*/) {}
   // A call listens at a child that is not told about it.
   virtual void on_listening(const call::Call& /*call*/, const ChildFacts& /*facts*/) {}

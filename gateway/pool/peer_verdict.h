@@ -1,8 +1,8 @@
-// EraVerdict: which era the shared children of a backend speak, and so how the next child is
+// PeerVerdict: which kind the shared children of a backend speak, and so how the next child is
 // greeted.
 //
 // Learns from the answers of children, and from a child that ends because of the probe. Forgets an
-// era that a start contradicts. Pure. Owner: Children.
+// kind that a start contradicts. Pure. Owner: Children.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace stdgate::pool {
 
 // How the gateway begins with a child.
 enum class Greeting : uint8_t {
-  probe,   // asks for the era; a child that is not modern is greeted as a legacy one
-  legacy,  // by the handshake of its protocol
-  modern,  // asks what the child is; there is no handshake
+  probe,      // asks for the kind; a child that is not stateless is greeted as a stateful one
+  handshake,  // by the handshake of its protocol
+  discovery,  // asks what the child is; there is no handshake
 };
 
 // How a start failed.
@@ -28,32 +28,32 @@ enum class StartFailure : uint8_t {
   other,
 };
 
-// Whether this answer shows that the child is of another era than the request.
-[[nodiscard]] bool refuses_era(const rpc::Envelope& answer);
+// Whether this answer shows that the child is of another kind than the request.
+[[nodiscard]] bool refuses_peer_kind(const rpc::Envelope& answer);
 
-class EraVerdict {
+class PeerVerdict {
  public:
-  // `first`: probe or legacy, for the time while the era is not known. A child of both eras is
-  // taken for the era that is tried first.
-  EraVerdict(config::Revision revision, Greeting first);
+  // `first`: probe or handshake, for the time while the kind is not known. A child of both kinds is
+  // taken for the kind that is tried first.
+  PeerVerdict(config::Revision revision, Greeting first);
 
   [[nodiscard]] Greeting greeting() const;
-  // Nothing: the era is not known, or has been contradicted.
-  [[nodiscard]] std::optional<Era> era() const { return era_; }
+  // Nothing: the kind is not known, or has been contradicted.
+  [[nodiscard]] std::optional<PeerKind> peer_kind() const { return peer_kind_; }
 
-  // A child has shown its era. Returns whether the era is news.
-  bool learn(Era era);
+  // A child has shown its kind. Returns whether the kind is news.
+  bool learn(PeerKind peer_kind);
   // A child that was begun with in this way has failed to start. Returns whether the failure is
   // excused. It is excused if the child cannot bear the probe, which the next child will not get.
   // It is also excused if the server has been exchanged; then the next child is probed again.
   bool excuses(Greeting greeting, StartFailure failure);
-  // A session's own child is not a legacy one, so the next shared child is probed again.
+  // A session's own child is not a stateful one, so the next shared child is probed again.
   void doubt();
 
  private:
   const config::Revision revision_;
   const Greeting first_;
-  std::optional<Era> era_;
+  std::optional<PeerKind> peer_kind_;
   bool is_shown_ = false;  // a child has shown `era_`, and none has contradicted it since
 };
 
