@@ -33,8 +33,8 @@ struct CallContext {
   const policy::Principal* principal = nullptr;  // null: anonymous. Valid during the call only
   // The account of the client, which pays for what is kept of the message; null: none.
   Account* account = nullptr;
-  // The arguments that the client repeats outside the message, a line `NAME:VALUE` each (see
-  // mcp::ParamFilter). Nothing: this transport has no such copies. Valid during the call only.
+  // The arguments that the client repeats outside the message, a line `NAME:VALUE` each. Nothing:
+  // this transport has no such copies. Valid during the call only.
   std::optional<std::string_view> mirrored{};
   // Null: the transport has read none, or those of another message. Valid during the call only.
   const KnownParams* params = nullptr;

@@ -53,7 +53,7 @@ struct ClientIntent {
   bool only_of_stateful = false;  // an old request that a stateless child is asked too
   bool may_be_asked = false;      // the client can be asked while it waits
   bool may_need_input = false;    // the answer may be a question for the client
-  bool resumes = false;           // continues a call that has needed input: see mcp::McpInput
+  bool resumes = false;           // continues a call that has needed input
   bool listens = false;           // stays open, and is made for its events
   uint8_t lists = 0;              // lists whose changes it asks for: bits of the dialect
   // A value inside the message that is replaced for the child; empty: none.

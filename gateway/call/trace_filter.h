@@ -2,7 +2,7 @@
 //
 // Takes the caller's trace from a header or from `_meta`, or begins a trace. Decides whether spans
 // of a trace that begins here are recorded (`traces.sample`); the caller decides about its own
-// traces. Passes the trace on to children that speak MCP or ACP, in `params._meta`; the parent is
+// traces. Passes the trace on to children, where the protocol has `params._meta`; the parent is
 // the span of the call's time at the child. Where no spans are recorded, the filter only keeps the
 // header's trace for the record of the call. Owner: the backend.
 #pragma once
@@ -49,9 +49,7 @@ class TraceFilter final : public Filter {
   void stamp(const rpc::Envelope& request, const Call& call, Outgoing& message);
   [[nodiscard]] bool is_on() const { return traces_ != nullptr; }
   // Whether requests of the protocol carry a trace in `params._meta`.
-  [[nodiscard]] bool has_meta() const {
-    return config_.protocol == config::Protocol::mcp || config_.protocol == config::Protocol::acp;
-  }
+  [[nodiscard]] bool has_meta() const { return config::row_of(config_.protocol).has_meta; }
   void read_meta(std::string_view params, TraceContext& trace);
   void begin_trace(TraceContext& trace) const;
   [[nodiscard]] bool is_sampled(const TraceContext& trace) const;

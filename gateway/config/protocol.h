@@ -24,14 +24,15 @@ struct ProtocolRow {
   Isolation isolation = Isolation::session;
   // A child serves one client, which greets it.
   bool serves_sessions_alone = false;
+  bool has_meta = false;  // params may have `_meta`, for traces too
 };
 
 // In the order of the enum.
 inline constexpr std::array kProtocolRows{
     ProtocolRow{"jsonrpc", "JSON-RPC", rpc::Framing::newline, Isolation::shared},
-    ProtocolRow{"mcp", "MCP"},
+    ProtocolRow{"mcp", "MCP", rpc::Framing::newline, Isolation::session, false, true},
     ProtocolRow{"lsp", "LSP", rpc::Framing::content_length, Isolation::session, true},
-    ProtocolRow{"acp", "ACP", rpc::Framing::newline, Isolation::session, true}};
+    ProtocolRow{"acp", "ACP", rpc::Framing::newline, Isolation::session, true, true}};
 
 constexpr const ProtocolRow& row_of(Protocol protocol) {
   return kProtocolRows[static_cast<size_t>(protocol)];

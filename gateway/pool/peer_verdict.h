@@ -54,7 +54,7 @@ class PeerVerdict {
   const config::Revision revision_;
   const Greeting first_;
   std::optional<PeerKind> peer_kind_;
-  bool is_shown_ = false;  // a child has shown `era_`, and none has contradicted it since
+  bool is_shown_ = false;  // a child has shown `peer_kind_`, and none has contradicted it since
 };
 
 }  // namespace stdgate::pool
