@@ -366,7 +366,11 @@ TEST(ReloadBackends, LoseNoCall) {
       count(kept.call("pid").find("result") != std::string::npos);
     }
   });
-  for (int n = 1; n <= 15; ++n) EXPECT_TRUE(reload(gateway, text(n % 2)));
+  for (int n = 1; n <= 15; ++n) {
+    const int before = good;
+    EXPECT_TRUE(reload(gateway, text(n % 2)));
+    EXPECT_TRUE(eventually("calls are answered", [&] { return good > before + 10; }));
+  }
   ends = true;
   http.join();
   mcp.join();

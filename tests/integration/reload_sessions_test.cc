@@ -188,8 +188,10 @@ TEST(ReloadMcp, ARemovedBackendLosesNoCallOfItsSessions) {
   std::thread other(serve_sessions);
   for (int n = 0; n < 16; ++n) {
     EXPECT_TRUE(reload(gateway, n % 2 == 0 ? file_of({kept}) : file_of({tools, kept})));
-    const int before = good;
-    if (n % 2 == 1) eventually("sessions are served", [&] { return good > before + 25; });
+    const int served = good;
+    const int unserved = refused;
+    EXPECT_TRUE(eventually("clients have noticed",
+                           [&] { return n % 2 == 0 ? refused > unserved : good > served + 25; }));
   }
   ends = true;
   one.join();
