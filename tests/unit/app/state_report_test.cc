@@ -122,6 +122,7 @@ TEST(StateReport, OfCountsSnippetsAndConfiguration) {
   counts.backends.push_back({{{"ok", 3}, {"timeout", 1}},
                              {{"denied", 5}},
                              {},
+                             {{"pinned", 2}},
                              {3, 1, 0},
                              {4, 0, 0},
                              {2, 2, 0},
@@ -135,7 +136,7 @@ TEST(StateReport, OfCountsSnippetsAndConfiguration) {
   const std::string report = app::state_report(facts, upstreams);
   EXPECT_NE(
       report.find(
-          R"("exits":[],"outcomes":{"ok":3,"timeout":1},"rejected":{"denied":5},"dropped":{},)"
+          R"("exits":[],"outcomes":{"ok":3,"timeout":1},"rejected":{"denied":5},"dropped":{},"pins":{"pinned":2},)"
           R"("durations":{"total":[3,1,0],"queue":[4,0,0],"child":[2,2,0]},)"
           R"("methods":[{"name":"m","calls":4,"failures":1,"total":[3,1,0],"child":[2,2,0]}],)"
           R"("tools":[{"name":"<b>","calls":1,"failures":0,"total":[1,0,0]}]}],)"
