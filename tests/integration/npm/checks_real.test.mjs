@@ -68,7 +68,8 @@ for (const [name, { command, env = {}, calls }] of Object.entries(servers)) {
       it('refuses arguments of each tool that are none', async () => {
         const { tools } = await peer.client.listTools();
         assert.ok(tools.length > 3);
-        for (const tool of tools) {
+        // The client itself refuses to call one that is to run as a task.
+        for (const tool of tools.filter(({ execution }) => execution?.taskSupport !== 'required')) {
           const { isError, content } = await peer.call(tool.name, ['none']);
           assert.equal(isError, true, tool.name);
           assert.equal(content[0].text, 'Invalid arguments. arguments: expected object, not array');
