@@ -92,7 +92,7 @@ tl::expected<void, rpc::FaultReport> McpSession::adopt(const policy::Client& cli
                                                        const session::CarriedSession& carried,
                                                        std::optional<McpRevision> revision) {
   const std::string_view agreed = revision ? mcp_revision_text(*revision) : std::string_view();
-  const auto adopted = session_.adopt(*this, client, {carried.initialize, agreed, carried.age});
+  auto adopted = session_.adopt(*this, client, {carried.initialize, agreed, carried.age});
   if (!adopted) return adopted;
   adopted_ = parked_ = initialized_ = true;
   revision_ = revision.value_or(revision_);

@@ -35,7 +35,8 @@ void ListeningEnds::open(uint64_t key, size_t member, ListenedWishes wishes, con
   context.wants_events = context.is_of_server = true;
   context.mirrored.reset();
   const rpc::KnownMessage known(text);
-  const Kept guard = kept;  // the end may be over before the member has taken the request
+  // The end may be over before the member has taken the request.
+  const Kept guard = kept;  // NOLINT(performance-unnecessary-copy-initialization): keeps it alive
   upstream->accept({known.envelope()}, context);
 }
 
@@ -92,6 +93,7 @@ void ListeningEnds::close(uint64_t key) {
 void ListeningEnds::close_all() {
   lost_.clear();
   std::vector<session::Tag> tags;
+  tags.reserve(ends_.size());
   for (const auto& [tag, end] : ends_) tags.push_back(tag);
   close(tags);
 }

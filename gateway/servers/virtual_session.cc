@@ -42,10 +42,10 @@ call::CallContext Part::own_context() const {
 
 tl::expected<void, rpc::FaultReport> Part::open() {
   session::SessionSink& sink = *this;
-  const auto opened = session_.is_adopted
-                          ? opened_.adopt(sink, session_.client,
-                                          {session_.greeting, session_.revision, session_.age})
-                          : opened_.open(sink, session_.client);
+  auto opened = session_.is_adopted
+                    ? opened_.adopt(sink, session_.client,
+                                    {session_.greeting, session_.revision, session_.age})
+                    : opened_.open(sink, session_.client);
   if (!opened) {
     is_over_ = true;
     return opened;
