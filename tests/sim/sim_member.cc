@@ -100,7 +100,7 @@ class SimMembers::Child final : public test::MemoryChild,
   }
 
   std::string result_of(const std::string& method, const rpc::Envelope& request) {
-    if (method == "tools/list") return list_of("tools", [this](size_t i) { return tool(i); });
+    if (method == "tools/list") return list_of("tools", [](size_t i) { return tool(i); });
     if (method == "resources/list") {
       return list_of("resources", [](size_t i) {
         return R"({"name":"r","uri":"r:)" + std::to_string(i) + "\"}";

@@ -128,6 +128,9 @@ const modern = {
 };
 conforms('the conformance suite, 2026-07-28, of a server of both eras', { ...modern, command: [fixture, 'both'] });
 conforms('the conformance suite, 2026-07-28, of a modern server', { ...modern, command: [fixture, 'modern'] });
+conforms('the conformance suite, 2026-07-28, of a modern server in two processes', {
+  ...modern, command: [fixture, 'modern'], flags: ['--min', '2', '--max', '2'],
+});
 
 conforms('the conformance suite, 2026-07-28, with connect between', {
   ...modern, command: [fixture, 'modern'], connected: true,
