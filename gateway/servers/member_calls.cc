@@ -110,14 +110,15 @@ void MemberCalls::hand_over(call::CallPtr call, const call::Request& request, co
 }
 
 void MemberCalls::send(session::Tag tag, const rpc::Envelope& request, call::CallContext context) {
-  Handed& handed = *find(tag);
-  const size_t member = handed.member;
+  const size_t member = find(tag)->member;
   VirtualSession* const session = services_.sessions.find(context.session);
   if (session != nullptr && !session->greeting.empty()) {
     rpc::FaultReport why;
     Part* const part = services_.sessions.part_for(*session, member, why);
     if (part == nullptr) return on_member_fault(tag, why);
-    handed.part = part;
+    Handed* const handed = find(tag);
+    if (handed == nullptr) return;  // it ended while its session at the member was opened
+    handed->part = part;
     return part->hand_over(tag, request, context);
   }
   if (context.peer_kind == PeerKind::stateless) services_.members[member]->note_modern_call();
@@ -125,6 +126,7 @@ void MemberCalls::send(session::Tag tag, const rpc::Envelope& request, call::Cal
   context.session = {};
   context.is_of_server = true;
   // What the context shows of a kept request stays until the member has taken it.
+  const Handed& handed = *find(tag);
   const Kept kept = handed.kept;
   handed.upstream->accept({request}, context);
 }
