@@ -26,12 +26,6 @@ namespace {
 
 constexpr uint64_t kSeeds = 1000;
 
-class SilentLog final : public Log {
- public:
-  [[nodiscard]] bool enabled(LogLevel) const override { return false; }
-  void write(LogLevel, std::string_view, std::initializer_list<LogField>) override {}
-};
-
 class Questions final : public Observer {
  public:
   void on_question_asked(BackendId) override { ++open; }
@@ -178,15 +172,8 @@ class AgentSimulation {
   EditorServices editor_services_;
 };
 
-uint64_t number_from_environment(const char* name, uint64_t fallback) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? fallback : std::stoull(value);
-}
-
 TEST(AgentSimulation, WhoComesBackFindsTheAgentAndNobodyLeavesAnything) {
-  const bool is_one = std::getenv("STDGATE_SIM_SEED") != nullptr;
-  const uint64_t first = number_from_environment("STDGATE_SIM_SEED", 1);
-  const uint64_t count = number_from_environment("STDGATE_SIM_SEEDS", is_one ? 1 : kSeeds);
+  const auto [first, count] = SimSeeds(kSeeds);
   AgentTally tally;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     SCOPED_TRACE("repeat with STDGATE_SIM_SEED=" + std::to_string(seed));

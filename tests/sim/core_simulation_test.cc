@@ -27,12 +27,6 @@
 namespace stdgate::sim {
 namespace {
 
-class SilentLog final : public Log {
- public:
-  [[nodiscard]] bool enabled(LogLevel) const override { return false; }
-  void write(LogLevel, std::string_view, std::initializer_list<LogField>) override {}
-};
-
 class Simulation {
  public:
   explicit Simulation(uint64_t seed)
@@ -341,15 +335,8 @@ class Simulation {
   uint64_t exited_ = 0;
 };
 
-uint64_t number_from_environment(const char* name, uint64_t fallback) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? fallback : std::stoull(value);
-}
-
 TEST(CoreSimulation, EveryCallIsAnsweredOnce) {
-  const uint64_t first = number_from_environment("STDGATE_SIM_SEED", 1);
-  const bool is_one = std::getenv("STDGATE_SIM_SEED") != nullptr;
-  const uint64_t count = number_from_environment("STDGATE_SIM_SEEDS", is_one ? 1 : kSeeds);
+  const auto [first, count] = SimSeeds(kSeeds);
   std::array<uint64_t, kParkReasonCount> parked{};
   std::array<uint64_t, kRevivalOutcomeCount> revived{};
   std::array<uint64_t, kReplaceReasonCount> replaced{};

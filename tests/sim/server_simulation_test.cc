@@ -25,12 +25,6 @@
 namespace stdgate::sim {
 namespace {
 
-class QuietLog final : public Log {
- public:
-  [[nodiscard]] bool enabled(LogLevel) const override { return false; }
-  void write(LogLevel, std::string_view, std::initializer_list<LogField>) override {}
-};
-
 // Counts the calls of each backend, which end as often as they begin.
 class CallCounts final : public Observer {
  public:
@@ -386,7 +380,7 @@ class ServerSimulation {
 
   SimWorld world_;
   SimMembers launcher_;
-  QuietLog log_;
+  SilentLog log_;
   CallCounts counts_;
   test::FakeSeal seal_;
   session::Callers callers_{1000};
@@ -416,15 +410,8 @@ class ServerSimulation {
   bool is_over_ = false;
 };
 
-uint64_t number_of(const char* variable, uint64_t otherwise) {
-  const char* const text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::stoull(text);
-}
-
 TEST(ServerSimulation, EveryCallIsAnsweredOnce) {
-  const uint64_t first = number_of("STDGATE_SIM_SEED", 1);
-  const bool is_one = std::getenv("STDGATE_SIM_SEED") != nullptr;
-  const uint64_t count = number_of("STDGATE_SIM_SEEDS", is_one ? 1 : 300);
+  const auto [first, count] = SimSeeds(300);
   uint64_t answered = 0;
   uint64_t children = 0;
   std::map<uint8_t, uint64_t> ended;

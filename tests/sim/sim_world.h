@@ -1,14 +1,17 @@
 // SimWorld: invented time and events for the whole core, from one seed.
 //
 // Everything that is random comes from random(); a run is repeated by its seed. Time jumps from
-// event to event, so an hour of timeouts costs nothing.
+// event to event, so an hour of timeouts costs nothing. SimSeeds are the seeds of a run.
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <random>
+#include <string>
 
+#include "gateway/base/log.h"
 #include "gateway/base/storage_pool.h"
 #include "gateway/base/time.h"
 #include "gateway/base/timers.h"
@@ -16,6 +19,29 @@
 #include "tests/sim/sim_tally.h"
 
 namespace stdgate::sim {
+
+class SilentLog final : public Log {
+ public:
+  [[nodiscard]] bool enabled(LogLevel) const override { return false; }
+  void write(LogLevel, std::string_view, std::initializer_list<LogField>) override {}
+};
+
+inline uint64_t number_from_environment(const char* name, uint64_t fallback) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? fallback : std::stoull(text);
+}
+
+// The seeds of a run: STDGATE_SIM_SEEDS of them from STDGATE_SIM_SEED on. A seed that is named
+// without their number is the only one.
+struct SimSeeds {
+  explicit SimSeeds(uint64_t usual)
+      : first(number_from_environment("STDGATE_SIM_SEED", 1)),
+        count(number_from_environment("STDGATE_SIM_SEEDS",
+                                      std::getenv("STDGATE_SIM_SEED") != nullptr ? 1 : usual)) {}
+
+  const uint64_t first;
+  const uint64_t count;
+};
 
 class SimWorld final : public Clock {
  public:
