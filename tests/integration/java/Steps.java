@@ -20,6 +20,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import reactor.core.publisher.Mono;
 
 public class Steps {
   private static final McpSchema.ClientCapabilities CAPABILITIES =
@@ -51,11 +52,24 @@ public class Steps {
         .collect(Collectors.joining(" "));
   }
 
+  // This transport of the SDK fails with "Failed to enqueue message" where two threads send at once (java-sdk 304), such as
+  // a call, and the lists that it asks for by itself when they have changed.
+  private static class OneAtATime extends StdioClientTransport {
+    OneAtATime(ServerParameters server) {
+      super(server, McpJsonDefaults.getMapper());
+    }
+
+    @Override
+    public synchronized Mono<Void> sendMessage(McpSchema.JSONRPCMessage message) {
+      return super.sendMessage(message);
+    }
+  }
+
   private static McpClientTransport transport(String[] arguments) {
     if (arguments.length > 1) {
       List<String> words = Arrays.asList(arguments);
       var server = ServerParameters.builder(words.get(0)).args(words.subList(1, words.size())).build();
-      return new StdioClientTransport(server, McpJsonDefaults.getMapper());
+      return new OneAtATime(server);
     }
     URI server = URI.create(arguments[0]);
     return HttpClientStreamableHttpTransport.builder(server.resolve("/").toString()).endpoint(server.getPath()).build();
