@@ -104,6 +104,8 @@ void CallExpiry::expire_waiting(const call::Call& call, Expired& expired) {
     }
   } else if (lease->child != nullptr && lease->child->is_backed_up()) {
     note_timeout(*lease->child, call.arrived, expired);
+  } else if (lease->child == nullptr && leases_.taken() > children_.session_places()) {
+    report.message += ": " + children_.shortage();
   }
   expired.calls.push_back(
       {(lease == nullptr ? queues_.of(call) : lease->queue).take(call), std::move(report)});

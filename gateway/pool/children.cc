@@ -36,6 +36,7 @@ Children::Children(const PoolServices& services, ChildOwner& owner, ChildListene
       breaker_(services.config.pool, services.core.random),
       verdict_(services.config.revision, first_greeting(services.config)),
       exits_(services),
+      kept_(services, queues, children_),
       restart_timer_(services.core.timers, [this] { start_needed(); }),
       idle_timer_(services.core.timers, [this] { end_idle(); }) {}
 
@@ -93,10 +94,7 @@ bool Children::are_asleep() const {
 // --- How many there may be ------------------------------------------------------------------
 
 uint32_t Children::most_session_places() const {
-  if (services_.config.serves_one) return 0;
-  const bool is_shared = services_.config.isolation == config::Isolation::shared;
-  const uint32_t kept = is_shared ? std::max(config().min, 1U) : services_.config.kept_for_calls();
-  return config().max - std::min(kept, config().max);
+  return services_.config.serves_one ? 0 : config().max - kept_.unlent();
 }
 
 uint32_t Children::session_places() const {
@@ -109,7 +107,8 @@ uint32_t Children::places_taken() const {
 }
 
 uint32_t Children::warm_wanted() const {
-  return std::min(config().warm, session_places() - places_taken());
+  const uint32_t places = std::min(config().max - kept_.all(), session_places());
+  return std::min(config().warm, places - std::min(places, places_taken()));
 }
 
 uint32_t Children::shared_places() const {

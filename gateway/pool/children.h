@@ -4,9 +4,8 @@
 // A child is in one of two lanes for its whole life (Child::isolation()). In the shared lane it
 // serves calls of many clients. In the session lane it belongs to one session, or is warm and waits
 // for one. Both lanes share the cap config.pool.max. Where sessions have children of their own,
-// they may have all but `min`, which are kept for calls without a session. The shared lane has what
-// sessions and warm children do not take. Owner: the pool, which is the children's ChildOwner.
-// Limits: config.pool.max children.
+// they may have all but KeptPlaces. The shared lane has what sessions and warm children do not
+// take. Owner: the pool, which is the children's ChildOwner. Limits: config.pool.max children.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +20,7 @@
 #include "gateway/pool/breaker.h"
 #include "gateway/pool/child.h"
 #include "gateway/pool/exit_journal.h"
+#include "gateway/pool/kept_places.h"
 #include "gateway/pool/leases.h"
 #include "gateway/pool/peer_verdict.h"
 #include "gateway/pool/shared_queues.h"
@@ -66,6 +66,9 @@ class Children {
   // As session_places(), but includes a place that is withheld from sessions for a while.
   [[nodiscard]] uint32_t most_session_places() const;
   [[nodiscard]] uint32_t shared_places() const;
+  // Why a session has no child, for its client: all places are taken.
+  [[nodiscard]] std::string shortage() const { return kept_.shortage(session_places()); }
+  [[nodiscard]] KeptPlaces& kept() { return kept_; }
 
   // Starts children for sessions, for the minimum and for waiting calls. After a failure it starts
   // one at a time, and not before the breaker allows it: later for the minimum than for waiting
@@ -166,6 +169,7 @@ class Children {
   PeerVerdict verdict_;
   ExitJournal exits_;
   std::vector<std::unique_ptr<Child>> children_;
+  KeptPlaces kept_;
   std::vector<std::unique_ptr<Child>> gone_;  // until sweep(): nothing dies in its call stack
   Introduction greeting_;                     // of the next shared child
   uint64_t started_ = 0;

@@ -65,6 +65,7 @@ tl::expected<void, rpc::FaultReport> Pool::submit(call::CallPtr& call,
     call->route.is_bound = false;
     return sessions_.submit(*lease, call, message);
   }
+  children_.kept().note_call(call->arrived);
   if (call->route.is_bound) return bound_.submit(call, message);
   if (queues_.takes_turns(*call)) return wait_for_turn(call, message);
   if (queues_.calls.empty()) {
@@ -86,6 +87,7 @@ tl::expected<void, rpc::FaultReport> Pool::submit(call::CallPtr& call,
   if (services_.traces) trace_queued(services_, waiting, queues_.calls.size());
   watch_queue();
   children_.start_needed();
+  sessions_.settle();  // they may have the places that are kept for such calls
   return {};
 }
 

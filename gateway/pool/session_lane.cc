@@ -9,18 +9,6 @@
 
 namespace stdgate::pool {
 
-namespace {
-
-rpc::FaultReport no_place_for(const config::BackendConfig& backend, uint32_t places) {
-  const std::string number = std::to_string(places);
-  const char* const what =
-      backend.gives_way() ? " sessions are at work" : " children have a session";
-  return rpc::faults::overloaded(number + " of " + number + what + "; raise backends." +
-                                 backend.name + ".pool.max; the reload replaces all its processes");
-}
-
-}  // namespace
-
 SessionLane::SessionLane(const PoolServices& services, PoolEvents& events,
                          SessionEvents& session_events, Leases& leases, Children& children,
                          std::function<void()> on_places_taken)
@@ -57,7 +45,7 @@ std::optional<rpc::FaultReport> SessionLane::find_obstacle() {
   const bool may_wait =
       services_.config.gives_way() && leases_.taken() - places < services_.config.pool.queue;
   if (may_wait) return std::nullopt;
-  return no_place_for(services_.config, places);
+  return rpc::faults::overloaded(children_.shortage());
 }
 
 void SessionLane::adopt(session::SessionId session, const Knowledge& client) {
@@ -143,6 +131,9 @@ void SessionLane::settle() {
 // If more sessions want a child than there are places, idle sessions give theirs up.
 void SessionLane::take_places() {
   while (leases_.taken() > children_.session_places() && free_place()) {
+  }
+  if (leases_.taken() > children_.session_places()) {
+    if (const auto due = children_.kept().lends_at()) look_for_places_at(*due);
   }
   children_.make_places();
   children_.start_needed();

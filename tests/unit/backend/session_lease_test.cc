@@ -171,8 +171,8 @@ TEST(SessionLimit, PlacesForSessions) {
   const std::vector<Row> rows = {
       {config::Protocol::jsonrpc, 1, 0, 1}, {config::Protocol::jsonrpc, 1, 1, 1},
       {config::Protocol::jsonrpc, 2, 0, 2}, {config::Protocol::jsonrpc, 4, 0, 4},
-      {config::Protocol::jsonrpc, 4, 1, 3}, {config::Protocol::jsonrpc, 4, 3, 1},
-      {config::Protocol::mcp, 4, 0, 4},     {config::Protocol::mcp, 4, 2, 2},
+      {config::Protocol::jsonrpc, 4, 1, 4}, {config::Protocol::jsonrpc, 4, 3, 4},
+      {config::Protocol::mcp, 4, 0, 4},     {config::Protocol::mcp, 4, 2, 4},
       {config::Protocol::lsp, 1, 0, 1},     {config::Protocol::lsp, 4, 0, 4},
   };
   for (const Row& row : rows) {

@@ -94,6 +94,50 @@ TEST(SessionPlaces, ForTheMinimumToo) {
   EXPECT_EQ(bench.launcher.launched(), 3U);
 }
 
+TEST(SessionPlaces, KeptForOtherCallsAreLentWhileThereAreNone) {
+  backend::BackendOptions options = lease_options(2);
+  options.config.pool.min = 1;
+  options.config.pool.idle_timeout = seconds(60);
+  BackendBench bench(options);
+  bench.start_child();
+  FakeSession first(bench.callers);
+  FakeSession second(bench.callers);
+  ASSERT_FALSE(bench.open(first));
+  bench.start_child();
+  EXPECT_THAT(bench.child(0).ends(), IsEmpty());
+  ASSERT_FALSE(bench.open(second));
+  EXPECT_THAT(bench.child(0).ends(), ElementsAre(seconds(2)));
+  bench.child(0).exit(0);
+  EXPECT_EQ(bench.launcher.launched(), 3U);
+  bench.close(second);
+  bench.child(2).exit(0);
+  EXPECT_EQ(bench.launcher.launched(), 4U) << "the minimum again";
+}
+
+TEST(SessionPlaces, KeptForOtherCallsStayForATimeAfterTheLastOne) {
+  backend::BackendOptions options = lease_options(2);
+  options.config.pool.min = 1;
+  options.config.pool.idle_timeout = seconds(60);
+  BackendBench bench(options);
+  bench.start_child();
+  FakeClient client(bench.callers);
+  bench.call(client);
+  bench.child(0).answer(bench.child(0).take_ids().at(0));
+  FakeSession first(bench.callers);
+  FakeSession second(bench.callers);
+  ASSERT_FALSE(bench.open(first));
+  bench.start_child();
+  const auto obstacle = bench.open(second);
+  ASSERT_TRUE(obstacle);
+  EXPECT_THAT(obstacle->message,
+              HasSubstr("1 of 1 children have a session, and 1 of 2 children kept for calls "
+                        "without a session (pool.min)"));
+  bench.advance(seconds(59));
+  EXPECT_TRUE(bench.open(second));
+  bench.advance(seconds(1));
+  EXPECT_FALSE(bench.open(second));
+}
+
 TEST(SessionPlaces, TheIdleOneGoesFirst) {
   backend::BackendOptions options = lease_options(2);
   options.config.pool.max_in_flight = 1;
