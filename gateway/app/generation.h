@@ -101,6 +101,8 @@ class Generation {
   [[nodiscard]] bool has_sessions() const;
   // Shutdown: ends streams that only listen.
   void drain_sessions();
+  // After each turn of the loop.
+  void end_turn() { retired_.look(); }
   // Ends the process if an invariant is broken. Must not be called from within the core.
   void check_invariants();
 

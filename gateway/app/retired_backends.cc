@@ -15,7 +15,7 @@ rpc::FaultReport replaced_fault() {
 }  // namespace
 
 RetiredBackends::RetiredBackends(Services services)
-    : services_(std::move(services)), poll_(services_.timers, [this] { poll(); }) {}
+    : services_(std::move(services)), wake_(services_.timers, [] {}) {}
 
 void RetiredBackends::add(backend::Upstream& upstream, std::unique_ptr<mcp::McpSessions> sessions,
                           Agents agents) {
@@ -27,7 +27,7 @@ void RetiredBackends::add(backend::Upstream& upstream, std::unique_ptr<mcp::McpS
                       services_.clock.now() + services_.drain, false});
   upstream.retire();
   upstream.end_listening();
-  poll_.arm(services_.clock.now() + kPoll);
+  wake_at(services_.clock.now());
 }
 
 void RetiredBackends::note(const std::vector<std::shared_ptr<http::Endpoint>>& endpoints) {
@@ -37,14 +37,21 @@ void RetiredBackends::note(const std::vector<std::shared_ptr<http::Endpoint>>& e
   }
 }
 
-void RetiredBackends::poll() {
-  if (is_left_to_shutdown_) return;
+bool RetiredBackends::is_idle(const backend::Upstream& upstream) {
+  return upstream.calls() == 0 && !is_reachable(upstream) && upstream.status().sessions == 0;
+}
+
+void RetiredBackends::end_what_is_over() {
+  const TimePoint now = services_.clock.now();
   for (Retired& retired : retired_) {
-    const bool is_late = services_.clock.now() >= retired.deadline;
-    const bool is_idle = retired.upstream->calls() == 0 && !is_reachable(*retired.upstream) &&
-                         retired.upstream->status().sessions == 0 &&
-                         !retired.upstream->holds_work();
-    if (!retired.is_ending && (is_late || is_idle)) end(retired);
+    if (retired.is_ending) continue;
+    const bool is_late = now >= retired.deadline;
+    const bool is_done = !is_late && is_idle(*retired.upstream);
+    if (is_late || (is_done && !retired.upstream->holds_work())) {
+      end(retired);
+    } else {
+      wake_at(is_done ? std::min(now + kClaims, retired.deadline) : retired.deadline);
+    }
   }
   std::erase_if(retired_, [this](Retired& retired) {
     const backend::Upstream& upstream = *retired.upstream;
@@ -56,7 +63,6 @@ void RetiredBackends::poll() {
     services_.backends.remove(upstream);
     return true;
   });
-  if (!retired_.empty()) poll_.arm(services_.clock.now() + kPoll);
 }
 
 void RetiredBackends::end(Retired& retired) {

@@ -5,8 +5,8 @@
 // timeouts.drain has passed. Then calls get a fault, WebSockets end (1001), MCP sessions are
 // forgotten, and connections to agents end; the next backend takes over sessions whose ids carry
 // enough. Then the children are ended. The backend is destroyed after its last endpoint, which the
-// exchanges that use it own. Owner: the generation. Polls every kPoll, and only while a backend is
-// retired.
+// exchanges that use it own. Owner: the generation. What ends a backend happens in some turn of the
+// loop, so they are looked at after each turn; a timer wakes the loop for what time alone ends.
 #pragma once
 
 #include <functional>
@@ -25,7 +25,8 @@ namespace stdgate::app {
 
 class RetiredBackends {
  public:
-  static constexpr Duration kPoll = std::chrono::milliseconds(100);
+  // How often claims of children (call::ChildWork) are looked at, which expire without an event.
+  static constexpr Duration kClaims = std::chrono::seconds(1);
 
   struct Services {
     const Clock& clock;
@@ -90,6 +91,11 @@ class RetiredBackends {
   // The door of the backend of this name that was retired last; null: none, or it is closed.
   [[nodiscard]] std::shared_ptr<http::Endpoint> door_of(std::string_view name) const;
 
+  // After each turn of the loop.
+  void look() {
+    if (!retired_.empty() && !is_left_to_shutdown_) end_what_is_over();
+  }
+
   // Shutdown ends the backends itself. Ends streams that only listen.
   void leave_to_shutdown();
   [[nodiscard]] bool has_sessions() const;
@@ -110,14 +116,19 @@ class RetiredBackends {
     std::weak_ptr<const http::Endpoint> endpoint;
   };
 
-  void poll();
+  void end_what_is_over();
+  void wake_at(TimePoint due) {
+    if (!wake_.armed() || due < wake_.due()) wake_.arm(due);
+  }
+  // Its work is done, except for claims that it may hold.
+  [[nodiscard]] bool is_idle(const backend::Upstream& upstream);
   void end(Retired& retired);
   [[nodiscard]] bool is_reachable(const backend::Upstream& upstream);
 
   const Services services_;
   std::vector<Retired> retired_;
   std::vector<Reach> reaches_;
-  Timer poll_;
+  Timer wake_;
   bool is_left_to_shutdown_ = false;
 };
 

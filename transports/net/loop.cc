@@ -106,6 +106,7 @@ void Loop::stay_awake() {
 void Loop::end_turn() {
   flush_asked();
   destroy_retired();
+  if (turn_watch_) turn_watch_();
   release_storages();
   arm();
   if (to_flush_.empty() && retired_.empty()) uv_idle_stop(&idle_);

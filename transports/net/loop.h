@@ -88,6 +88,10 @@ class Loop final : public Clock {
 #endif
   }
 
+  // `watch` is called after each turn too, in all builds: for what any event may change. It has to
+  // be cheap while it waits for nothing.
+  void watch_turns(std::function<void()> watch) { turn_watch_ = std::move(watch); }
+
   // Calls flush() at the end of this turn; when asked during that, in the next turn, which then
   // does not wait.
   void flush_later(Flushable& flushable);
@@ -145,6 +149,7 @@ class Loop final : public Clock {
   StoragePool storages_;
   Timer release_timer_;  // armed while storages_ keeps large ones
   std::unique_ptr<char[]> read_buffer_;
+  std::function<void()> turn_watch_;  // empty: none
 #ifndef NDEBUG
   std::function<void()> turn_check_;
 #endif
