@@ -128,6 +128,8 @@ class Stdgate(Program):
                # Clients of MCP's modern era, before a modern child and a legacy one; sessions before the former.
                "mcp-modern": ("modern", "/modern/mcp"), "mcp-bridged": ("modern", "/shared/mcp"),
                "mcp-at-modern": ("mcp", "/modern/mcp"),
+               # The same children as members of virtual servers.
+               "mcp-server": ("mcp", "/team/mcp"), "mcp-modern-server": ("modern", "/fresh/mcp"),
                "parked": ("mcp", "/parked/mcp"), "warm": ("mcp", "/warm/mcp"),
                "idle-ws": ("idle-ws", "/ws"), "idle-sse": ("idle-sse", "/shared/sse")}
 
@@ -162,6 +164,9 @@ backends:
     {self.tool_rules}
     pool: {{ sessions: 20000 }}
   modern: {{ command: ["{ECHO_CHILD}", modern], protocol: mcp, revision: modern, pool: {{ sessions: 20000 }} }}
+servers:
+  team: {{ members: [{{ backend: shared, prefix: "" }}] }}
+  fresh: {{ members: [{{ backend: modern, prefix: "" }}] }}
 """)
         return [self.binary, "--config", config]
 

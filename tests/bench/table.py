@@ -112,7 +112,8 @@ COSTS = [("stdgate", "no-log", "the access log"), ("stdgate", "bare", "metrics a
 
 # What the eras of MCP cost, in one program: workloads beside that of sessions at a legacy child.
 ERAS = [("mcp-modern", "a modern client and a modern child"), ("mcp-bridged", "a modern client at a legacy child"),
-        ("mcp-at-modern", "a session at a modern child")]
+        ("mcp-at-modern", "a session at a modern child"), ("mcp-server", "a session at a virtual server"),
+        ("mcp-modern-server", "a modern client at a virtual server of a modern child")]
 
 
 def era_notes(cpu_us):

@@ -388,6 +388,9 @@ def all_workloads():
         Workload("mcp-modern-16", "mcp-modern", 16, programs=ERAS),
         Workload("mcp-bridged-16", "mcp-bridged", 16, programs=ERAS),
         Workload("mcp-at-modern-16", "mcp-at-modern", 16, programs=ERAS),
+        # The same children behind a virtual server.
+        Workload("mcp-server-16", "mcp-server", 16, programs=ERAS),
+        Workload("mcp-modern-server-16", "mcp-modern-server", 16, programs=ERAS),
         Workload("mcp-modern-64", "mcp-modern", 64, programs=ERAS),
         Workload("mcp-bridged-64", "mcp-bridged", 64, programs=ERAS),
         Workload("ws-1x16", "ws", 1, 16, programs=WEBSOCKET + ["pipe"], pinned=True),
