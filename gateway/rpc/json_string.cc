@@ -138,6 +138,7 @@ bool json_string_equals(std::string_view raw, std::string_view decoded) {
 }
 
 bool json_string_resembles(std::string_view raw, std::string_view key) {
+  if (raw == key) return true;
   for (const char expected : key) {
     if (raw.empty() || take_folded(raw) != lower_ascii(expected)) return false;
   }
