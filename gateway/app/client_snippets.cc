@@ -86,8 +86,7 @@ std::string agents_for_zed(const Backends& backends, bool with_key) {
   for (const ServedBackend& backend : backends) {
     std::string url = place_of(backend, kAcpPath);
     if (url.empty()) continue;
-    // Its agent ends with the editor, and lingers for nobody: connect does not come back.
-    url.replace(url.size() - kAcpPath.size(), std::string::npos, "/ws");
+    if (url.starts_with("ws")) url = "http" + url.substr(2);
     json.begin_object(backend.name);
     json.text("type", "custom");
     json.text("command", "stdgate");

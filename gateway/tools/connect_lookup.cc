@@ -46,13 +46,13 @@ bool read_list(std::string_view text, std::vector<ListedBackend>& backends) {
   return true;
 }
 
-// An MCP server over HTTP, all else over WebSocket, which keeps the order of messages.
+// MCP servers and agents over HTTP, all else over WebSocket, which keeps the order of messages.
 std::string url_of(const ListedBackend& backend, const std::string& gateway) {
-  const bool is_mcp = backend.protocol == "mcp";
+  const std::string_view end = backend.protocol == "mcp"   ? "/mcp"
+                               : backend.protocol == "acp" ? kAcpPath
+                                                           : "/ws";
   for (const std::string& path : backend.paths) {
-    if (path.ends_with(is_mcp ? "/mcp" : "/ws")) {
-      return (is_mcp ? gateway : "ws" + gateway.substr(4)) + path;
-    }
+    if (path.ends_with(end)) return (end == "/ws" ? "ws" + gateway.substr(4) : gateway) + path;
   }
   return {};
 }

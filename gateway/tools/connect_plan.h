@@ -3,12 +3,16 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gateway/rpc/framer.h"
 #include "transports/fetch/curl_web_client.h"
 
 namespace stdgate::tools {
+
+// The URL of an agent ends so.
+inline constexpr std::string_view kAcpPath = "/acp";
 
 struct ConnectPlan {
   std::string endpoint;  // http://…, https://…, ws://… or wss://…; empty: the gateway is asked

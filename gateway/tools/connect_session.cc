@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "gateway/base/visible_text.h"
+#include "gateway/remote/acp_remote.h"
 #include "gateway/remote/http_remote.h"
 #include "gateway/remote/link_remote.h"
 #include "gateway/rpc/fault.h"
@@ -161,6 +162,8 @@ void ConnectSession::open_remote(const std::string& url) {
   if (url.starts_with("ws")) {
     remote_ = std::make_unique<remote::LinkRemote>(
         url, std::make_unique<websocket::SocketLink>(url, services_, web_, loop_), services_);
+  } else if (url.ends_with(kAcpPath)) {
+    remote_ = std::make_unique<remote::AcpRemote>(url, services_);
   } else {
     remote_ = std::make_unique<remote::HttpRemote>(url, services_);
   }

@@ -117,11 +117,9 @@ Checked check_url(const std::string& url) {
 Checked name_endpoint(const std::string& url, ConnectPlan& plan) {
   if (auto checked = check_url(url); !checked) return checked;
   if (has_path(url) || url.starts_with("ws")) {
-    // An agent's Streamable HTTP is not that of MCP. Beside it is the WebSocket whose agent ends
-    // with it.
-    constexpr std::string_view kAcp = "/acp";
-    const bool is_agent = url.starts_with("http") && url.ends_with(kAcp);
-    plan.endpoint = is_agent ? "ws" + url.substr(4, url.size() - 4 - kAcp.size()) + "/ws" : url;
+    // An agent's WebSocket cannot be gone on with where it broke, other than its Streamable HTTP.
+    const bool is_agent = url.starts_with("ws") && url.ends_with(kAcpPath);
+    plan.endpoint = is_agent ? "http" + url.substr(2) : url;
   } else {
     plan.gateway = url.ends_with('/') ? url.substr(0, url.size() - 1) : url;
   }

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "gateway/remote/acp_remote.h"
 #include "gateway/remote/http_remote.h"
 #include "gateway/rpc/envelope.h"
 #include "tests/fuzz/fuzz_target.h"
@@ -29,12 +30,19 @@ constexpr size_t kMaxSteps = 200;
 
 class History {
  public:
-  explicit History(std::string_view input) : all_(input), left_(input) {}
+  // Of an agent, or of a server of MCP.
+  History(std::string_view input, bool is_agent) : all_(input), left_(input) {
+    if (is_agent) {
+      remote_ = std::make_unique<remote::AcpRemote>("https://x.example/acp", world_.services());
+    } else {
+      remote_ = std::make_unique<remote::HttpRemote>("https://x.example/mcp", world_.services());
+    }
+  }
 
   void run() {
     take(kGreeting);
     for (size_t step = 0; step < kMaxSteps && !left_.empty() && !world_.left; ++step) act(next());
-    remote_.close([] {});
+    remote_->close([] {});
     check();
   }
 
@@ -51,7 +59,7 @@ class History {
     return part;
   }
   void take(std::string text) {
-    if (auto message = RemoteWorld::message(std::move(text))) remote_.take(*std::move(message));
+    if (auto message = RemoteWorld::message(std::move(text))) remote_->take(*std::move(message));
   }
   FakeWeb::Sent* under_way() {
     std::vector<FakeWeb::Sent*> open;
@@ -66,7 +74,7 @@ class History {
     switch (what % 10) {
       case 0:
         return take(R"({"jsonrpc":"2.0","id":)" + std::to_string(++last_id_) +
-                    R"(,"method":"tools/call","params":{"name":"t"}})");
+                    R"(,"method":"tools/call","params":{"name":"t","sessionId":"s"}})");
       case 1:
         return take(R"({"jsonrpc":"2.0","method":"notifications/initialized"})");
       case 2:
@@ -76,7 +84,9 @@ class History {
           constexpr int kStatuses[] = {200, 200, 200, 202, 400, 401, 404, 405, 500, 302};
           const int status = kStatuses[next() % 10];
           const char* const type = next() % 2 == 0 ? "text/event-stream" : "application/json";
-          sent->head(status, {{"content-type", type}, {"mcp-session-id", std::string(text())}});
+          const std::string id(text());
+          sent->head(status,
+                     {{"content-type", type}, {"mcp-session-id", id}, {"acp-connection-id", id}});
         }
         return;
       case 4:
@@ -130,7 +140,7 @@ class History {
   const std::string_view all_;
   std::string_view left_;
   RemoteWorld world_;
-  remote::HttpRemote remote_{"https://x.example/mcp", world_.services()};
+  std::unique_ptr<remote::Remote> remote_;
   std::map<const FakeWeb::Sent*, int> heads_;
   size_t last_id_ = 0;
 };
@@ -139,6 +149,8 @@ class History {
 }  // namespace stdgate::test
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  stdgate::test::History({reinterpret_cast<const char*>(data), size}).run();
+  for (const bool is_agent : {false, true}) {
+    stdgate::test::History({reinterpret_cast<const char*>(data), size}, is_agent).run();
+  }
   return 0;
 }

@@ -13,6 +13,7 @@ import WebSocket from 'ws';
 
 import { AcpHttp, AcpSocket } from './acp_client.mjs';
 import { Stdgate, eventually, program } from './stdgate_process.mjs';
+import { TcpProxy } from './tcp_proxy.mjs';
 
 const agent = new URL('acp_agent.mjs', import.meta.url).pathname;
 const sdkAgent = new URL('acp_sdk_agent.mjs', import.meta.url).pathname;
@@ -35,11 +36,13 @@ const streams = {
   'Streamable HTTP': (gate) => createHttpStream(`${gate.url}/acp`),
 };
 // Runs `work(context, heard)` with the official client, which grants whatever it is asked for.
-async function withClient(stream, work) {
+async function withClient(stream, work, beforeItGrants = () => {}) {
   const heard = [];
   const app = acp.client({ name: 'test' })
-    .onRequest(acp.methods.client.session.requestPermission,
-      () => ({ outcome: { outcome: 'selected', optionId: 'yes' } }))
+    .onRequest(acp.methods.client.session.requestPermission, async () => {
+      await beforeItGrants();
+      return { outcome: { outcome: 'selected', optionId: 'yes' } };
+    })
     .onRequest(acp.methods.client.fs.readTextFile, () => ({ content: 'text' }))
     .onNotification(acp.methods.client.session.update,
       ({ params }) => { heard.push(params.update.content.text); });
@@ -90,12 +93,50 @@ describe('the official agent', { timeout: 60_000 }, () => {
 });
 
 describe('stdgate connect', { timeout: 60_000 }, () => {
+  const connectTo = (url) => {
+    const process = spawn(program, ['connect', `${url}/acp`], { stdio: ['pipe', 'pipe', 'ignore'] });
+    const exited = new Promise((resolve) => process.on('exit', resolve));
+    return { process, exited, stream: acp.ndJsonStream(Writable.toWeb(process.stdin), Readable.toWeb(process.stdout)) };
+  };
+
+  it('goes on where the network was cut, in mid-prompt and while the agent asks', async () => {
+    const gate = await start();
+    const proxy = await TcpProxy.to(gate.url);
+    const { process: connect, exited, stream } = connectTo(proxy.url);
+    await withClient(stream, async (context, heard) => {
+      await greet(context);
+      const ended = promptWith(context, await beginWith(context), 'say:2 wait:300 say:2 ask wait:300 say:2');
+      await eventually(() => heard.length === 2, 'the first updates');
+      assert.ok(proxy.cut('') > 0);
+      assert.equal(await ended, 'end_turn');
+      await eventually(() => heard.length >= 7, 'all updates');
+      assert.deepEqual(heard, ['1', '2', '1', '2', 'permission selected', '1', '2']);
+    }, () => assert.ok(proxy.cut('') > 0));
+    connect.stdin.end();
+    assert.equal(await exited, 0);
+    await eventually(() => gate.children().length === 0, 'the end of the agent');
+    proxy.close();
+    assert.deepEqual(await gate.stop(), cleanExit);
+  });
+
+  it('ends with an agent that has ended', async () => {
+    const gate = await start();
+    const { exited, stream } = connectTo(gate.url);
+    await withClient(stream, async (context) => {
+      await greet(context);
+      const ended = promptWith(context, await beginWith(context), 'wait:60000');
+      await eventually(() => gate.children().length === 1, 'the agent');
+      process.kill(gate.children()[0], 'SIGKILL');
+      await assert.rejects(ended);
+    });
+    assert.equal(await exited, 1);
+    assert.deepEqual(await gate.stop(), cleanExit);
+  });
+
   it('is the agent at either URL of its path, for a program on stdin and stdout', async () => {
     const gate = await Stdgate.startWith(['--protocol', 'acp', '--grace', '1s'], process.execPath, sdkAgent);
     for (const url of [gate.url, gate.url.replace('http', 'ws')]) {
-      const connect = spawn(program, ['connect', `${url}/acp`], { stdio: ['pipe', 'pipe', 'inherit'] });
-      const exited = new Promise((resolve) => connect.on('exit', resolve));
-      const stream = acp.ndJsonStream(Writable.toWeb(connect.stdin), Readable.toWeb(connect.stdout));
+      const { process: connect, exited, stream } = connectTo(url);
       await withClient(stream, async (context) => {
         assert.equal((await greet(context)).agentInfo.name, 'sdk-agent');
         assert.equal(await promptWith(context, await beginWith(context), 'hello'), 'end_turn');

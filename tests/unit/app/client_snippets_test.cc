@@ -62,7 +62,7 @@ TEST(ClientSnippets, AnEditorReachesAnAgentByAProgramThatIsConnectedToIt) {
   ASSERT_TRUE(snippet);
   EXPECT_THAT(
       snippet->text,
-      AllOf(HasSubstr("\"agent_servers\""), HasSubstr("ws://127.0.0.1:8080/agent/ws"),
+      AllOf(HasSubstr("\"agent_servers\""), HasSubstr("http://127.0.0.1:8080/agent/acp"),
             HasSubstr("Authorization:Bearer YOUR_API_KEY"), Not(HasSubstr("context_servers"))));
   ASSERT_EQ(snippets_for(agents, false).size(), 1u);
   EXPECT_EQ(snippets_for(agents, false)[0].client, "zed");
