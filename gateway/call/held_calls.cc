@@ -56,6 +56,17 @@ KeptRequest::KeptRequest(const Request& request)
   }
 }
 
+size_t KeptRequest::memory() const {
+  size_t bytes = sizeof(KeptRequest) + text_.size() + method_.size() + mirrored_.size();
+  if (trace_) bytes += trace_->state.size() + trace_->baggage.text().size();
+  if (!principal_) return bytes;
+  bytes += principal_->name.size() + principal_->issuer.size() + principal_->subject.size();
+  for (const auto* const names : {&principal_->roles, &principal_->scopes}) {
+    for (const std::string& name : *names) bytes += sizeof(name) + name.size();
+  }
+  return bytes;
+}
+
 HeldCalls::HeldCalls(const Services& services, std::function<void(Held)> on_due)
     : services_(services),
       on_due_(std::move(on_due)),
@@ -69,8 +80,7 @@ void HeldCalls::hold(CallPtr call, const Request& request, TimePoint until) {
   Held held{std::move(call), std::make_unique<KeptRequest>(request), until};
   held.until = std::min(until, held.call->deadline);
   held.memory = Share({request.context.account, services_.held}, Holding::calls);
-  held.memory.set(sizeof(Call) + sizeof(KeptRequest) + held.request->bytes() +
-                  held.call->kept_bytes);
+  held.memory.set(sizeof(Call) + held.request->memory() + held.call->kept_bytes);
   bytes_ += held.request->bytes();
   if (!timer_.armed() || held.until < timer_.due()) timer_.arm(held.until);
   held_.emplace(begun_, std::move(held));

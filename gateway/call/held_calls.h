@@ -31,6 +31,8 @@ class KeptRequest {
 
   [[nodiscard]] Request request() const { return {message_, method_, intent_, context_}; }
   [[nodiscard]] size_t bytes() const { return text_.size(); }
+  // All that it keeps, for the client's account.
+  [[nodiscard]] size_t memory() const;
 
  private:
   const std::string text_;

@@ -75,7 +75,7 @@ std::vector<session::Tag> MemberCalls::tags(const std::function<bool(const Hande
 Kept MemberCalls::keep(call::Call& call, const call::Request& request) const {
   auto kept = std::make_shared<KeptRequest>(request);
   call.held.move_to({request.context.account, services_.payer.held});
-  call.held.set(sizeof(call::Call) + kept->bytes());
+  call.held.set(sizeof(call::Call) + kept->memory());
   return kept;
 }
 
