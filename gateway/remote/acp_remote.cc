@@ -47,6 +47,9 @@ class AcpRemote::Channel final : private ListenStream::Owner {
   void on_listen_gone() override {
     if (session_.empty()) remote_.on_connection_gone();
   }
+  void on_listen_refused(const WebHead& head) override {
+    if (session_.empty()) remote_.leave(problem_of(head, {}, remote_.url_));
+  }
   void on_unauthorized() override {
     remote_.renew([](bool /*is_renewed*/) {});
   }
@@ -113,7 +116,10 @@ void AcpRemote::on_stream_end(const WebFailure* failure) {
   if (!post_.head().is_success()) return end_refused(std::move(message));
   backoff_.reset();
   is_cut_off_ = has_new_credentials_ = false;
-  if (message.is_greeting() && connection_.empty()) note_greeting();
+  if (connection_.empty() && !note_greeting()) return;
+  std::string& body = post_.body();
+  if (post_.head().has_type("application/json")) read({body.data(), body.size()});
+  if (!is_over_) listen({});
   post_next();
 }
 
@@ -156,16 +162,13 @@ void AcpRemote::end_refused(ClientMessage message) {
   post_next();
 }
 
-// The answer to `initialize` has come, whatever it says.
-void AcpRemote::note_greeting() {
+// The answer to `initialize` has come, whatever it says. False: it names no connection.
+bool AcpRemote::note_greeting() {
   connection_ = field_id(post_.head().find("acp-connection-id"));
-  std::string& body = post_.body();
-  if (connection_.empty()) {
-    return leave({Exit::no_server, rpc::Fault::child_failed,
-                  shown_url(url_) + " names no Acp-Connection-Id; is it an agent's URL?"});
-  }
-  read({body.data(), body.size()});
-  if (!is_over_) listen({});
+  if (!connection_.empty()) return true;
+  leave({Exit::no_server, rpc::Fault::child_failed,
+         shown_url(url_) + " names no Acp-Connection-Id; is it an agent's URL?"});
+  return false;
 }
 
 // --- What the agent says ------------------------------------------------------------------------

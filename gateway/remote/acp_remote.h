@@ -62,7 +62,7 @@ class AcpRemote final : public Remote, private RemoteStream::Owner {
   void post_again(ClientMessage message);
   void end_unanswered(ClientMessage message, const WebFailure* failure);
   void end_refused(ClientMessage message);
-  void note_greeting();
+  [[nodiscard]] bool note_greeting();
   void read(std::span<char> text);
   void forward(const rpc::Envelope& envelope);
   void listen(const std::string& session);

@@ -28,7 +28,7 @@ void ListenStream::on_stream_end(const WebFailure* /*failure*/) {
   if (is_refused && was_open_ && status == 404) return owner_.on_listen_gone();
   if (status == 401) owner_.on_unauthorized();
   if (is_refused && status != 401 && status != 429) {
-    if (events.last_id().empty()) return;
+    if (events.last_id().empty()) return owner_.on_listen_refused(stream_.head());
     events.forget();  // events that followed the last one are lost
   }
   const auto asked = events.take_retry();

@@ -24,6 +24,8 @@ class ListenStream final : private RemoteStream::Owner {
     // The server has served this stream before, and does not know the session any more. The last
     // call.
     virtual void on_listen_gone() = 0;
+    // The server has refused this stream from the beginning. The last call.
+    virtual void on_listen_refused(const WebHead& /*head*/) {}
     virtual void on_unauthorized() = 0;
     // `last_id` may be empty.
     [[nodiscard]] virtual WebRequest listening(const std::string& last_id) = 0;

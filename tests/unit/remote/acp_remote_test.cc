@@ -166,6 +166,23 @@ TEST_F(AcpRemoteTest, AServerThatIsNoAgentIsSaidToBeNone) {
   EXPECT_THAT(world_.told[0], HasSubstr(R"("id":0,"error")"));
 }
 
+TEST_F(AcpRemoteTest, ARefusedStreamOfTheConnectionIsTheEnd) {
+  take(kHello);
+  posts().at(0)->answer(200, "application/json", kHelloAnswer, {{"acp-connection-id", "c"}});
+  streams().at(0)->answer(403);
+  EXPECT_EQ(world_.left, Exit::refused);
+}
+
+TEST_F(AcpRemoteTest, ARefusedStreamOfASessionLeavesItToTheConnection) {
+  begin();
+  take(R"({"jsonrpc":"2.0","id":4,"method":"session/load","params":{"sessionId":"t"}})");
+  ASSERT_EQ(streams().size(), 3U);
+  streams().at(2)->answer(404);
+  accept(0);
+  event(*streams().at(0), "2", R"({"jsonrpc":"2.0","id":4,"result":{}})");
+  EXPECT_THAT(world_.told, ElementsAre(R"({"jsonrpc":"2.0","id":4,"result":{}})"));
+}
+
 TEST_F(AcpRemoteTest, ARefusedMessageIsAnsweredAndTheNextOneGoes) {
   begin();
   take(kPrompt);
