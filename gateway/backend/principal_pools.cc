@@ -303,6 +303,12 @@ bool PrincipalPools::holds_work() const {
 
 bool PrincipalPools::take_cancel(const rpc::ParsedMessage& message,
                                  const call::CallContext& context) {
+  // A virtual server has calls of all principals, and does not say whose the cancelled one is.
+  if (context.is_of_server) {
+    return std::ranges::any_of(pools_, [&](const auto& entry) {
+      return entry.second->upstream->take_cancel(message, context);
+    });
+  }
   Pool* const pool = find(context);
   return pool != nullptr && pool->upstream->take_cancel(message, inner_context(context));
 }

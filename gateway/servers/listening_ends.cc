@@ -107,6 +107,7 @@ void ListeningEnds::close(const std::vector<session::Tag>& tags) {
     call::CallContext context;
     context.caller = caller_.caller();
     context.arrived = clock_.now();
+    context.is_of_server = true;
     end.mapped().upstream->take_cancel({known.envelope()}, context);
   }
 }

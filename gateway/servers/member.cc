@@ -86,11 +86,10 @@ void Member::attach(backend::Upstream* upstream, const config::BackendConfig* ba
                     const std::vector<config::RoleConfig>& roles) {
   if (backend != nullptr) rules_.emplace(*backend, roles);
   if (upstream == upstream_ && upstream != nullptr) return;
-  if (upstream_ != nullptr) listening_.settle(*upstream_, {});  // the former one is still there
+  // The former one is still there, and may outlive this.
+  cancel_own_calls();
   upstream_ = upstream;
-  // Answers of the former backend are ignored from now on.
   watch_.reset();
-  listening_.forget();
   asks_.clear();
   forget();
   if (upstream == nullptr) return set_up(false, "there is no such backend");
@@ -211,7 +210,7 @@ void Member::note_missed(MemberView& view, ListKind kind) {
 
 void Member::want(MemberView& view, ListKind kind, TimePoint since) {
   MemberList& list = view.list(kind);
-  if (upstream_ == nullptr || list.is_asked || caller_.is_none()) return;
+  if (upstream_ == nullptr || list.is_asked || caller_.is_none() || is_stopped_) return;
   if (list.state != MemberList::State::unknown) {
     if (list.answered >= since || (now() < list.until && !list.is_stale)) return;
     if (list.state == MemberList::State::failed && now() < list.until) return;
@@ -280,25 +279,22 @@ void Member::note_modern_call() {
                             {"advice", advice_ + ", in backends." + name()}});
 }
 
+void Member::cancel_own_calls() {
+  if (upstream_ != nullptr && !caller_.is_none()) upstream_->cancel_calls_of(caller_.caller());
+  listening_.forget();
+}
+
 void Member::stop() {
   is_stopped_ = true;
-  settle_listening();
-  if (upstream_ == nullptr) return;
-  std::vector<session::Tag> tags;
-  for (const auto& [tag, ask] : asks_) {
-    if (ask.view->part == nullptr) tags.push_back(tag);
+  cancel_own_calls();
+  std::vector<Ask> ended;
+  for (auto ask = asks_.begin(); ask != asks_.end();) {
+    const auto current = ask++;
+    if (current->second.view->part != nullptr) continue;  // it ends with the part
+    ended.push_back(current->second);
+    asks_.erase(current);
   }
-  call::CallContext context;
-  context.caller = caller_.caller();
-  context.arrived = now();
-  context.is_own = true;
-  for (const session::Tag tag : tags) {
-    std::string text =
-        R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"stdgate-)" +
-        std::to_string(tag) + "\"}}";
-    const rpc::KnownMessage known(text);
-    upstream_->take_cancel({known.envelope()}, context);
-  }
+  for (const Ask& ask : ended) fail(*ask.view, ask.kind, "it was cancelled");
 }
 
 void Member::settle_listening() {

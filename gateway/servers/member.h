@@ -176,6 +176,8 @@ class Member final : public session::ReplySink {
   };
 
   void note_restart(std::string_view identity);
+  // Those in the gateway's own name. Without a sound: what was asked stays asked.
+  void cancel_own_calls();
   void ask(MemberView& view, ListKind kind, std::string_view cursor);
   void take_page(MemberView& view, ListKind kind, std::string_view result);
   void finish(MemberView& view, ListKind kind, std::string_view result);

@@ -285,6 +285,7 @@ void MemberCalls::tell_cancelled(const Handed& handed, session::Tag tag) {
   call::CallContext context;
   context.caller = caller_.caller();
   context.arrived = now();
+  context.is_of_server = true;
   handed.upstream->take_cancel({known.envelope()}, context);
 }
 

@@ -29,7 +29,7 @@ class MemberListening {
   void settle(backend::Upstream& upstream, const std::vector<const policy::Principal*>& wanted);
   // A call has ended. False: it is none of these.
   bool note_end(session::Tag tag);
-  // The upstream is another one, whose calls these are not.
+  // The calls have been cancelled.
   void forget() { calls_.clear(); }
   [[nodiscard]] bool is_any() const { return !calls_.empty(); }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gateway/backend/upstream.h"
+#include "gateway/rpc/json_member.h"
 
 namespace stdgate::test {
 
@@ -43,9 +44,11 @@ class FakeUpstream final : public backend::Upstream {
     answer({context.caller, context.tag, std::string(envelope.id)}, params);
     return backend::Admission::answered_by_reply;
   }
-  bool take_cancel(const rpc::ParsedMessage& /*message*/,
-                   const call::CallContext& /*context*/) override {
-    return false;
+  bool take_cancel(const rpc::ParsedMessage& message, const call::CallContext& context) override {
+    const std::string_view id = rpc::member_or_empty(message.envelope.params, "requestId");
+    return std::erase_if(held_, [&](const Held& call) {
+             return call.caller == context.caller && call.id == id;
+           }) > 0;
   }
   void refuse(const rpc::FaultReport& report, std::string_view id,
               const call::CallContext& context) override {

@@ -166,6 +166,28 @@ TEST_F(PrincipalPoolsTest, IdleOnesEnd) {
 }
 
 // Both pools give the same ids to their sessions.
+// Its calls are of all principals, and it has one caller.
+TEST_F(PrincipalPoolsTest, AVirtualServerCancelsInWhicheverPool) {
+  send(token_of("ada"), request_text("7", "hold"));
+  send(token_of("bob"), request_text("8", "hold"));
+  const auto cancel = [&](const std::string& id, bool is_of_server) {
+    const ParsedText note(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":)"
+                          R"({"requestId":)" +
+                          id + "}}");
+    call::CallContext context;
+    context.caller = client_.caller();
+    context.is_of_server = is_of_server;
+    rpc::ParsedMessage message;
+    message.envelope = note.envelope;
+    return pools_.take_cancel(message, context);
+  };
+  EXPECT_FALSE(cancel("8", false));
+  EXPECT_TRUE(cancel("8", true));
+  EXPECT_EQ(made_.at("ada@id")->calls(), 1U);
+  EXPECT_EQ(made_.at("bob@id")->calls(), 0U);
+  EXPECT_FALSE(cancel("9", true));
+}
+
 TEST_F(PrincipalPoolsTest, SessionsAreOfTheirPool) {
   FakeSession of_ada(callers_);
   FakeSession of_bob(callers_);

@@ -49,7 +49,7 @@ class ScriptedMember final : public backend::Upstream {
               const call::CallContext& context) override;
   void count_refused(const rpc::FaultReport& /*report*/, std::string_view /*id*/,
                      const call::CallContext& /*context*/) override {}
-  void cancel_calls_of(session::Caller /*caller*/) override {}
+  void cancel_calls_of(session::Caller caller) override { left.push_back(caller); }
   tl::expected<session::SessionId, rpc::FaultReport> open_session(
       session::Caller caller, session::SessionSink& sink, const policy::Client& client) override;
   void close_session(session::SessionId session, std::string_view /*why*/) override {
@@ -99,7 +99,8 @@ class ScriptedMember final : public backend::Upstream {
   Script script;
   std::optional<PeerKind> peer_kind;  // of its children
   std::vector<Asked> asked;
-  std::vector<std::string> notes;  // texts
+  std::vector<std::string> notes;     // texts
+  std::vector<session::Caller> left;  // whose calls have been cancelled
   session::Callers& callers;
   SlotMap<std::pair<session::Caller, session::SessionSink*>> sessions{100};
 

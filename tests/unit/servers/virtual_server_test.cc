@@ -394,5 +394,30 @@ TEST(VirtualServerLists, AMemberThatHangsIsWaitedForOnce) {
   EXPECT_THAT(client.answers.back().text, HasSubstr(R"("stdgate/missing":["hung"])"));
 }
 
+// --- The gateway's own calls ---------------------------------------------------------------------
+
+// Their caller goes with the server, and a backend that a reload has replaced may go later.
+TEST(VirtualServerOwnCalls, TheyEndAtABackendThatIsReplaced) {
+  ServerBench bench({"a"});
+  bench.ask("tools/list");  // which is not answered
+  ScriptedMember& former = bench.member(0);
+  ASSERT_THAT(former.methods(), Contains("tools/list"));
+  const backend::Upstreams none;
+  bench.server->attach(none, bench.config);
+  EXPECT_THAT(former.left, Contains(former.asked.front().caller));
+}
+
+TEST(VirtualServerOwnCalls, AServerThatEndsMakesNoNewOnes) {
+  ServerBench bench({"a"});
+  bench.ask("tools/list");
+  bench.server->drain();
+  ScriptedMember& member = bench.member(0);
+  EXPECT_THAT(member.left, Contains(member.asked.front().caller));
+  const size_t asked = member.asked.size();
+  bench.advance(seconds(60));
+  EXPECT_THAT(bench.ask("prompts/list"), HasSubstr("shutting down"));
+  EXPECT_EQ(member.asked.size(), asked);
+}
+
 }  // namespace
 }  // namespace stdgate::test
