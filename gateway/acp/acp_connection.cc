@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "gateway/acp/acp_texts.h"
 #include "gateway/backend/dispatch.h"
 #include "gateway/base/check.h"
 #include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
 #include "gateway/session/asks.h"
 
 namespace stdgate::acp {
@@ -17,44 +17,10 @@ namespace {
 
 constexpr std::string_view kQuotedCancel = R"("$/cancel_request")";
 
-// Decoded; empty: the message names none.
-std::string session_in(std::string_view params) {
-  const auto raw = rpc::find_member(params, "sessionId");
-  if (!raw || raw->size() < 2 || raw->front() != '"') return {};
-  std::string scratch;
-  return std::string(rpc::decode_string(raw->substr(1, raw->size() - 2), scratch));
-}
-
-bool is_method(const rpc::Envelope& message, std::string_view method) {
-  return rpc::json_string_equals(message.method, method);
-}
-
-// Whether its head has to name the session of its params. The RFD wants that of answers and of what
-// takes up a session, too, and the Python SDK leaves it out there.
-bool needs_session(const rpc::Envelope& message) {
-  constexpr auto kTakeUp =
-      std::to_array<std::string_view>({"session/load", "session/resume", "session/fork"});
-  return !message.method.empty() && std::ranges::none_of(kTakeUp, [&](std::string_view method) {
-    return is_method(message, method);
-  });
-}
-
 std::string joined(std::span<const std::string_view> parts) {
   std::string text;
   for (const std::string_view part : parts) text += part;
   return text;
-}
-
-// `answer`: to `initialize`; `result`: its member. The RFD has the id in the body, too.
-std::string with_connection_id(std::string_view answer, std::string_view result,
-                               const std::string& id) {
-  const rpc::Member named = rpc::find_member(result, "connectionId");
-  if (named) return joined(with_replaced(answer, place_of(*named, answer), '"' + id + '"'));
-  std::string text(answer);
-  if (!result.starts_with('{') || !rpc::is_absent(named)) return text;
-  const size_t inside = place_of(result, answer).offset + 1;
-  const bool is_empty = text[text.find_first_not_of(" \t\r\n", inside)] == '}';
-  return text.insert(inside, R"("connectionId":")" + id + (is_empty ? "\"" : "\","));
 }
 
 }  // namespace
@@ -109,7 +75,7 @@ session::ClientHold AcpConnection::hold() const {
 }
 
 void AcpConnection::charge() {
-  share_.set(sizeof(AcpConnection) + id_.capacity() + ask_bytes_ + id_bytes_ +
+  share_.set(sizeof(AcpConnection) + id_.capacity() + ask_bytes_ + id_bytes_ + answers_.bytes() +
              sessions_.size() * sizeof(Streams::value_type) +
              asks_.size() * sizeof(decltype(asks_)::value_type) +
              answered_.size() * sizeof(decltype(answered_)::value_type) +
@@ -151,7 +117,9 @@ AcpConnection::Posted AcpConnection::post(const rpc::Envelope& message, std::str
   if (const auto wrong = check_session(message, session, of)) return *wrong;
   const bool is_request = message.kind == rpc::MessageKind::request;
   // Answers and cancels are taken even now: the agent may be waiting for them.
-  if (is_request && (!reading_ || calls_.size() >= kMaxCalls)) return Posted::overloaded;
+  if (is_request && (!reading_ || calls_.size() + answers_.untold() >= kMaxCalls)) {
+    return Posted::overloaded;
+  }
   const bool is_response =
       message.kind == rpc::MessageKind::result || message.kind == rpc::MessageKind::error;
   if (is_response) note_answer(message.id);
@@ -222,6 +190,7 @@ AcpConnection::Stream* AcpConnection::add_session(std::string session) {
       return std::pair(one.second.sink != nullptr, one.second.number);
     });
     if (silent->second.sink != nullptr) return nullptr;
+    if (silent->second.number != 0) carry(silent->second);
     id_bytes_ -= silent->first.size();
     sessions_.erase(silent);
   }
@@ -245,7 +214,7 @@ void AcpConnection::on_reply(session::Tag tag, const session::Reply& reply) {
   if (kind_ == Kind::websocket) {
     if (socket_ != nullptr && is_told_) return socket_->on_reply(tag, reply);
     const std::array parts{reply.head, reply.id, reply.tail};
-    return tell(stream_, joined(parts), {});
+    return tell_answer(stream_, joined(parts));
   }
   const auto found = calls_.find(tag);
   if (found == calls_.end()) return;
@@ -256,7 +225,7 @@ void AcpConnection::on_reply(session::Tag tag, const session::Reply& reply) {
   const std::array parts{reply.head, reply.id, reply.tail};
   const std::string text = joined(parts);
   if (call.creates_session) add_session(session_in(rpc::member_or_empty(text, "result")));
-  tell(*find_stream(call.stream), text, {});
+  tell_answer(*find_stream(call.stream), text);
 }
 
 void AcpConnection::answer_initialize(const session::Reply& reply) {
@@ -320,21 +289,30 @@ void AcpConnection::tell(Stream& stream, std::string_view text, std::string_view
   write(stream, number, text);
 }
 
+void AcpConnection::tell_answer(Stream& stream, std::string_view text) {
+  const uint64_t number = log_.add(stream.number, {&text, 1});
+  answers_.add(number, stream.number, text);
+  write(stream, number, text);
+  charge();
+}
+
 void AcpConnection::write(Stream& stream, uint64_t number, std::string_view text) {
   if (kind_ == Kind::websocket) {
     if (socket_ == nullptr || !is_told_) return;
     stream.delivered = std::max(stream.delivered, number);
+    answers_.note_told(number, false);
     return socket_->on_message(std::nullopt, {&text, 1});
   }
   if (stream.sink == nullptr) return;
   stream.delivered = std::max(stream.delivered, number);
+  answers_.note_told(number, true);
   const std::string id = number == 0 ? std::string() : std::to_string(number);
   stream.sink->write_event({.id = id, .data = {&text, 1}});
   if (held_ || stream.sink->is_backed_up()) pressure_timer_.arm(services_.clock.now());
 }
 
-// First the requests that have been told, or are not kept, as they are older than what is kept; an
-// event that the client has by its own word is not told again.
+// First the requests that have been told, or are not kept, and the answers that are not, as they
+// are older than what is kept; an event that the client has by its own word is not told again.
 void AcpConnection::tell_again(Stream& stream, std::optional<uint64_t> after) {
   const uint64_t from = after.value_or(stream.delivered);
   std::set<uint64_t> kept;
@@ -345,6 +323,11 @@ void AcpConnection::tell_again(Stream& stream, std::optional<uint64_t> after) {
       write(stream, ask.number, ask.text);
     }
   }
+  if (after) answers_.forget_through(stream.number, *after);
+  for (const Answers::Lost& lost : answers_.lost(stream.number, from, kept)) {
+    write(stream, lost.event, lost.text);
+  }
+  charge();
   log_.replay(stream.number, from, [&](uint64_t number, const auto& text) {
     if (!answered_.contains(number)) write(stream, number, text.view());
   });
@@ -409,26 +392,34 @@ void AcpConnection::stop_waiting() {
 void AcpConnection::carry(Stream& stream) {
   stream.awaited.reset();
   const uint32_t former = std::exchange(stream.number, 0);
+  answers_.forget_through(former, stream.delivered);
   std::map<uint64_t, Ask*> asks;
   for (auto& [id, ask] : asks_) {
-    if (ask.stream == former) asks.emplace(ask.number, &ask);
+    if (ask.stream != former) continue;
+    ask.stream = 0;
+    if (ask.number > stream.delivered) asks.emplace(ask.number, &ask);
   }
   const auto move = [&](uint64_t number, std::string_view text) {
     const uint64_t moved = log_.add(0, {&text, 1});
     if (const auto ask = asks.find(number); ask != asks.end()) {
       ask->second->number = moved;
-      ask->second->stream = 0;
       asks.erase(ask);
     }
+    answers_.move(number, moved);
     write(stream_, moved, text);
   };
   std::vector<uint64_t> numbers;
-  log_.replay(former, 0, [&](uint64_t number, const auto&) { numbers.push_back(number); });
-  const auto kept = log_.take_after(former, 0);
-  // As tell_again(): requests that are not kept are older than what is.
+  log_.replay(former, stream.delivered,
+              [&](uint64_t number, const auto&) { numbers.push_back(number); });
+  const auto kept = log_.take_after(former, stream.delivered);
+  // As tell_again(): what is not kept is older than what is.
+  const std::set<uint64_t> known(numbers.begin(), numbers.end());
   for (auto ask = asks.begin(); ask != asks.end();) {
     const auto [number, question] = *ask++;  // move() erases it
-    if (!std::ranges::binary_search(numbers, number)) move(number, question->text);
+    if (!known.contains(number)) move(number, question->text);
+  }
+  for (const Answers::Lost& lost : answers_.lost(former, stream.delivered, known)) {
+    move(lost.event, lost.text);
   }
   for (size_t i = 0; i < kept.size(); ++i) {
     if (!answered_.contains(numbers[i])) move(numbers[i], kept[i].view());
@@ -468,6 +459,7 @@ void AcpConnection::hold_or_release_child() {
 
 void AcpConnection::check_invariants() const {
   STDGATE_CHECK(sessions_.size() <= kMaxSessions && calls_.size() <= kMaxCalls);
+  STDGATE_CHECK(kind_ == Kind::websocket || answers_.size() <= kMaxCalls);
   STDGATE_CHECK(!session_.is_none() || over_);
   STDGATE_CHECK(kind_ == Kind::websocket ? sessions_.empty() && calls_.empty()
                                          : socket_ == nullptr);

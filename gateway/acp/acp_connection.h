@@ -7,11 +7,10 @@
 // name a session go to the stream of that session, as the answers to calls that name one; all else,
 // and what creates or loads a session, goes to the stream of the connection. That stream carries
 // the sessions, too, of clients that open none for them (the RFD's text of April 2026). A request
-// of the agent is told again to a client that comes back, until it has been answered. Owner:
-// AcpConnections.
-// Only the principal that has opened it may use it. Ends by close(); when it ends from inside, it
-// tells the owner, who closes it later. Limits: kMaxSessions, kMaxSessionId, kMaxCalls, and the
-// limits of ReplayLog.
+// of the agent is told again to a client that comes back, until it has been answered. An answer
+// that could not be kept for it is told as an error. Owner: AcpConnections. Only the principal that
+// has opened it may use it. Ends by close(); when it ends from inside, it tells the owner, who
+// closes it later. Limits: kMaxSessions, kMaxSessionId, kMaxCalls, and the limits of ReplayLog.
 #pragma once
 
 #include <map>
@@ -20,6 +19,7 @@
 #include <string>
 #include <string_view>
 
+#include "gateway/acp/answers.h"
 #include "gateway/backend/open_session.h"
 #include "gateway/base/timers.h"
 #include "gateway/session/event_sink.h"
@@ -52,7 +52,7 @@ class AcpConnection final : public session::SessionSink {
  public:
   static constexpr size_t kMaxSessions = 256;    // of ACP, whose streams are known
   static constexpr size_t kMaxSessionId = 1024;  // bytes; of a longer one no stream is known
-  static constexpr size_t kMaxCalls = 1024;      // posted, and not answered
+  static constexpr size_t kMaxCalls = 1024;      // posted, and their answers not told
   // So long after its first message of a session a client may still open that session's stream.
   static constexpr Duration kStreamPatience = std::chrono::seconds(1);
 
@@ -165,6 +165,7 @@ class AcpConnection final : public session::SessionSink {
   void carry(Stream& stream);
   void answer_initialize(const session::Reply& reply);
   void tell(Stream& stream, std::string_view text, std::string_view asked);
+  void tell_answer(Stream& stream, std::string_view text);
   void write(Stream& stream, uint64_t number, std::string_view text);
   void tell_again(Stream& stream, std::optional<uint64_t> after);
   void end_streams();
@@ -189,6 +190,7 @@ class AcpConnection final : public session::SessionSink {
   session::Tag last_tag_ = 0;
   std::map<std::string, Ask, std::less<>> asks_;  // by their raw ids
   std::set<uint64_t> answered_;                   // events of asks that are over
+  Answers answers_{kMaxCalls};
   size_t ask_bytes_ = 0;
   size_t id_bytes_ = 0;                       // of sessions
   session::EventSink* initialize_ = nullptr;  // where its answer goes

@@ -10,6 +10,7 @@
 #include "gateway/acp/acp_dialect.h"
 #include "tests/support/backend_bench.h"
 #include "tests/support/fake_event_sink.h"
+#include "tests/support/fake_session.h"
 #include "tests/support/parsed_text.h"
 #include "tests/support/random_session_ids.h"
 
@@ -17,9 +18,12 @@ namespace stdgate::test {
 namespace {
 
 using acp::AcpConnection;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
 
 constexpr Duration kLinger = std::chrono::minutes(30);
 
@@ -128,6 +132,112 @@ TEST(AcpConnection, WhatNamesASessionGoesToItsStream) {
   connection.check_invariants();
   world.connections.close(connection);
   EXPECT_TRUE(of_connection.ended && of_session.ended);
+}
+
+// Its call would never end.
+TEST(AcpConnection, AnAnswerThatIsNotKeptIsToldAsAnError) {
+  AcpWorld world;
+  world.limits.replay_events = 3;
+  AcpConnection& connection = world.greet();
+  FakeEventSink first;
+  connection.listen(first, "s", std::nullopt);
+  world.prompt(connection, 3);
+  connection.detach(first);
+  world.answer(R"({"stopReason":"end_turn"})");
+  for (int i = 0; i < 3; ++i) world.child->say(update("s", i));
+  FakeEventSink again;
+  connection.listen(again, "s", std::nullopt);
+  EXPECT_THAT(again.take(), ElementsAre(HasSubstr(R"("id":3,"error":{)"), update("s", 0),
+                                        update("s", 1), update("s", 2)));
+  // A client that has not got it says so, and one that has got it hears nothing of it.
+  FakeEventSink third;
+  connection.listen(third, "s", 1);
+  EXPECT_THAT(third.take(), Contains(HasSubstr(R"("id":3,"error":{)")));
+  FakeEventSink fourth;
+  connection.listen(fourth, "s", 100);
+  FakeEventSink fifth;
+  connection.listen(fifth, "s", 1);
+  EXPECT_THAT(fifth.take(), Not(Contains(HasSubstr(R"("id":3)"))));
+  connection.check_invariants();
+  world.connections.close(connection);
+}
+
+TEST(AcpConnection, AnAnswerThatMemoryHasNoRoomForIsToldAsAnError) {
+  AcpWorld world;
+  AcpConnection& connection = world.open(AcpConnection::Kind::http);
+  FakeEventSink greeting;
+  world.post(connection, R"({"jsonrpc":"2.0","id":1,"method":"initialize"})", {}, greeting);
+  world.answer("{}");
+  world.post(connection, R"({"jsonrpc":"2.0","id":2,"method":"session/new"})");
+  world.answer(R"({"sessionId":"s"})");
+  connection.drop_replay();
+  FakeEventSink stream;
+  connection.listen(stream, {}, std::nullopt);
+  EXPECT_THAT(stream.take(), ElementsAre(HasSubstr(R"("id":2,"error":{)")));
+  world.connections.close(connection);
+}
+
+// As many are kept as calls may be open.
+TEST(AcpConnection, AnswersThatNobodyHearsCountAsCalls) {
+  AcpWorld world;
+  world.limits.replay_events = 3;
+  AcpConnection& connection = world.greet();  // its answer to session/new is one
+  for (size_t i = 1; i < AcpConnection::kMaxCalls; ++i) {
+    ASSERT_EQ(world.prompt(connection, 3), AcpConnection::Posted::taken);
+    world.answer("{}");
+  }
+  EXPECT_EQ(world.prompt(connection, 3), AcpConnection::Posted::overloaded);
+  FakeEventSink stream;
+  connection.listen(stream, "s", std::nullopt);
+  EXPECT_THAT(stream.take(), SizeIs(AcpConnection::kMaxCalls - 1));
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(world.prompt(connection, 3), AcpConnection::Posted::taken);
+    world.answer("{}");
+  }
+  connection.check_invariants();
+  world.connections.close(connection);
+}
+
+// What it had comes on the stream of the connection.
+TEST(AcpConnection, ASessionThatIsForgottenLosesNoAnswer) {
+  AcpWorld world;
+  AcpConnection& connection = world.greet();
+  world.prompt(connection, 3);
+  world.answer(R"({"stopReason":"end_turn"})");
+  for (size_t i = 0; i < AcpConnection::kMaxSessions; ++i) {
+    world.post(connection, R"({"jsonrpc":"2.0","id":4,"method":"session/new"})");
+    world.answer(R"({"sessionId":"other )" + std::to_string(i) + "\"}");
+  }
+  FakeEventSink of_connection;
+  connection.listen(of_connection, {}, std::nullopt);
+  EXPECT_THAT(of_connection.take(), Contains(HasSubstr("end_turn")));
+  connection.check_invariants();
+  world.connections.close(connection);
+}
+
+TEST(AcpConnection, AWebSocketThatComesBackHearsOfALostAnswer) {
+  AcpWorld world;
+  world.limits.replay = 10;
+  AcpConnection& connection = world.open(AcpConnection::Kind::websocket);
+  FakeSession socket(world.bench.callers);
+  const auto kept = connection.attach(socket);
+  connection.replay(socket);
+  const ParsedText prompt(R"({"jsonrpc":"2.0","id":"p","method":"session/prompt"})");
+  call::CallContext context;
+  context.caller = kept.caller;
+  context.session = kept.session;
+  rpc::ParsedMessage message;
+  message.envelope = prompt.envelope;
+  world.bench.backend.accept(message, context);
+  connection.detach(socket);
+  world.answer(R"({"stopReason":"end_turn"})");
+  for (int i = 0; i < 2; ++i) {
+    FakeSession back(world.bench.callers);
+    connection.attach(back);
+    connection.replay(back);
+    EXPECT_EQ(back.take().size(), i == 0 ? 1U : 0U);
+    connection.detach(back);
+  }
 }
 
 // As the RFD's text of April 2026 has it: one stream, and no other.
