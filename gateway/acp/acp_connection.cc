@@ -361,6 +361,7 @@ void AcpConnection::listen(session::EventSink& sink, std::string_view session,
   stream->was_opened = true;
   stream->awaited.reset();
   if (session.empty()) stream_timer_.arm(used_ + kStreamPatience);
+  if (held_) pressure_timer_.arm(used_);  // the former one may have been the slow one
   sink.begin_stream();
   tell_again(*stream, after);
 }

@@ -670,6 +670,22 @@ TEST(AcpConnection, ASlowClientHoldsItsAgentAlone) {
   connection.detach(stream);
 }
 
+TEST(AcpConnection, AStreamInThePlaceOfASlowOneLetsTheAgentGo) {
+  AcpWorld world;
+  AcpConnection& connection = world.greet();
+  FakeEventSink slow;
+  connection.listen(slow, "s", std::nullopt);
+  slow.backed_up = true;
+  world.child->say(update("s", 1));
+  world.bench.settle();
+  EXPECT_FALSE(world.child->is_read());
+  FakeEventSink stream;
+  connection.listen(stream, "s", std::nullopt);  // all has been told
+  world.bench.settle();
+  EXPECT_TRUE(world.child->is_read());
+  world.connections.close(connection);
+}
+
 // --- When memory is short ---------------------------------------------------------------------
 
 TEST(AcpConnection, OfThoseThatNothingCarriesTheOldestGiveMemoryBackFirst) {
