@@ -30,11 +30,7 @@ OwnRequests::Taking OwnRequests::take(call::CallPtr& call, const call::Request& 
   if (method == "server/discover" && request.context.peer_kind == PeerKind::stateless) {
     return taken(discover(call, request));
   }
-  if (method == "tools/call") {
-    const bool is_searched = services_.config.expose.is_search &&
-                             rpc::json_string_equals(request.intent.tool, kFindTool);
-    return is_searched ? taken(find_tool(call, request)) : Taking::of_member;
-  }
+  if (method == "tools/call") return call_tool(call, request);
   if (method == "initialize") {
     greet(*call, request);
   } else if (method == "ping") {
@@ -44,6 +40,20 @@ OwnRequests::Taking OwnRequests::take(call::CallPtr& call, const call::Request& 
   } else {
     return Taking::of_member;
   }
+  return Taking::answered;
+}
+
+// A member's tool cannot have the names of ours. A clear call_tool has been replaced by the call
+// inside of it.
+OwnRequests::Taking OwnRequests::call_tool(call::CallPtr& call, const call::Request& request) {
+  const auto is = [&](std::string_view tool) {
+    return services_.config.expose.is_search && rpc::json_string_equals(request.intent.tool, tool);
+  };
+  if (is(kFindTool)) return find_tool(call, request) ? Taking::answered : Taking::open;
+  if (!is(kCallTool)) return Taking::of_member;
+  services_.chain.answer_error(
+      *call, {rpc::RpcError::invalid_params,
+              "Unknown tool: call_tool takes the name of another one, and its arguments"});
   return Taking::answered;
 }
 

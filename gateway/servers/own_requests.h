@@ -39,6 +39,7 @@ class OwnRequests {
   // False: lists are waited for.
   bool list(call::CallPtr& call, const call::Request& request, ListKind kind);
   bool discover(call::CallPtr& call, const call::Request& request);
+  Taking call_tool(call::CallPtr& call, const call::Request& request);
   bool find_tool(call::CallPtr& call, const call::Request& request);
   void greet(const call::Call& call, const call::Request& request);
   void set_level(const call::Call& call, const call::Request& request);

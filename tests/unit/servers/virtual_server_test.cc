@@ -335,6 +335,23 @@ TEST(VirtualServerSearch, FindsWhatWhoAsksMayUse) {
               AllOf(HasSubstr("own_usual"), Not(HasSubstr("extra"))));
 }
 
+// Else it would get what is meant for other members.
+TEST(VirtualServerSearch, AMembersToolHasNoneOfItsNames) {
+  config::ServerConfig config;
+  config.expose.is_search = true;
+  config.members.emplace_back().backend = "a";  // without a prefix
+  ServerBench bench({"a"}, config);
+  bench.member(0).script = with_tool("call_tool");
+  for (const char* const arguments :
+       {R"({})", R"({"name":"x","name":"y"})", R"({"name":"call_tool","arguments":{}})"}) {
+    EXPECT_THAT(bench.ask("tools/call",
+                          R"({"name":"call_tool","arguments":)" + std::string(arguments) + "}"),
+                HasSubstr("takes the name of another one"))
+        << arguments;
+  }
+  EXPECT_THAT(bench.member(0).methods(), Not(Contains("tools/call")));
+}
+
 // --- Memory --------------------------------------------------------------------------------------
 
 TEST(VirtualServerMemory, ListsThatAreTheSameAreKeptOnce) {
@@ -392,6 +409,31 @@ TEST(VirtualServerLists, AMemberThatHangsIsWaitedForOnce) {
   bench.advance(milliseconds(1));
   EXPECT_THAT(client.answers, SizeIs(2));
   EXPECT_THAT(client.answers.back().text, HasSubstr(R"("stdgate/missing":["hung"])"));
+}
+
+// --- Clients that leave --------------------------------------------------------------------------
+
+TEST(VirtualServerLeaving, EndsCallsAndListeningWhereEachPrincipalHasItsOwn) {
+  ServerBench bench({"each"});
+  policy::Principal ada;
+  ada.name = "ada";
+  bench.principal = std::make_shared<const policy::Principal>(ada);
+  bench.member(0).script =
+      with_tool("t", {{"tools/call", ""}, {"subscriptions/listen", ""}});  // they stay open
+  const auto cancelled = [&] {
+    return std::ranges::count_if(bench.member(0).notes, [](const std::string& note) {
+      return note.find("notifications/cancelled") != std::string::npos;
+    });
+  };
+  EXPECT_EQ(use(bench, "each_t"), "");
+  EXPECT_THAT(bench.member(0).methods(), Contains("tools/call"));
+  EXPECT_EQ(cancelled(), 1);
+  EXPECT_EQ(
+      bench.ask("subscriptions/listen", R"({"notifications":{"resourceSubscriptions":["x:1"]}})",
+                PeerKind::stateless),
+      "");
+  EXPECT_THAT(bench.member(0).methods(), Contains("subscriptions/listen"));
+  EXPECT_EQ(cancelled(), 2);
 }
 
 // --- The gateway's own calls ---------------------------------------------------------------------
