@@ -1,4 +1,4 @@
-// What AcpConnection reads in the messages of ACP, and what it writes into them.
+// Members of ACP's messages that AcpConnection reads and writes.
 #pragma once
 
 #include <string>

@@ -1,8 +1,8 @@
 // Answers: the answers of an agent that its client may not have got yet.
 //
-// Their texts are in the connection's log, as far as that reaches. An answer that the log has let
-// go is told as an error, so that its call ends. Owner: the connection. Limits: those that have
-// been told go first beyond `most`; the connection bounds the others.
+// The connection's log has their texts, as far as it reaches. An answer that the log has let go is
+// told as an error, so that its call ends. Owner: the connection. Limits: beyond `most` the oldest
+// answer that has been told is forgotten; the connection bounds the others.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,18 @@ class Answers {
 
   // `event`: its number in the log.
   void add(uint64_t event, uint32_t stream, std::string_view answer);
-  // It has been written to a client. `may_be_lost`: the client may say later that it has not got
-  // it.
+  // A client has been told the answer. `may_be_lost`: it may say later that it has not got it.
   void note_told(uint64_t event, bool may_be_lost);
   // The client has what this stream had until then.
   void forget_through(uint32_t stream, uint64_t event);
-  // It is another event now, of the connection's stream.
+  // The answer has another number now, and belongs to the connection's stream.
   void move(uint64_t from, uint64_t to);
 
   struct Lost {
     uint64_t event;
     std::string text;  // the error in its place
   };
-  // Those of a stream after an event that are not among `kept`.
+  // The answers of a stream after an event that are not among `kept`.
   [[nodiscard]] std::vector<Lost> lost(uint32_t stream, uint64_t after,
                                        const std::set<uint64_t>& kept) const;
 
