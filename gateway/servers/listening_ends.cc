@@ -24,8 +24,8 @@ void ListeningEnds::open(uint64_t key, size_t member, ListenedWishes wishes, con
   if (upstream == nullptr) return;
   const session::Tag tag = ++last_tag_;
   const call::Request of_client = kept->request();
-  std::string text =
-      Listening::request_for(tag, rpc::member_or_empty(of_client.message.params, "_meta"), wishes);
+  const std::string_view meta = rpc::member_or_empty(of_client.message.params, "_meta");
+  std::string text = Listening::request_for(tag, meta.empty() ? "{}" : meta, wishes);
   ends_.emplace(tag, End{key, member, upstream, std::move(wishes), kept});
   call::CallContext context = of_client.context;
   context.caller = caller_.caller();
