@@ -260,7 +260,7 @@ describe('the operator\'s page', { timeout: 60_000 }, () => {
     await held.clock.runFor(20_000);
     assert.equal(looks, 0);
     await held.getByRole('button', { name: 'Resume' }).click();
-    await eventually(() => looks === 1, 'it goes on');
+    await eventually(() => looks > 0, 'it goes on');
     await held.context().close();
   });
 
