@@ -1,5 +1,6 @@
 #include "gateway/mcp/check_filter.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "gateway/rpc/json_cursor.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
+#include "gateway/schema/plain_check.h"
 
 namespace stdgate::mcp {
 
@@ -25,16 +27,10 @@ CheckFilter::CheckFilter(const pool::FilterServices& services, const McpDialect&
                          {{kToolList, "notifications/tools/list_changed"}}};
                      return std::span<const ListFacts>(kLists);
                    }()),
-      config_(services.services.config.check) {}
+      config_(services.services.config.check),
+      states_(services.services.calls.reserve<State>()) {}
 
 // --- Tools ----------------------------------------------------------------------------------
-
-const CheckFilter::Tool* CheckFilter::find(Scope scope, std::string_view name) const {
-  const auto tools = tools_.find(scope);
-  if (tools == tools_.end()) return nullptr;
-  const auto tool = tools->second.find(name);
-  return tool == tools->second.end() ? nullptr : &tool->second;
-}
 
 CheckFilter::SchemaRef CheckFilter::keep(std::string_view text) {
   if (!text.starts_with('{')) return nullptr;
@@ -62,10 +58,8 @@ CheckFilter::SchemaRef CheckFilter::keep(std::string_view text) {
   return schema;
 }
 
-void CheckFilter::learn(const Page& page) {
-  Tools& tools = tools_[page.scope];
-  if (page.is_asked && page.is_first) tools.clear();
-  rpc::JsonCursor cursor(rpc::member_or_empty(page.payload, "tools"));
+void CheckFilter::read_tools(std::string_view payload, Tools& tools) {
+  rpc::JsonCursor cursor(rpc::member_or_empty(payload, "tools"));
   if (!cursor.take('[') || cursor.take(']')) return;
   do {
     const std::string_view text = cursor.take_value();
@@ -79,8 +73,81 @@ void CheckFilter::learn(const Page& page) {
   } while (cursor.take(','));
 }
 
+CheckFilter::ToolsRef CheckFilter::shared(Tools tools) {
+  std::erase_if(lists_, [](const auto& list) { return list.expired(); });
+  for (const auto& list : lists_) {
+    if (ToolsRef known = list.lock(); *known == tools) return known;
+  }
+  auto list = std::make_shared<const Tools>(std::move(tools));
+  lists_.push_back(list);
+  return list;
+}
+
+void CheckFilter::gather(Scope scope) {
+  std::vector<ToolsRef>& lists = known_[scope].lists;
+  lists.clear();
+  for (const auto& [number, listed] : children_) {
+    if (listed.scope != scope || listed.tools == nullptr) continue;
+    if (std::ranges::find(lists, listed.tools) == lists.end()) lists.push_back(listed.tools);
+  }
+  if (lists.empty()) known_.erase(scope);
+}
+
+void CheckFilter::learn(const Page& page) {
+  const pool::Child* const child = pool_.find_child(page.child);
+  if (child == nullptr) return;
+  Listed& listed = children_[page.child];
+  if (page.is_first) listed.coming.clear();
+  read_tools(page.payload, listed.coming);
+  if (!page.is_last) return;
+  const bool is_shared = child->isolation() == config::Isolation::shared;
+  listed.scope = is_shared ? 0 : scope_of(child->lease());
+  listed.tools = shared(std::exchange(listed.coming, {}));
+  listed.is_whole = !page.is_stale;
+  gather(listed.scope);
+  known_[listed.scope].asked = now();
+  look_again();
+}
+
+void CheckFilter::overhear(std::string_view payload, uint64_t child) {
+  const auto known = children_.find(child);
+  if (known == children_.end() || known->second.tools == nullptr) return;
+  Listed& listed = known->second;
+  Tools heard;
+  read_tools(payload, heard);
+  // Nearly always it says what is known.
+  if (heard == *listed.tools) return;
+  Tools all = *listed.tools;
+  bool has_changed = false;
+  for (auto& [name, tool] : heard) {
+    const auto before = all.find(name);
+    if (before == all.end()) {
+      if (all.size() < kMaxTools) all.emplace(name, std::move(tool));
+    } else if (before->second != tool) {
+      before->second = std::move(tool);
+      has_changed = true;
+    }
+  }
+  if (all.size() == listed.tools->size() && !has_changed) return;
+  listed.tools = shared(std::move(all));
+  gather(listed.scope);
+  if (!has_changed) return;
+  // It has not told so. The other pages may have changed too.
+  listed.is_whole = false;
+  forget(listed.scope, 0);
+}
+
 void CheckFilter::forget_child(const call::ChildRef& child) {
-  if (!child.is_shared) tools_.erase(scope_of(child.session));
+  const auto listed = children_.find(child.number);
+  if (listed == children_.end()) return;
+  const Scope scope = listed->second.scope;
+  children_.erase(listed);
+  gather(scope);
+}
+
+void CheckFilter::on_changed(size_t /*list*/, uint64_t child) {
+  const auto listed = children_.find(child);
+  if (listed != children_.end()) listed->second.is_whole = false;
 }
 
 const schema::JsonSchema* CheckFilter::compiled(Schema& schema, std::string_view tool) {
@@ -100,38 +167,115 @@ const schema::JsonSchema* CheckFilter::compiled(Schema& schema, std::string_view
 
 // --- Arguments ------------------------------------------------------------------------------
 
-std::optional<std::string> CheckFilter::misfit_of(const rpc::Envelope& message, Scope scope,
-                                                  const char*& why) {
-  const auto name = rpc::find_clear_member(message.params, "name");
-  const auto arguments = rpc::find_clear_member(message.params, "arguments");
-  const auto is_twice = [](const rpc::Member& member) {
-    return !member && member.error() == rpc::MemberError::duplicate;
-  };
-  if (message.has_lookalikes || is_twice(name) || is_twice(arguments)) {
-    why = "readers could see different tools or arguments";
-    return std::nullopt;
+std::optional<CheckFilter::Reading> CheckFilter::read(const call::Request& request,
+                                                      std::span<const ToolsRef> lists) {
+  Reading reading;
+  const schema::JsonSchema* likely = nullptr;
+  if (!lists.empty()) {
+    const std::string_view name = rpc::decode_string(request.intent.tool, scratch_);
+    const auto tool = lists.front()->find(name);
+    if (tool != lists.front()->end() && tool->second.input != nullptr) {
+      reading.fits = tool->second.input.get();
+      likely = compiled(*tool->second.input, name);
+    }
   }
-  if (!name || !config_.arguments) return std::nullopt;
-  const std::string_view tool = rpc::decode_string(rpc::string_content(*name), scratch_);
-  const Tool* const known = find(scope, tool);
-  if (known == nullptr || known->input == nullptr) return std::nullopt;
-  const schema::JsonSchema* const schema = compiled(*known->input, tool);
+  bool is_known_to_fit = false;
+  std::string_view name;
+  std::string_view arguments;
+  rpc::JsonCursor cursor(request.message.params);
+  if (cursor.take('{') && !cursor.take('}')) {
+    do {
+      const std::string_view key = rpc::string_content(cursor.take_string());
+      cursor.take(':');
+      if (key == "name") {
+        if (!std::exchange(name, cursor.take_value()).empty()) return std::nullopt;
+      } else if (key == "arguments") {
+        if (!arguments.empty()) return std::nullopt;
+        const size_t length =
+            likely == nullptr ? 0 : schema::plain_length(likely->compiled(), 0, cursor.rest());
+        is_known_to_fit = length > 0;
+        arguments = is_known_to_fit ? cursor.take_bytes(length) : cursor.take_value();
+      } else if (rpc::json_string_resembles(key, "name") ||
+                 rpc::json_string_resembles(key, "arguments")) {
+        return std::nullopt;
+      } else {
+        cursor.take_value();
+      }
+    } while (cursor.take(','));
+  }
+  reading.name = rpc::string_content(name);
+  if (!arguments.empty()) reading.arguments = arguments;
+  if (!is_known_to_fit || reading.name != request.intent.tool) reading.fits = nullptr;
+  return reading;
+}
+
+std::optional<std::string> CheckFilter::misfit_of(const Tool& tool, std::string_view name,
+                                                  const Reading& reading) {
+  if (tool.input == nullptr || tool.input.get() == reading.fits) return std::nullopt;
+  const schema::JsonSchema* const schema = compiled(*tool.input, name);
   if (schema == nullptr) return std::nullopt;
-  const std::string_view text = arguments.value_or("{}");
-  if (check_.check(*schema, text) != schema::Fit::fits) {
+  if (check_.check(*schema, reading.arguments) != schema::Fit::fits) {
     return text_of(check_.misfits(), "arguments");
   }
   if (const auto key = check_.repeated_key()) return *key + ": expected once, and is there twice";
   return std::nullopt;
 }
 
-void CheckFilter::judge(call::CallPtr& call, const call::Request& request) {
-  const char* why = nullptr;
-  const auto misfit = misfit_of(request.message, scope_of(call->session), why);
-  if (why != nullptr) {
-    return chain_.on_fault(std::move(call), rpc::faults::because(rpc::Fault::invalid_request, why));
+std::optional<std::string> CheckFilter::compare(State& state, std::span<const ToolsRef> lists,
+                                                const Reading& reading) {
+  state.clear();
+  state.is_judged = true;
+  const std::string_view name = rpc::decode_string(reading.name, scratch_);
+  const Tool* bad = nullptr;
+  std::optional<std::string> misfit;
+  for (const ToolsRef& tools : lists) {
+    const auto tool = tools->find(name);
+    if (tool == tools->end() || (bad != nullptr && bad->input == tool->second.input)) continue;
+    const bool is_like_another = std::ranges::any_of(state.fits, [&](const ToolsRef& one) {
+      return one->find(name)->second.input == tool->second.input;
+    });
+    auto why = is_like_another ? std::nullopt : misfit_of(tool->second, name, reading);
+    if (why) {
+      bad = &tool->second;
+      if (!misfit) misfit = std::move(why);
+    } else {
+      state.fits.push_back(tools);
+      state.tool = tool->first;
+    }
   }
-  if (!misfit) return;
+  if (!state.fits.empty()) return std::nullopt;
+  // A child that does not list the tool is no way around the list of another one.
+  if (!misfit) state.fits.assign(lists.begin(), lists.end());
+  return misfit;
+}
+
+bool CheckFilter::looks_for_new(Scope scope) {
+  const auto known = known_.find(scope);
+  if (known == known_.end() || now() < known->second.asked + kAskAgain) return false;
+  for (auto& [number, listed] : children_) {
+    if (listed.scope == scope) listed.is_whole = false;
+  }
+  forget(scope, 0);
+  return true;
+}
+
+void CheckFilter::refuse_lookalikes(call::CallPtr& call) {
+  const auto report = rpc::faults::because(rpc::Fault::invalid_request,
+                                           "readers could see different tools or arguments");
+  chain_.on_fault(std::move(call), report);
+}
+
+void CheckFilter::judge(call::CallPtr& call, const call::Request& request) {
+  const Scope scope = scope_of(*call);
+  const std::span<const ToolsRef> lists = lists_of(scope);
+  const auto reading = read(request, lists);
+  if (!reading) return refuse_lookalikes(call);
+  State& state = states_.of(call->slots);
+  const auto misfit = compare(state, lists, *reading);
+  if (!misfit) {
+    if (state.tool.empty() && looks_for_new(scope)) review(call, request, 0);
+    return;
+  }
   services_.core.observer.on_check_failed(services_.backend, CheckFailure::arguments);
   const bool is_modern = call->client_kind == PeerKind::stateless;
   const call::CallPtr refused = std::move(call);
@@ -139,25 +283,53 @@ void CheckFilter::judge(call::CallPtr& call, const call::Request& request) {
                 tool_error_member("Invalid arguments. " + *misfit, is_modern), {}, *misfit);
 }
 
+// A call without an answer is none that MCP knows, and could not wait.
 call::Passage CheckFilter::on_notification(const call::Notification& notification) {
-  if (notification.method != "tools/call") return call::Passage::open;
-  const Scope scope = scope_of(notification.context.session);
-  const char* why = nullptr;
-  const bool fits =
-      is_known(scope, 0) && !misfit_of(notification.message, scope, why) && why == nullptr;
-  if (fits) return call::Passage::open;
+  const bool is_call = notification.method == "tools/call" || notification.message.has_lookalikes;
+  if (!is_call) return call::Passage::open;
   services_.core.observer.on_check_failed(services_.backend, CheckFailure::arguments);
   return call::Passage::denied;
+}
+
+// --- Children that may get a call -----------------------------------------------------------
+
+std::optional<size_t> CheckFilter::needed_list(const call::Call& call) const {
+  const State* const state = states_.find(call.slots);
+  if (state == nullptr || !state->is_judged) return std::nullopt;
+  return 0;
+}
+
+bool CheckFilter::is_compared(size_t /*list*/, uint64_t child) const {
+  const auto listed = children_.find(child);
+  return listed != children_.end() && listed->second.is_whole;
+}
+
+bool CheckFilter::suits(const call::Call& call, uint64_t child) const {
+  const State& state = *states_.find(call.slots);
+  const Tools& tools = *children_.find(child)->second.tools;
+  if (std::ranges::any_of(state.fits, [&](const ToolsRef& one) { return one.get() == &tools; })) {
+    return true;
+  }
+  const auto tool = tools.find(state.tool);
+  return tool != tools.end() && std::ranges::any_of(state.fits, [&](const ToolsRef& one) {
+           return one->find(state.tool)->second.input == tool->second.input;
+         });
 }
 
 // --- Results --------------------------------------------------------------------------------
 
 std::optional<std::string> CheckFilter::misfit_of_result(const call::Call& call,
-                                                         std::string_view payload) {
-  const Tool* const tool = find(scope_of(call.session), call.tool_name);
-  if (tool == nullptr || tool->output == nullptr) return std::nullopt;
+                                                         const call::Answer& answer) {
+  const State* const state = states_.find(call.slots);
+  if (state == nullptr || state->tool.empty()) return std::nullopt;
+  const auto listed = children_.find(answer.child);
+  const Tools& tools = listed != children_.end() && listed->second.tools != nullptr
+                           ? *listed->second.tools
+                           : *state->fits.front();
+  const auto tool = tools.find(state->tool);
+  if (tool == tools.end() || tool->second.output == nullptr) return std::nullopt;
   const auto members = rpc::find_members(
-      payload,
+      answer.payload,
       std::array<std::string_view, 4>{"isError", "structuredContent", "resultType", "task"});
   const std::string_view type = members[2].value_or(R"("complete")");
   // Errors have no result, and what is not complete has none yet.
@@ -165,7 +337,7 @@ std::optional<std::string> CheckFilter::misfit_of_result(const call::Call& call,
     return std::nullopt;
   }
   if (!members[1]) return "structuredContent: expected, as there is an outputSchema";
-  const schema::JsonSchema* const schema = compiled(*tool->output, call.tool_name);
+  const schema::JsonSchema* const schema = compiled(*tool->second.output, state->tool);
   if (schema == nullptr || check_.check(*schema, *members[1]) == schema::Fit::fits) {
     return std::nullopt;
   }
@@ -174,14 +346,9 @@ std::optional<std::string> CheckFilter::misfit_of_result(const call::Call& call,
 
 void CheckFilter::see(call::CallPtr& call, call::Answer& answer) {
   if (answer.message.kind != rpc::MessageKind::result) return;
-  if (call->method_name == kToolList) {
-    Page page;
-    page.scope = scope_of(call->session);
-    page.payload = answer.payload;
-    return learn(page);
-  }
+  if (call->method_name == kToolList) return overhear(answer.payload, answer.child);
   if (!config_.results || call->method_name != "tools/call") return;
-  const auto misfit = misfit_of_result(*call, answer.payload);
+  const auto misfit = misfit_of_result(*call, answer);
   if (!misfit) return;
   services_.core.observer.on_check_failed(services_.backend, CheckFailure::result);
   chain_.on_fault(std::move(call), rpc::faults::child_failed(

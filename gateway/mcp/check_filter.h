@@ -2,17 +2,21 @@
 // lists.
 //
 // Job: answer a call whose arguments do not fit by a tool error that says where and what was
-// expected, so that a model can mend it; turn a result that does not fit into a fault. A schema is
-// compiled when it is first needed, and once for all that list it. One that cannot be compiled
-// lets all pass, and is told and counted. A notification that does not fit is dropped. Owner: the
-// backend. Limits: kMaxTools of a list, kMaxText of all schemas: other tools are not checked.
+// expected, so that a model can mend it; turn a result that does not fit into a fault. What
+// children list may differ: only those get a call whose own list it fits, and a result is held
+// against the list of the child that gave it. A schema is compiled when it is first needed, and
+// once for all that list it. One that cannot be compiled lets all pass, and is told and counted. A
+// notification that calls a tool is dropped. Owner: the backend. Limits: kMaxTools of a list,
+// kMaxText of all schemas: other tools are not checked.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gateway/mcp/listed_filter.h"
 #include "gateway/schema/json_schema.h"
@@ -30,6 +34,7 @@ class CheckFilter final : public ListedFilter {
   CheckFilter(const pool::FilterServices& services, const McpDialect& dialect);
 
   void on_request(call::CallPtr& call, const call::Request& request) override {
+    if (request.message.has_lookalikes) return refuse_lookalikes(call);
     if (request.method == "tools/call") review(call, request, 0);
   }
   call::Passage on_notification(const call::Notification& notification) override;
@@ -45,24 +50,80 @@ class CheckFilter final : public ListedFilter {
   struct Tool {
     SchemaRef input;
     SchemaRef output;  // null: there is none
+    friend bool operator==(const Tool&, const Tool&) = default;
   };
   using Tools = std::map<std::string, Tool, std::less<>>;
+  using ToolsRef = std::shared_ptr<const Tools>;  // equal ones are shared
+  // What a child has listed.
+  struct Listed {
+    Scope scope = 0;
+    ToolsRef tools;         // null: nothing yet
+    Tools coming;           // the pages so far, while the list is being asked for
+    bool is_whole = false;  // `tools` is all of it, and no change has been told since
+  };
+  // What the children of a scope list, each list once.
+  struct Known {
+    std::vector<ToolsRef> lists;
+    TimePoint asked{};  // for the latest list
+  };
+  // Of a call that has been judged.
+  struct State {
+    std::vector<ToolsRef> fits;  // the lists that it fits
+    std::string_view tool;       // its name, in one of them; empty: no list has it
+    bool is_judged = false;
+    void clear() {
+      fits.clear();
+      tool = {};
+      is_judged = false;
+    }
+  };
+  // Of a request.
+  struct Reading {
+    std::string_view name;              // as spelled between its quotes
+    std::string_view arguments = "{}";  // raw JSON
+    const Schema* fits = nullptr;       // what they are known to fit
+  };
 
+  // Readers could see different tools or arguments, or another method.
+  void refuse_lookalikes(call::CallPtr& call);
   void judge(call::CallPtr& call, const call::Request& request) override;
   void learn(const Page& page) override;
   void see(call::CallPtr& call, call::Answer& answer) override;
   void forget_child(const call::ChildRef& child) override;
+  void on_changed(size_t list, uint64_t child) override;
+  [[nodiscard]] std::optional<size_t> needed_list(const call::Call& call) const override;
+  [[nodiscard]] bool is_compared(size_t list, uint64_t child) const override;
+  [[nodiscard]] bool suits(const call::Call& call, uint64_t child) const override;
 
-  [[nodiscard]] const Tool* find(Scope scope, std::string_view name) const;
+  void read_tools(std::string_view payload, Tools& tools);
+  // A list that a client has asked for.
+  void overhear(std::string_view payload, uint64_t child);
+  ToolsRef shared(Tools tools);
+  void gather(Scope scope);
+  [[nodiscard]] std::span<const ToolsRef> lists_of(Scope scope) const {
+    const auto known = known_.find(scope);
+    return known == known_.end() ? std::span<const ToolsRef>() : known->second.lists;
+  }
   SchemaRef keep(std::string_view text);
   // Null: what is checked by it passes.
   const schema::JsonSchema* compiled(Schema& schema, std::string_view tool);
-  // Nothing: they fit. `why` is set where the message itself is wrong.
-  std::optional<std::string> misfit_of(const rpc::Envelope& message, Scope scope, const char*& why);
-  std::optional<std::string> misfit_of_result(const call::Call& call, std::string_view payload);
+  // Passes over the params once, checking the arguments by the schema that the tool is likely to
+  // have. Nothing: readers could disagree about them.
+  std::optional<Reading> read(const call::Request& request, std::span<const ToolsRef> lists);
+  // Notes which lists the call fits. If it fits none: why.
+  std::optional<std::string> compare(State& state, std::span<const ToolsRef> lists,
+                                     const Reading& reading);
+  // Whether the servers are asked whether they have the tool by now.
+  bool looks_for_new(Scope scope);
+  std::optional<std::string> misfit_of(const Tool& tool, std::string_view name,
+                                       const Reading& reading);
+  std::optional<std::string> misfit_of_result(const call::Call& call, const call::Answer& answer);
 
   const config::CheckConfig& config_;
-  std::map<Scope, Tools> tools_;
+  const call::Slot<State> states_;
+  std::map<uint64_t, Listed> children_;  // by number of the child
+  std::map<Scope, Known> known_;
+  std::vector<std::weak_ptr<const Tools>> lists_;                      // all that are shared
   std::map<std::string, std::weak_ptr<Schema>, std::less<>> schemas_;  // by text
   size_t text_bytes_ = 0;
   schema::SchemaCheck check_;

@@ -1,5 +1,6 @@
 #include "gateway/mcp/listed_filter.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "gateway/call/call_clock.h"
@@ -27,7 +28,8 @@ ListedFilter::ListedFilter(const pool::FilterServices& services, const McpDialec
       chain_(services.chain),
       lists_(lists),
       states_(services.services.calls.reserve<State>()),
-      dialect_(dialect) {}
+      dialect_(dialect),
+      settle_timer_(services.services.core.timers, [this] { settle(); }) {}
 
 ListedFilter::Scope ListedFilter::scope_of(session::SessionId session) const {
   if (session.is_none() || services_.config.isolation != config::Isolation::session) return 0;
@@ -51,12 +53,12 @@ void ListedFilter::forget(Scope scope, size_t list) {
 
 void ListedFilter::review(call::CallPtr& call, const call::Request& request, size_t list) {
   place_ = call->at;
-  if (is_known(scope_of(call->session), list)) return judge(call, request);
+  if (is_known(scope_of(*call), list)) return judge(call, request);
   wait(call, request, list);
 }
 
 void ListedFilter::wait(call::CallPtr& call, const call::Request& request, size_t list) {
-  const Key key(scope_of(call->session), list);
+  const Key key(scope_of(*call), list);
   Listing& listing = listings_[key];
   if (pool_.is_draining()) return refuse(std::move(call), rpc::faults::shutting_down());
   if (!listing.is_asked && now() < listing.not_before) {
@@ -172,11 +174,11 @@ void ListedFilter::take_page(call::CallPtr call, const call::Answer& answer) {
   if (page.is_first) listing.from = call->child;
   if (listing.from != call->child) return fail_asking(key, call->session);
   if (answer.message.kind != rpc::MessageKind::result) {
-    if (!takes_refusals()) return end_asking(key, false);
+    if (!takes_refusals() || !page.is_first) return end_asking(key, false);
     page.is_last = true;
     page.payload = "{}";
     learn(page);
-    return end_asking(key, page.is_first);
+    return end_asking(key, true);
   }
   page.payload = answer.payload;
   const std::string_view cursor = rpc::member_or_empty(answer.payload, "nextCursor");
@@ -231,13 +233,18 @@ void ListedFilter::end_asking_child(const Key& key, bool is_known) {
   if (!is_known) listing.not_before = now() + kAskAgain;
   is_known = is_known && !listing.has_changed;
   if (is_known || is_gone) listings_.erase(key);
-  on_asked(key.second, child, is_known);
+  const Place place{key.second, child};
+  std::erase_if(failed_, [&](const auto& failed) { return failed.first == place; });
+  if (!is_known && !is_gone) failed_.emplace_back(place, now() + kAskAgain);
+  look_again();
 }
 
 bool ListedFilter::on_child_message(call::ChildMessage& message) {
   for (size_t list = 0; list < lists_.size(); ++list) {
     if (message.method() != lists_[list].change) continue;
     forget(message.child().is_shared ? 0 : scope_of(message.child().session), list);
+    forget(kOfChild | message.child().number, list);
+    on_changed(list, message.child().number);
   }
   return true;
 }
@@ -245,7 +252,9 @@ bool ListedFilter::on_child_message(call::ChildMessage& message) {
 void ListedFilter::on_child_gone(const call::ChildRef& child) {
   forget_scope(child.is_shared ? 0 : scope_of(child.session));
   forget_scope(kOfChild | child.number);
+  std::erase_if(failed_, [&](const auto& failed) { return failed.first.child == child.number; });
   forget_child(child);
+  look_again();
 }
 
 void ListedFilter::forget_scope(Scope scope) {
@@ -255,6 +264,71 @@ void ListedFilter::forget_scope(Scope scope) {
     const bool is_over = scope != 0 && !listing->second.is_asked;
     listing = is_over ? listings_.erase(listing) : std::next(listing);
   }
+}
+
+// --- Calls that wait for a child ------------------------------------------------------------
+
+bool ListedFilter::admits(const call::Call& call, uint64_t child) {
+  const auto list = needed_list(call);
+  if (!list) return true;
+  const bool is_known = is_compared(*list, child);
+  if (is_known && suits(call, child)) return true;
+  const Place place{*list, child};
+  if (!is_known && !is_failing(place)) {
+    if (std::ranges::find(wanted_, place) == wanted_.end()) wanted_.push_back(place);
+    settle_timer_.arm(now());
+  } else if (is_hopeless(call, *list)) {
+    look_again();
+  }
+  return false;
+}
+
+void ListedFilter::look_again() {
+  looks_again_ = true;
+  settle_timer_.arm(now());
+}
+
+bool ListedFilter::is_failing(const Place& place) const {
+  return std::ranges::any_of(
+      failed_, [&](const auto& failed) { return failed.first == place && now() < failed.second; });
+}
+
+bool ListedFilter::may_get(const call::Call& call, const pool::Child& child) const {
+  if (!child.keeps_bound()) return false;
+  if (child.isolation() == config::Isolation::session) return call.session == child.lease();
+  return !pool_.lane().has(call.session) &&
+         (!call.route.is_bound || call.route.child == child.number());
+}
+
+bool ListedFilter::is_hopeless(const call::Call& call, size_t list) const {
+  bool is_any = false;
+  for (const auto& child : pool_.children()) {
+    if (!may_get(call, *child)) continue;
+    is_any = true;
+    if (is_failing({list, child->number()})) continue;
+    if (!is_compared(list, child->number()) || suits(call, child->number())) return false;
+  }
+  return is_any;
+}
+
+void ListedFilter::give_up(call::CallPtr call) {
+  chain_.on_fault(
+      std::move(call),
+      rpc::faults::child_failed("what the server offers has changed, or could not be asked for"));
+}
+
+void ListedFilter::settle() {
+  for (const Place& place : std::exchange(wanted_, {})) {
+    // One without room is wanted again when it has some.
+    const pool::Child* const child = pool_.find_child(place.child);
+    if (child != nullptr && child->has_room_for_bound()) ask_child(place.list, place.child);
+  }
+  if (!std::exchange(looks_again_, false)) return;
+  auto calls = pool_.take_waiting([this](const call::Call& call) {
+    const auto list = needed_list(call);
+    return list && is_hopeless(call, *list);
+  });
+  for (call::CallPtr& call : calls) give_up(std::move(call));
 }
 
 }  // namespace stdgate::mcp

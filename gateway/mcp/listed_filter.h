@@ -2,17 +2,21 @@
 //
 // Job: have a call wait until the list that it is judged by is known, kMaxWait at most and within
 // its deadline; ask the server for that list, all pages, of the child that the call is for where
-// its session has one of its own; ask again when a list has changed or a child has ended. A call
-// whose list cannot be had is refused: what cannot be judged does not pass. Owner: the backend.
-// Limits: kMaxPages of a list; those of the chain for calls that are held.
+// its session has one of its own; ask again when a list has changed or a child has ended. No child
+// gets a judged call before its own list has been compared: until then the call waits in the pool.
+// A call whose list cannot be had is refused: what cannot be judged does not pass. Owner: the
+// backend. Limits: kMaxPages of a list; those of the chain for calls that are held.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "gateway/base/timers.h"
 #include "gateway/call/chain.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/pool/filter_services.h"
@@ -33,6 +37,7 @@ class ListedFilter : public call::Filter {
   void on_answer(call::CallPtr& call, call::Answer& answer) override;
   void on_fault(call::CallPtr& call, const rpc::FaultReport& report) override;
   void on_end(const call::Call& call, call::End& end) override;
+  bool admits(const call::Call& call, uint64_t child) override;
   bool on_child_message(call::ChildMessage& message) override;
   void on_child_gone(const call::ChildRef& child) override;
 
@@ -67,9 +72,13 @@ class ListedFilter : public call::Filter {
   void forget(Scope scope, size_t list);
   // Asks the child with this number, unless it is being asked, or has just failed to answer.
   void ask_child(size_t list, uint64_t child);
-  // As forget(), of what ask_child() asks for.
-  void forget_of(uint64_t child, size_t list) { forget(kOfChild | child, list); }
+  // Calls that wait for a child are looked at again, soon.
+  void look_again();
+  // Of a session that has a child of its own, or had one.
   [[nodiscard]] Scope scope_of(session::SessionId session) const;
+  [[nodiscard]] Scope scope_of(const call::Call& call) const {
+    return pool_.lane().has(call.session) ? scope_of(call.session) : 0;
+  }
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
 
   // The list is known. If the call is not taken, it goes on.
@@ -78,8 +87,18 @@ class ListedFilter : public call::Filter {
   // An answer to a call of a client.
   virtual void see(call::CallPtr& call, call::Answer& answer) = 0;
   virtual void forget_child(const call::ChildRef& child) = 0;
-  // The end of ask_child().
-  virtual void on_asked(size_t /*list*/, uint64_t /*child*/, bool /*is_known*/) {}
+  // A child has told that its list is another one by now.
+  virtual void on_changed(size_t list, uint64_t child) = 0;
+  // The list that says which children may get the call; nothing: any may.
+  [[nodiscard]] virtual std::optional<size_t> needed_list(const call::Call& call) const = 0;
+  // Whether all that the child lists is known.
+  [[nodiscard]] virtual bool is_compared(size_t list, uint64_t child) const = 0;
+  // Whether a child that is compared may get the call.
+  [[nodiscard]] virtual bool suits(const call::Call& call, uint64_t child) const = 0;
+  // Whether no child that runs may get a call that waits.
+  [[nodiscard]] virtual bool is_hopeless(const call::Call& call, size_t list) const;
+  // Ends such a call.
+  virtual void give_up(call::CallPtr call);
   // Whether a server that refuses to list has nothing. If not, its list is not known.
   [[nodiscard]] virtual bool takes_refusals() const { return true; }
 
@@ -105,6 +124,11 @@ class ListedFilter : public call::Filter {
     void clear() { *this = State(); }
   };
   using Key = std::pair<Scope, size_t>;
+  struct Place {
+    size_t list;
+    uint64_t child;
+    friend bool operator==(const Place&, const Place&) = default;
+  };
 
   void wait(call::CallPtr& call, const call::Request& request, size_t list);
   void refuse(call::CallPtr call, const rpc::FaultReport& report);
@@ -115,12 +139,20 @@ class ListedFilter : public call::Filter {
   void end_asking(const Key& key, bool is_known);
   void end_asking_child(const Key& key, bool is_known);
   void forget_scope(Scope scope);
+  [[nodiscard]] bool is_failing(const Place& place) const;
+  [[nodiscard]] bool may_get(const call::Call& call, const pool::Child& child) const;
+  void settle();
 
   const std::span<const ListFacts> lists_;
   const call::Slot<State> states_;
   const McpDialect& dialect_;
   std::map<Key, Listing> listings_;
-  uint8_t place_ = 0;  // in the chain
+  uint8_t place_ = 0;          // in the chain
+  std::vector<Place> wanted_;  // children that are to be asked
+  // Children that could not be asked, and until when they are not asked again.
+  std::vector<std::pair<Place, TimePoint>> failed_;
+  bool looks_again_ = false;  // at the calls that wait
+  Timer settle_timer_;        // asking and refusing change the pool, which is at work in admits()
 };
 
 }  // namespace stdgate::mcp

@@ -53,10 +53,8 @@ void ParamFilter::compare(call::CallPtr& call, const call::Request& request) {
     return chain_.on_fault(std::move(call), report);
   }
   if (is_asked_) return;
-  is_asked_ = true;
-  has_changed_ = false;
-  pages_ = 0;
-  ask({}, 0);
+  has_failed_ = false;
+  begin_asking();
 }
 
 void ParamFilter::on_released(call::CallPtr call, const call::Request& request) {
@@ -79,6 +77,13 @@ void ParamFilter::refuse_mismatch(call::CallPtr& call, const rpc::Envelope& requ
 
 // --- The list -------------------------------------------------------------------------------
 
+void ParamFilter::begin_asking() {
+  is_asked_ = true;
+  has_changed_ = false;
+  pages_ = 0;
+  ask({}, 0);
+}
+
 void ParamFilter::ask(std::string_view cursor, uint64_t child) {
   ++pages_;
   std::string text = tool_list_request(cursor, dialect_.stamp());
@@ -93,8 +98,8 @@ void ParamFilter::ask(std::string_view cursor, uint64_t child) {
   call->arrived = now();
   call::start_clock(*call, services_.config.timeout, services_.config);
   states_.of(call->slots).is_own = true;
-  call->route.child = services_.config.pool.sticky ? child : 0;
-  call->route.is_bound = call->route.child != 0;
+  call->route.child = child;
+  call->route.is_bound = child != 0;
   call::Outgoing message;
   message.text = request.text;
   message.id = place_of(request.id, request.text);
@@ -107,6 +112,9 @@ void ParamFilter::ask(std::string_view cursor, uint64_t child) {
 void ParamFilter::learn(call::CallPtr& call, const rpc::Envelope& answer) {
   if (is_own(*call)) {
     const call::CallPtr own = std::move(call);
+    // Pages of two children are no list.
+    if (pages_ == 1) from_ = own->child;
+    if (from_ != own->child) return ask_anew();
     const auto page = read_tool_page(answer);
     if (page) keep(*page);
     if (page && !page->cursor.empty() && pages_ < kMaxPages) return ask(page->cursor, own->child);
@@ -121,7 +129,14 @@ void ParamFilter::learn(call::CallPtr& call, const rpc::Envelope& answer) {
 void ParamFilter::on_fault(call::CallPtr& call, const rpc::FaultReport& /*report*/) {
   if (!is_own(*call)) return;
   const call::CallPtr own = std::move(call);
+  if (pages_ > 1) return ask_anew();
   end_asking(false);
+}
+
+// The child that has given the first pages has ended.
+void ParamFilter::ask_anew() {
+  if (std::exchange(has_failed_, true) || pool_.is_draining()) return end_asking(false);
+  begin_asking();
 }
 
 void ParamFilter::end_asking(bool is_known) {

@@ -68,6 +68,8 @@ class ParamFilter final : public call::Filter {
   bool is_unsettled(std::string_view tool);
   // Refuses a call whose arguments are known to contradict `fields`.
   void refuse_mismatch(call::CallPtr& call, const rpc::Envelope& request, std::string_view fields);
+  void begin_asking();
+  void ask_anew();
   // `child`: number of the child that has given the cursor; 0: any child may answer.
   void ask(std::string_view cursor, uint64_t child);
   void end_asking(bool is_known);
@@ -85,7 +87,9 @@ class ParamFilter final : public call::Filter {
   bool is_known_ = false;     // all tools with marks are in `tools_`, as far as there is room
   bool is_asked_ = false;     // the filter's own request for the list is under way
   bool has_changed_ = false;  // since the list was asked for
+  bool has_failed_ = false;   // a list of several pages, once, since calls wait for it
   size_t pages_ = 0;          // of the list under way
+  uint64_t from_ = 0;         // the child that has given its first page
   TimePoint not_before_{};    // the next request for the list
   TimePoint until_{};         // held calls wait for the list
   std::string tool_;          // scratch

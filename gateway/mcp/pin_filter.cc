@@ -58,8 +58,7 @@ PinFilter::PinFilter(const pool::FilterServices& services, const McpDialect& dia
                      return std::span<const ListFacts>(kLists);
                    }()),
       lock_(std::move(lock)),
-      states_(services.services.calls.reserve<State>()),
-      settle_timer_(services.services.core.timers, [this] { settle(); }) {}
+      states_(services.services.calls.reserve<State>()) {}
 
 PinFilter::~PinFilter() {
   for (size_t list = 0; list < kPinnedKinds; ++list) count(list, Counts());
@@ -74,7 +73,8 @@ void PinFilter::on_request(call::CallPtr& call, const call::Request& request) {
     return;
   }
   const auto used = services_.dialect.used_element(request.message, request.method);
-  if (used && !list_of(used->kind)) return;
+  // Another method may be the one that some readers see.
+  if (used && !list_of(used->kind) && !request.message.has_lookalikes) return;
   if (!used || request.message.has_lookalikes) {
     if (!enforces()) return;
     return chain_.on_fault(
@@ -118,7 +118,8 @@ void PinFilter::refuse(call::CallPtr call, std::string_view method, policy::Elem
 call::Passage PinFilter::on_notification(const call::Notification& notification) {
   if (!enforces()) return call::Passage::open;
   const auto used = services_.dialect.used_element(notification.message, notification.method);
-  if (used && !list_of(used->kind)) return call::Passage::open;
+  const bool is_other = used && !list_of(used->kind) && !notification.message.has_lookalikes;
+  if (is_other) return call::Passage::open;
   services_.core.observer.on_rejected(services_.backend, Rejection::unpinned);
   return call::Passage::denied;
 }
@@ -130,78 +131,26 @@ bool PinFilter::is_compared(size_t list, uint64_t child) const {
   return shown != shown_[list].end() && shown->second.is_whole;
 }
 
-bool PinFilter::admits(const call::Call& call, uint64_t child) {
+std::optional<size_t> PinFilter::needed_list(const call::Call& call) const {
   const State* const state = states_.find(call.slots);
-  if (!enforces() || state == nullptr || state->name == nullptr) return true;
-  const Place place{state->list, child};
-  if (!is_compared(place.list, child)) {
-    if (is_failing(place)) {
-      if (has_failed(call, place.list)) look_again();
-      return false;
-    }
-    if (std::ranges::find(wanted_, place) == wanted_.end()) wanted_.push_back(place);
-    settle_timer_.arm(now());
-    return false;
-  }
-  if (!is_turned(place.list, *state->name)) return true;
-  look_again();
-  return false;
+  if (!enforces() || state == nullptr || state->name == nullptr) return std::nullopt;
+  return state->list;
 }
 
-void PinFilter::look_again() {
-  looks_again_ = true;
-  settle_timer_.arm(now());
+bool PinFilter::suits(const call::Call& call, uint64_t /*child*/) const {
+  const State& state = *states_.find(call.slots);
+  return !is_turned(state.list, *state.name);
 }
 
-void PinFilter::on_asked(size_t list, uint64_t child, bool is_known) {
-  const Place place{list, child};
-  std::erase_if(failed_, [&](const auto& failed) { return failed.first == place; });
-  if (!is_known) failed_.emplace_back(place, now() + kAskAgain);
-  look_again();
+bool PinFilter::is_hopeless(const call::Call& call, size_t list) const {
+  return !suits(call, 0) || ListedFilter::is_hopeless(call, list);
 }
 
-bool PinFilter::is_failing(const Place& place) const {
-  return std::ranges::any_of(
-      failed_, [&](const auto& failed) { return failed.first == place && now() < failed.second; });
-}
-
-// A call that waits for a child which does not say what it offers, and that no other child may get.
-bool PinFilter::has_failed(const call::Call& call, size_t list) const {
-  return std::ranges::any_of(failed_, [&](const auto& failed) {
-    const Place& place = failed.first;
-    const pool::Child* const child = pool_.find_child(place.child);
-    if (child == nullptr || place.list != list || now() >= failed.second) return false;
-    if (child->isolation() == config::Isolation::session) return call.session == child->lease();
-    return !pool_.lane().has(call.session) &&
-           std::ranges::none_of(pool_.children(), [&](const auto& other) {
-             return other->isolation() == config::Isolation::shared &&
-                    is_compared(list, other->number());
-           });
-  });
-}
-
-void PinFilter::settle() {
-  for (const Place& place : std::exchange(wanted_, {})) {
-    // One without room is wanted again when it has some.
-    const pool::Child* const child = pool_.find_child(place.child);
-    if (child != nullptr && child->has_room_for_bound()) ask_child(place.list, place.child);
-  }
-  if (!std::exchange(looks_again_, false)) return;
-  auto calls = pool_.take_waiting([this](const call::Call& call) {
-    const State* const state = states_.find(call.slots);
-    return state != nullptr && state->name != nullptr &&
-           (is_turned(state->list, *state->name) || has_failed(call, state->list));
-  });
-  for (call::CallPtr& call : calls) {
-    const State& state = states_.of(call->slots);
-    if (is_turned(state.list, *state.name)) {
-      const std::string_view method = call->method_name;
-      refuse(std::move(call), method, kind_of(state.list), *state.name, kTurned);
-    } else {
-      chain_.on_fault(std::move(call),
-                      rpc::faults::child_failed("what the server offers could not be asked for"));
-    }
-  }
+void PinFilter::give_up(call::CallPtr call) {
+  if (suits(*call, 0)) return ListedFilter::give_up(std::move(call));
+  const State& state = *states_.find(call->slots);
+  const std::string_view method = call->method_name;
+  refuse(std::move(call), method, kind_of(state.list), *state.name, kTurned);
 }
 
 // --- Up -------------------------------------------------------------------------------------
@@ -316,7 +265,7 @@ void PinFilter::see(call::CallPtr& call, call::Answer& answer) {
     known.turned.merge(shown.asked);
     if (is_news) {
       known.is_whole = false;
-      forget(scope_of(call->session), list);
+      forget(scope_of(*call), list);
       look_again();
     }
   }
@@ -327,23 +276,16 @@ void PinFilter::see(call::CallPtr& call, call::Answer& answer) {
   if (is_cut) answer.payload = cut_;
 }
 
-bool PinFilter::on_child_message(call::ChildMessage& message) {
-  const uint64_t child = message.child().number;
-  for (size_t list = 0; list < kPinnedKinds; ++list) {
-    if (message.method() != kPinnedLists[list].change) continue;
-    forget_of(child, list);
-    const auto shown = shown_[list].find(child);
-    if (shown == shown_[list].end()) continue;
-    shown->second.is_whole = false;
-    // Calls of what it had turned are refused, and would never ask it.
-    if (!shown->second.turned.empty()) ask_child(list, child);
-  }
-  return ListedFilter::on_child_message(message);
+void PinFilter::on_changed(size_t list, uint64_t child) {
+  const auto shown = shown_[list].find(child);
+  if (shown == shown_[list].end()) return;
+  shown->second.is_whole = false;
+  // Calls of what it had turned are refused, and would never ask it.
+  if (!shown->second.turned.empty()) ask_child(list, child);
 }
 
 void PinFilter::forget_child(const call::ChildRef& child) {
   for (auto& children : shown_) children.erase(child.number);
-  std::erase_if(failed_, [&](const auto& failed) { return failed.first.child == child.number; });
 }
 
 }  // namespace stdgate::mcp

@@ -32,10 +32,13 @@ class JsonCursor {
   // Takes the value without scanning it, if it is `object` byte for byte; else returns nothing.
   // `object` may be empty.
   std::string_view take_object(std::string_view object) {
-    const std::string_view rest(at_, static_cast<size_t>(end_ - at_));
-    return object.empty() || !rest.starts_with(object) ? std::string_view()
-                                                       : pass_to(at_ + object.size());
+    return object.empty() || !rest().starts_with(object) ? std::string_view()
+                                                         : pass_to(at_ + object.size());
   }
+  // So many bytes, which are a value.
+  std::string_view take_bytes(size_t length) { return pass_to(at_ + length); }
+  // From here to the end.
+  [[nodiscard]] std::string_view rest() const { return {at_, static_cast<size_t>(end_ - at_)}; }
   void skip_space() { at_ = skip_json_space(at_, end_); }
   [[nodiscard]] const char* position() const { return at_; }
 

@@ -52,9 +52,11 @@ class PlainCheck {
         end_(at_ + text.size()),
         steps_(PlainLimits::kBaseSteps + PlainLimits::kStepsPerByte * text.size()) {}
 
-  bool run(NodeId node) {
+  // The length of the value that the text begins with; 0: it does not fit, or that is unclear.
+  size_t run(NodeId node) {
+    const char* const begin = at_;
     skip_space();
-    return fits(node);
+    return fits(node) ? static_cast<size_t>(at_ - begin) : 0;
   }
 
  private:
@@ -132,11 +134,25 @@ class PlainCheck {
                             ((node->types & kIntegerBit) != 0 && is_whole);
     if (!is_of_type) return false;
     const std::string_view raw(begin, static_cast<size_t>(at_ - begin));
-    if (node->number) {
-      const auto value = is_whole ? whole(raw) : std::nullopt;
-      if (!value || *value < node->number->least || *value > node->number->most) return false;
-    }
+    if (node->number && !fits_bounds(*node->number, raw, is_whole)) return false;
     return node->values.empty() || is_one_of(node, raw);
+  }
+
+  static bool fits_bounds(const NumberChecks& checks, std::string_view raw, bool is_whole) {
+    if (is_whole) {
+      const auto value = whole(raw);
+      return value && *value >= checks.least && *value <= checks.most;
+    }
+    // Between the two whole numbers beside it. Bounds that are excluded are kept as whole ones.
+    const size_t point = raw.find('.');
+    if (point == std::string_view::npos || checks.above || checks.below) return false;
+    const auto value = whole(raw.substr(0, point));
+    const std::string_view digits = raw.substr(point + 1);
+    if (!value || !std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; })) {
+      return false;
+    }
+    const int64_t down = raw.front() == '-' ? 1 : 0;
+    return *value - down >= checks.least && *value + (1 - down) <= checks.most;
   }
 
   bool fits_string(const SchemaNode* node) {
@@ -330,7 +346,7 @@ void prepare_plain_check(SchemaNode& node) {
   if (checks.divisor) checks.least = INT64_MAX;
 }
 
-bool fits_plainly(const CompiledSchema& schema, NodeId node, std::string_view text) {
+size_t plain_length(const CompiledSchema& schema, NodeId node, std::string_view text) {
   return PlainCheck(schema, text).run(node);
 }
 

@@ -6,6 +6,7 @@
 // kMaxOthers; steps in proportion to the text.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "gateway/schema/schema_node.h"
@@ -20,10 +21,14 @@ struct PlainLimits {
   static constexpr size_t kStepsPerByte = 4;
 };
 
-// True: the text fits, and no object in it has a key twice. `text` is valid JSON.
-bool fits_plainly(const CompiledSchema& schema, NodeId node, std::string_view text);
+// The length of the value that a valid JSON text begins with, if it fits and no object in it has a
+// key twice. 0: it does not fit, or that is unclear.
+size_t plain_length(const CompiledSchema& schema, NodeId node, std::string_view text);
+inline bool fits_plainly(const CompiledSchema& schema, NodeId node, std::string_view text) {
+  return plain_length(schema, node, text) > 0;
+}
 
-// What fits_plainly() needs of what has been read. When all keywords of a node are read.
+// What plain_length() needs of what has been read. When all keywords of a node are read.
 void prepare_plain_check(SchemaNode& node);
 
 }  // namespace stdgate::schema

@@ -134,6 +134,52 @@ TEST_F(CallsWithParams, AllPartsAreAskedFor) {
   EXPECT_EQ(take(), "-32020");
 }
 
+// Without claims, whose filter would bind a cursor to its child.
+class CallsWithParamsOfTwo : public testing::Test {
+ public:
+  static backend::BackendOptions options() {
+    auto options = ModernBench::options_of(config::Revision::modern, config::Isolation::shared);
+    options.config.pool.min = options.config.pool.max = 2;
+    options.config.pool.sticky = false;
+    return options;
+  }
+  // A call waits for the list, of which the first child has given a page. It has more to do than
+  // the second one.
+  void SetUp() override {
+    bench.send_modern(client, request("1", "tools/call", R"("name":"t","arguments":{"r":"a"})"),
+                      ModernBench::Beside{.mirrored = "R:b\n"});
+    const Asked list = next_of(first);
+    ASSERT_EQ(list.method, "tools/list");
+    for (const char* id : {"2", "3"}) {
+      bench.send_modern(client, request(id, "prompts/get", R"("name":"p")"));
+    }
+    ASSERT_EQ(next_of(first).method, "prompts/get");
+    second.answer(next_of(second).id, "{}");
+    first.answer(list.id, page(tool("a", "A"), R"(,"nextCursor":"c")"));
+  }
+  [[nodiscard]] std::string last() const { return client.answers.back().text; }
+
+  ModernBench bench{options()};
+  FakeChild& first = bench.begin(0, kDiscovery);
+  FakeChild& second = bench.begin(1, kDiscovery);
+  FakeClient client{bench.callers};
+};
+
+TEST_F(CallsWithParamsOfTwo, AllPartsAreOfOneChild) {
+  EXPECT_EQ(second.take_line(), "");
+  first.answer(next_of(first).id, page(tool("t", "R")));
+  EXPECT_NE(last().find("-32020"), std::string::npos) << last();
+}
+
+TEST_F(CallsWithParamsOfTwo, AnotherOneIsAskedForAllOfThemWhenItHasGone) {
+  first.exit(1);
+  const std::string line = second.take_line();
+  EXPECT_EQ(parse_asked(line).method, "tools/list");
+  EXPECT_EQ(line.find("cursor"), std::string::npos) << line;
+  second.answer(parse_asked(line).id, page(tool("t", "R")));
+  EXPECT_NE(last().find("-32020"), std::string::npos) << last();
+}
+
 TEST_F(CallsWithParams, SoManyPartsAtMost) {
   call("t", "");
   for (size_t i = 0; i < ParamFilter::kMaxPages; ++i) {

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -41,12 +42,6 @@ backend::BackendOptions narrow(uint32_t children) {
   options.config.pool.max_in_flight = 1;
   options.config.cache = false;
   return pinned(options);
-}
-
-// What a child is asked, and the id of it; both empty: nothing.
-Asked next_of(FakeChild& child) {
-  const std::string line = child.take_line();
-  return line.empty() ? Asked() : parse_asked(line);
 }
 
 class Pins : public testing::Test {
@@ -273,6 +268,74 @@ TEST_F(PinsOfCallsAlone, EachOfTheirChildrenIsCompared) {
   EXPECT_GE(greeted, 2U);
   EXPECT_THAT(last(), HasSubstr(kRefused));
   EXPECT_EQ(bench.backend.calls(), 0U);
+}
+
+// A session whose child is replaced, which the session does not notice.
+class PinsOfSession : public testing::Test {
+ public:
+  static backend::BackendOptions options() {
+    auto options = ModernBench::options_of(config::Revision::legacy, config::Isolation::session);
+    options.config.revive = true;
+    options.config.cache = false;
+    return pinned(options);
+  }
+
+  // Runs all children, which answer all that they are asked; calls by kPassed.
+  void serve(const std::string& list) {
+    for (size_t index = 0; index < bench.launcher.launched(); ++index) {
+      FakeChild& child = bench.child(index);
+      if (index >= running) child.start();
+      running = std::max(running, index + 1);
+      for (Asked next = next_of(child); !next.method.empty(); next = next_of(child)) {
+        methods.push_back(next.method);
+        if (next.method == "tools/list") last = index;
+        if (next.id.empty()) continue;
+        child.answer(next.id, next.method == "initialize"   ? std::string(kGreeting)
+                              : next.method == "tools/list" ? list
+                                                            : kPassed);
+        bench.settle();
+      }
+    }
+  }
+  std::string send(const std::string& method, const std::string& params, const std::string& list) {
+    client.request(method, params);
+    serve(list);
+    bench.advance(seconds(1));
+    serve(list);
+    const auto texts = client.take();
+    return texts.empty() ? "" : texts.back();
+  }
+
+  TripBench bench{options()};
+  SharedClient client{bench};
+  std::vector<std::string> methods;  // that children were asked for
+  size_t running = 0;
+  size_t last = 0;  // the child that has listed its tools last
+};
+
+TEST_F(PinsOfSession, ARevivedSessionSeesAndCallsNothingThatHasTurned) {
+  send("initialize", R"({"protocolVersion":"2025-11-25","capabilities":{}})", kGood);
+  client.send(note("initialized", "{}"));
+  EXPECT_THAT(send("tools/list", "{}", kGood), HasSubstr(R"("name":"t")"));
+  EXPECT_THAT(send("tools/call", R"({"name":"t"})", kGood), HasSubstr(R"("content":[])"));
+  const std::string turned = R"({"tools":[)" + pinned_tool("t", "evil") + "," +
+                             pinned_tool("u", "good") + "," + pinned_tool("v", "new") + "]}";
+  for (const char* first : {"tools/call", "tools/list"}) {
+    bench.child(last).exit(1);
+    bench.advance(seconds(2));
+    methods.clear();
+    if (first == std::string("tools/list")) {
+      const std::string list = send("tools/list", "{}", turned);
+      EXPECT_THAT(list, HasSubstr(R"("name":"u")"));
+      EXPECT_THAT(list, Not(HasSubstr(R"("name":"t")")));
+      EXPECT_THAT(list, Not(HasSubstr(R"("name":"v")")));
+    }
+    EXPECT_THAT(send("tools/call", R"({"name":"t"})", turned), HasSubstr(kRefused));
+    EXPECT_THAT(send("tools/call", R"({"name":"v"})", turned), HasSubstr("Unknown tool: v"));
+    EXPECT_THAT(methods, testing::Contains("initialize")) << "it is another child";
+    EXPECT_THAT(methods, Not(testing::Contains("tools/call")));
+    EXPECT_THAT(send("tools/call", R"({"name":"u"})", turned), HasSubstr(R"("content":[])"));
+  }
 }
 
 }  // namespace

@@ -95,6 +95,12 @@ inline Asked parse_asked(std::string line) {
           std::string(uri.substr(1, uri.size() - 2))};
 }
 
+// What a child is asked next; all empty: nothing.
+inline Asked next_of(FakeChild& child) {
+  const std::string line = child.take_line();
+  return line.empty() ? Asked() : parse_asked(line);
+}
+
 // Takes the one line that the child has been sent; it has to be this request.
 inline std::string take_asked(FakeChild& child, const std::string& method, const std::string& uri) {
   const auto lines = child.take_lines();

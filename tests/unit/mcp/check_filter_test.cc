@@ -1,0 +1,278 @@
+// Checks at children that list different schemas: which child gets a call, by which list it and its
+// result are judged, and when the list is asked for again.
+#include "gateway/mcp/check_filter.h"
+
+#include <gmock/gmock.h>
+
+#include <string>
+
+#include "tests/unit/mcp/trip_bench.h"
+
+namespace stdgate::test {
+namespace {
+
+const std::string kToolsChanged =
+    R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{}})";
+const std::string kNumbers = R"({"n":1})";
+const std::string kTexts = R"({"s":"x"})";
+const std::string kNeither = R"({"x":1})";
+const std::string kBoth = R"({"n":1,"s":"x"})";
+
+// Takes and gives an object with this member, of this type.
+std::string typed_tool(const std::string& name, const std::string& member, const std::string& type,
+                       const std::string& output = "") {
+  const auto schema = [&](const std::string& of, const std::string& is) {
+    return R"({"type":"object","properties":{")" + of + R"(":{"type":")" + is +
+           R"("}},"required":[")" + of + "\"]}";
+  };
+  return R"({"name":")" + name + R"(","inputSchema":)" + schema(member, type) +
+         R"(,"outputSchema":)" + schema(output.empty() ? member : output, type) + "}";
+}
+std::string list_of(const std::string& tools, const std::string& more = "") {
+  return R"({"tools":[)" + tools + "]" + more + "}";
+}
+const std::string kOfNumbers = list_of(typed_tool("t", "n", "integer"));
+const std::string kOfTexts = list_of(typed_tool("t", "s", "string"));
+
+std::string result_of(const std::string& structured) {
+  return R"({"content":[],"structuredContent":)" + structured + "}";
+}
+
+backend::BackendOptions checked(backend::BackendOptions options) {
+  options.config.check.arguments = true;
+  options.config.check.results = true;
+  options.config.cache = false;
+  return options;
+}
+
+// One call at a time at each child.
+backend::BackendOptions checked_children(uint32_t children) {
+  backend::BackendOptions options =
+      ModernBench::options_of(config::Revision::modern, config::Isolation::shared);
+  options.config.pool.max = children;
+  options.config.pool.max_in_flight = 1;
+  return checked(options);
+}
+
+class Checks : public testing::Test {
+ public:
+  explicit Checks(const backend::BackendOptions& options) : bench(options) {}
+
+  void call(const std::string& id, const std::string& arguments, const std::string& name = "t") {
+    const std::string params = R"("name":")" + name + R"(","arguments":)" + arguments;
+    bench.send_modern(client, request(id, "tools/call", params));
+    bench.settle();
+  }
+  // The child is asked this next, and answers.
+  void answer(FakeChild& child, const std::string& method, const std::string& result) {
+    const Asked asked = next_of(child);
+    ASSERT_EQ(asked.method, method);
+    child.answer(asked.id, result);
+    bench.settle();
+  }
+  void expect_nothing(FakeChild& child) { EXPECT_EQ(child.take_line(), ""); }
+  [[nodiscard]] std::string last() const {
+    return client.answers.empty() ? "" : client.answers.back().text;
+  }
+
+  TripBench bench;
+  FakeClient client{bench.callers};
+};
+
+// The first child has a call in flight, the other one waits, and a second child has started.
+class ChecksOfTwo : public Checks {
+ public:
+  ChecksOfTwo() : Checks(checked_children(2)) {}
+
+  void SetUp() override {
+    call("1", kNumbers);
+    answer(first, "tools/list", kOfNumbers);
+    in_flight = next_of(first);
+    ASSERT_EQ(in_flight.method, "tools/call");
+    call("2", kNumbers);
+    expect_nothing(first);
+    second = &bench.begin(1, kDiscovery);
+    bench.settle();
+  }
+  void answer_first() {
+    first.answer(in_flight.id, result_of(kNumbers));
+    bench.settle();
+  }
+  // Both children are idle, and list different schemas.
+  void differ(const std::string& other = kOfTexts) {
+    answer(*second, "tools/list", other);
+    answer_first();
+    answer(first, "tools/call", result_of(kNumbers));
+    ASSERT_EQ(client.answers.size(), 2U);
+  }
+
+  FakeChild& first = bench.begin(0, kDiscovery);
+  FakeChild* second = nullptr;
+  Asked in_flight;
+};
+
+TEST_F(ChecksOfTwo, AChildGetsNoCallThatItsOwnListForbids) {
+  answer(*second, "tools/list", kOfTexts);
+  expect_nothing(*second);
+  EXPECT_TRUE(client.answers.empty()) << "the first one will take it";
+  answer_first();
+  answer(first, "tools/call", result_of(kNumbers));
+  EXPECT_EQ(client.answers.size(), 2U);
+  EXPECT_THAT(last(), HasSubstr(R"("n":1)"));
+}
+
+TEST_F(ChecksOfTwo, OneWithTheSameListGetsIt) {
+  answer(*second, "tools/list", kOfNumbers);
+  answer(*second, "tools/call", result_of(kNumbers));
+  EXPECT_EQ(client.answers.size(), 1U);
+}
+
+TEST_F(ChecksOfTwo, ACallGoesToTheChildWhoseListItFits) {
+  differ();
+  call("3", kTexts);
+  expect_nothing(first);
+  answer(*second, "tools/call", result_of(kTexts));
+  EXPECT_THAT(last(), HasSubstr(R"("s":"x")"));
+  call("4", kNumbers);
+  expect_nothing(*second);
+  answer(first, "tools/call", result_of(kNumbers));
+  call("5", kNeither);
+  EXPECT_THAT(last(), HasSubstr("Invalid arguments. arguments: expected a member"));
+  expect_nothing(first);
+  expect_nothing(*second);
+}
+
+TEST_F(ChecksOfTwo, AResultIsHeldAgainstTheListOfItsChild) {
+  differ();
+  call("3", kBoth);
+  answer(first, "tools/call", result_of(kTexts));
+  EXPECT_EQ(client.answers.back().fault, rpc::Fault::child_failed);
+  call("4", kTexts);
+  answer(*second, "tools/call", result_of(kTexts));
+  EXPECT_THAT(last(), HasSubstr(R"("s":"x")"));
+}
+
+TEST_F(ChecksOfTwo, OneThatDoesNotListTheToolIsNoWayAround) {
+  differ(list_of(typed_tool("u", "n", "integer")));
+  call("3", kTexts);
+  EXPECT_THAT(last(), HasSubstr("Invalid arguments"));
+  expect_nothing(first);
+  expect_nothing(*second);
+}
+
+TEST_F(ChecksOfTwo, AChildThatHasGoneIsForgotten) {
+  differ();
+  bench.advance(seconds(1));
+  first.exit(1);
+  bench.settle();
+  call("3", kNumbers);
+  if (const Asked list = next_of(*second); !list.id.empty()) second->answer(list.id, kOfTexts);
+  bench.settle();
+  EXPECT_THAT(last(), HasSubstr("Invalid arguments"));
+  expect_nothing(*second);
+}
+
+TEST_F(ChecksOfTwo, ACallThatNoChildMayGetAnyMoreEnds) {
+  first.exit(1);
+  bench.settle();
+  answer(*second, "tools/list", kOfTexts);
+  expect_nothing(*second);
+  ASSERT_EQ(client.answers.size(), 2U);
+  for (const auto& answer : client.answers) EXPECT_EQ(answer.fault, rpc::Fault::child_failed);
+  EXPECT_EQ(bench.backend.calls(), 0U);
+}
+
+TEST_F(ChecksOfTwo, AChildThatHasChangedIsAskedAgainBeforeACall) {
+  answer(*second, "tools/list", kOfNumbers);
+  const Asked at_second = next_of(*second);
+  ASSERT_EQ(at_second.method, "tools/call");
+  call("3", kNumbers);
+  second->say(kToolsChanged);
+  second->answer(at_second.id, result_of(kNumbers));
+  bench.settle();
+  answer(*second, "tools/list", kOfTexts);
+  expect_nothing(*second);
+  answer_first();
+  answer(first, "tools/call", result_of(kNumbers));
+  EXPECT_EQ(client.answers.size(), 3U);
+}
+
+class ChecksOfOne : public Checks {
+ public:
+  ChecksOfOne() : Checks(checked_children(1)) {}
+  FakeChild& child = bench.begin(0, kDiscovery);
+};
+
+TEST_F(ChecksOfOne, AToolThatIsNotListedIsLookedForOnceInAWhile) {
+  call("1", kNumbers, "new");
+  answer(child, "tools/list", kOfNumbers);
+  answer(child, "tools/call", result_of(kNumbers));
+  call("2", kNumbers, "new");
+  answer(child, "tools/call", result_of(kNumbers));
+  bench.advance(mcp::CheckFilter::kAskAgain);
+  call("3", kNumbers, "new");
+  answer(child, "tools/list", list_of(typed_tool("new", "s", "string")));
+  EXPECT_THAT(last(), HasSubstr("Invalid arguments"));
+  expect_nothing(child);
+  EXPECT_EQ(bench.backend.calls(), 0U);
+}
+
+TEST_F(ChecksOfOne, AChangeThatAClientSeesIsLookedAt) {
+  call("1", kNumbers);
+  answer(child, "tools/list", kOfNumbers);
+  answer(child, "tools/call", result_of(kNumbers));
+  bench.send_modern(client, request("2", "tools/list"));
+  answer(child, "tools/list", list_of(typed_tool("t", "s", "string"), R"(,"nextCursor":"x")"));
+  call("3", kNumbers);
+  answer(child, "tools/list", kOfTexts);
+  EXPECT_THAT(last(), HasSubstr("Invalid arguments"));
+  expect_nothing(child);
+}
+
+TEST_F(ChecksOfOne, NoNotificationCallsATool) {
+  call("1", kNumbers);
+  answer(child, "tools/list", kOfNumbers);
+  answer(child, "tools/call", result_of(kNumbers));
+  bench.send_modern(client, R"({"jsonrpc":"2.0","method":"tools/call","params":{"name":"t",)"
+                            R"("arguments":{"n":1}}})");
+  bench.settle();
+  expect_nothing(child);
+}
+
+TEST_F(ChecksOfOne, AServerThatChangesWithoutEndGetsNoCall) {
+  call("1", kNumbers);
+  size_t asked = 0;
+  for (Asked next = next_of(child); !next.id.empty() && asked < 100; next = next_of(child)) {
+    ASSERT_EQ(next.method, "tools/list");
+    ++asked;
+    child.say(kToolsChanged);
+    child.answer(next.id, kOfNumbers);
+    bench.settle();
+    bench.advance(seconds(1));
+  }
+  EXPECT_LT(asked, 100U);
+  EXPECT_EQ(client.answers.size(), 1U);
+  EXPECT_EQ(bench.backend.calls(), 0U);
+}
+
+TEST(ChecksOfSessions, ShareTheListOfTheirChild) {
+  ModernBench bench(
+      checked(ModernBench::options_of(config::Revision::modern, config::Isolation::shared)));
+  FakeChild& child = bench.begin(0, kDiscovery);
+  SharedClient one(bench);
+  one.request("tools/call", R"({"name":"t","arguments":{"n":1}})");
+  Asked asked = next_of(child);
+  ASSERT_EQ(asked.method, "tools/list");
+  child.answer(asked.id, kOfNumbers);
+  asked = next_of(child);
+  ASSERT_EQ(asked.method, "tools/call");
+  child.answer(asked.id, result_of(kNumbers));
+  EXPECT_THAT(one.take().at(0), HasSubstr(R"("n":1)"));
+  SharedClient two(bench);
+  two.request("tools/call", R"({"name":"t","arguments":{"s":"x"}})");
+  EXPECT_THAT(two.take().at(0), HasSubstr("Invalid arguments"));
+  EXPECT_EQ(child.take_line(), "");
+}
+
+}  // namespace
+}  // namespace stdgate::test
