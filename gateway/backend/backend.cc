@@ -43,7 +43,7 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
               calls_, chain_services_),
       lists_(list_watches(), *dialect_),
       has_peer_kinds_(!dialect_->traits().probe.empty()),
-      rules_(chain_, options_.roles, calls_, chain_services_),
+      rules_(chain_, options_.roles, calls_, chain_services_, services_.payer),
       bridge_(make_bridge()),
       sessions_(services_, pool_, callers_, *bridge_, options_.input_timeout),
       delivery_(services_, callers_, names_of_calls_.methods(), sessions_, *bridge_, rules_),

@@ -114,11 +114,21 @@ std::string_view CallRules::seen_methods(const ListCut& cut, std::string_view pa
            (cut.judged_by->takes_method(name) && cut.judged_by->shows(cut.rules, subject));
   });
   if (!shown) return payload;
-  if (is_kept) {
-    if (views_.size() >= kMaxViews) views_.clear();
-    return views_.emplace(cut.rules, *std::move(shown)).first->second;
-  }
+  if (is_kept) return keep_view(cut.rules, *std::move(shown));
   cut_ = *std::move(shown);
+  return cut_;
+}
+
+std::string_view CallRules::keep_view(const policy::RuleSet& rules, std::string view) {
+  view.shrink_to_fit();
+  if (views_.size() >= kMaxViews || view_bytes_ + view.capacity() > kMaxViewBytes) drop_views();
+  view_bytes_ += view.capacity();
+  held_.set(view_bytes_);
+  if (view_bytes_ <= kMaxViewBytes && held_.lack() == MemoryLack::none) {
+    return views_.emplace(rules, std::move(view)).first->second;
+  }
+  drop_views();
+  cut_ = std::move(view);
   return cut_;
 }
 

@@ -4,7 +4,7 @@
 // Job: find the element that a message uses, by the dialect; have the policy judge it; cut lists.
 // The one place where rules meet messages. Owner: a backend. Of a judgement the cut of a list is
 // kept with its call, and what of an OpenRPC document is shown, for the next one. Limits: the
-// answer that is being cut; kMaxViews of a document.
+// answer that is being cut; kMaxViews and kMaxViewBytes of a document, which the backend pays for.
 #pragma once
 
 #include <memory>
@@ -12,6 +12,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "gateway/base/account.h"
 #include "gateway/call/protocol.h"
 #include "gateway/policy/rules.h"
 #include "gateway/rpc/envelope.h"
@@ -38,12 +39,14 @@ struct ListCut {
 class CallRules {
  public:
   static constexpr size_t kMaxViews = 8;
+  static constexpr size_t kMaxViewBytes = size_t{8} << 20;
 
   CallRules(const config::BackendConfig& backend, const std::vector<config::RoleConfig>& roles,
-            const Protocol& protocol)
+            const Protocol& protocol, const Payer& payer = {})
       : rules_(std::make_shared<const policy::Rules>(backend, roles)),
         protocol_(protocol),
-        document_(backend.document.document) {}
+        document_(backend.document.document),
+        held_(payer, Holding::caches) {}
   CallRules(const CallRules&) = delete;
   CallRules& operator=(const CallRules&) = delete;
 
@@ -53,8 +56,14 @@ class CallRules {
     auto rules = std::make_shared<const policy::Rules>(backend, roles);
     if (*rules == *rules_) return false;
     rules_ = std::move(rules);
-    views_.clear();
+    drop_views();
     return true;
+  }
+  // What has been kept of the document is made again when it is needed.
+  void drop_views() {
+    views_.clear();
+    view_bytes_ = 0;
+    held_.set(0);
   }
   // Whether any client may be denied anything. If not, the other functions need not be called.
   [[nodiscard]] bool any() const { return rules_->any(); }
@@ -84,6 +93,8 @@ class CallRules {
                            policy::Subject& subject);
   // As seen(), of a document that describes the methods (OpenRPC).
   std::string_view seen_methods(const ListCut& cut, std::string_view payload);
+  // Keeps what of the document is shown by these rules, if there is room.
+  std::string_view keep_view(const policy::RuleSet& rules, std::string view);
   // The subject of a judgement, in the words of the policy.
   policy::Subject subject_of(std::string_view method, policy::ElementKind kind,
                              std::string_view spelled, std::string& scratch) const;
@@ -93,6 +104,8 @@ class CallRules {
   // That the gateway itself answers with; null: it does not.
   const std::shared_ptr<const schema::OpenRpcDocument> document_;
   std::unordered_map<policy::RuleSet, std::string> views_;  // of the document, by what shows it
+  size_t view_bytes_ = 0;                                   // of these texts
+  Share held_;                                              // their memory
   std::string name_;                                        // scratch
   std::string cut_name_;                                    // scratch
   std::string cut_;                                         // scratch: a payload

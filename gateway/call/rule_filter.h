@@ -13,10 +13,11 @@ namespace stdgate::call {
 
 class RuleFilter final : public Filter {
  public:
+  // `payer`: of what is kept for no client.
   RuleFilter(Chain& chain, const std::vector<config::RoleConfig>& roles, CallStore& calls,
-             const ChainServices& services)
+             const ChainServices& services, const Payer& payer = {})
       : chain_(chain),
-        rules_(services.config, roles, services.protocol),
+        rules_(services.config, roles, services.protocol, payer),
         cuts_(calls.reserve<ListCut>()),
         services_(services) {}
 
@@ -40,6 +41,7 @@ class RuleFilter final : public Filter {
     if (rules_.any() && !request.context.is_own) judge(call, request);
   }
   Passage on_notification(const Notification& notification) override;
+  void drop_kept() override { rules_.drop_views(); }
   void on_answer(CallPtr& call, Answer& answer) override {
     const ListCut* const cut = cuts_.find(call->slots);
     if (cut == nullptr || answer.message.kind != rpc::MessageKind::result) return;

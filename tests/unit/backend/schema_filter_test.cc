@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "gateway/call/call_rules.h"
+#include "gateway/pool/jsonrpc_dialect.h"
 #include "tests/support/backend_bench.h"
 
 namespace stdgate::test {
@@ -130,6 +133,92 @@ class UncheckedTest : public SchemaFilterTest {
 TEST_F(UncheckedTest, ADocumentAloneChecksNothing) {
   EXPECT_EQ(send("sum", R"({"a":"1"})"), "");
   EXPECT_THAT(send("rpc.discover", ""), HasSubstr("openrpc"));
+}
+
+// What of a document is shown to whom: each role has a rule of its own.
+class ViewsTest : public testing::Test {
+ public:
+  static constexpr size_t kRoles = call::CallRules::kMaxViews + 1;
+
+  // `described`: the size of the part that all see.
+  explicit ViewsTest(size_t described = 1000) {
+    const std::string text = R"({"openrpc":"1.3.2","info":{"title":"t","version":"1"},"methods":[)"
+                             R"({"name":"seen","params":[],"description":")" +
+                             std::string(described, 'x') + R"("},{"name":"unseen","params":[]}]})";
+    auto document = schema::OpenRpcDocument::read(text);
+    EXPECT_TRUE(document);
+    backend.document.document =
+        std::make_shared<const schema::OpenRpcDocument>(*std::move(document));
+    for (size_t role = 0; role < kRoles; ++role) {
+      backend.rules.push_back({.allow = {std::to_string(role)}, .methods = {"seen"}});
+    }
+    rules.emplace(backend, std::vector<config::RoleConfig>(), dialect, Payer{&account, &held});
+  }
+
+  void show(size_t role) {
+    policy::Principal principal;
+    principal.roles = {std::to_string(role)};
+    const call::ListCut cut = rules->cut_of(*dialect.list_shape(call::kDiscover), &principal);
+    const std::string_view shown = rules->seen(cut, backend.document.document->text());
+    EXPECT_THAT(shown, HasSubstr(R"("seen")"));
+    EXPECT_THAT(shown, testing::Not(HasSubstr(R"("unseen")")));
+    size = shown.size();
+  }
+  [[nodiscard]] size_t kept() const { return held.of[static_cast<size_t>(Holding::caches)]; }
+
+  pool::JsonRpcDialect dialect{""};
+  config::BackendConfig backend;
+  Account account{size_t{64} << 20};
+  HeldBytes held;
+  std::optional<call::CallRules> rules;
+  size_t size = 0;  // of what was shown last
+};
+
+TEST_F(ViewsTest, AreKeptOnceAndCharged) {
+  show(0);
+  EXPECT_GE(kept(), size);
+  EXPECT_LE(kept(), size + 16);
+  EXPECT_EQ(account.used(), kept());
+  const size_t one = kept();
+  show(0);
+  EXPECT_EQ(kept(), one);
+  for (size_t role = 1; role < call::CallRules::kMaxViews; ++role) show(role);
+  EXPECT_EQ(kept(), call::CallRules::kMaxViews * one);
+  show(call::CallRules::kMaxViews);
+  EXPECT_EQ(kept(), one) << "all others have gone";
+}
+
+TEST_F(ViewsTest, GoWhenMemoryIsNeededOrRulesChange) {
+  show(0);
+  rules->drop_views();
+  EXPECT_EQ(account.used(), 0U);
+  show(0);
+  EXPECT_GT(account.used(), 0U);
+  backend.rules.front().methods = {"unseen"};
+  EXPECT_TRUE(rules->replace(backend, {}));
+  EXPECT_EQ(account.used(), 0U);
+}
+
+TEST_F(ViewsTest, AreNotKeptBeyondTheAccount) {
+  account.set_bound(size_t{500});
+  show(0);
+  EXPECT_EQ(kept(), 0U);
+}
+
+// Of the largest documents two views are kept.
+class LargeViewsTest : public ViewsTest {
+ public:
+  LargeViewsTest() : ViewsTest(schema::OpenRpcDocument::kMaxText - 200) {}
+};
+
+TEST_F(LargeViewsTest, AreBounded) {
+  show(0);
+  const size_t one = kept();
+  show(1);
+  EXPECT_EQ(kept(), 2 * one);
+  show(2);
+  EXPECT_EQ(kept(), one);
+  EXPECT_LE(2 * one, call::CallRules::kMaxViewBytes);
 }
 
 }  // namespace
