@@ -3,8 +3,8 @@
 // Newline-delimited. Answers each request at once with its params as result, in the order of
 // arrival; one read may bring many requests, and their answers leave in one write.
 //   sleep {"ms": N, …}   is answered with its params after that time; others overtake it
-//   initialize, tools/list, tools/call   an MCP server with one tool, "echo", whose result is the
-//                        text of its argument "text"
+//   initialize, tools/list, tools/call   an MCP server with two tools, "echo" and "form", whose
+//                        result is the text of their argument "text"; "form" has ten arguments
 // With the argument "modern" it is one of MCP's modern era: it has server/discover instead of
 // initialize, and refuses calls that do not name their version in _meta.
 // Notifications and responses are ignored, so is what is no JSON-RPC. Ends with its input.
@@ -39,7 +39,14 @@ constexpr size_t kMaxMessage = size_t{256} << 20;
 constexpr size_t kLargePayload = size_t{16} << 10;
 constexpr std::string_view kTools =
     R"({"tools":[{"name":"echo","description":"Says it again","inputSchema":{"type":"object",)"
-    R"("properties":{"text":{"type":"string"}},"required":["text"]}}]})";
+    R"("properties":{"text":{"type":"string"}},"required":["text"]}},)"
+    R"({"name":"form","inputSchema":{"type":"object","properties":{)"
+    R"("text":{"type":"string","minLength":1,"maxLength":1000},"n":{"type":"integer"},)"
+    R"("part":{"type":"number","minimum":0,"maximum":1},"on":{"type":"boolean"},)"
+    R"("all":{"type":"array","items":{"type":"string"},"maxItems":20},)"
+    R"("is":{"enum":["new","old"]},"lo":{"type":"integer","minimum":0},)"
+    R"("hi":{"type":"integer","minimum":0},"id":{"type":"string"},"x":{"type":"string"}},)"
+    R"("required":["text","n","is"],"additionalProperties":false}}]})";
 constexpr std::string_view kVersionKey = "io.modelcontextprotocol/protocolVersion";
 // What the results of a modern server begin with.
 constexpr std::string_view kModernList =

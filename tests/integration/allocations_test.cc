@@ -72,6 +72,9 @@ constexpr const char* kJudgedTools =
     "command: [\"" STDGATE_ECHO_CHILD
     "\"], protocol: mcp, rules: [ { allow: [admin] }, { allow: [\"*\"], tools: [\"read_*\"] }, "
     "{ allow: [\"*\"], tools: [\"*\"], except: [\"delete_*\"] } ]";
+constexpr const char* kCheckedTools =
+    "command: [\"" STDGATE_ECHO_CHILD
+    "\"], protocol: mcp, check: { arguments: true, results: true }";
 
 // Who calls.
 constexpr const char* kKey = "X-API-Key: a-key-of-somebody\r\n";
@@ -180,6 +183,7 @@ INSTANTIATE_TEST_SUITE_P(
         Steady{"PipelinedMcp", kTools, "shared", echo_over_mcp("/mcp"), 16},
         Steady{"McpOwnChild", kTools, "session", echo_over_mcp("/mcp")},
         Steady{"McpWithRules", kJudgedTools, "shared", echo_over_mcp("/mcp")},
+        Steady{"McpWithChecks", kCheckedTools, "shared", form_over_mcp("/mcp")},
         Steady{"ModernMcp", kModernTools, "shared", echo_over_modern_mcp("/mcp")},
         Steady{"PipelinedModernMcp", kModernTools, "shared", echo_over_modern_mcp("/mcp"), 16},
         Steady{"ModernMcpLongName", kModernTools, "shared",

@@ -42,10 +42,12 @@ SteadyCall echo_over_http(std::string_view path, std::string_view id,
   return {"", post(path, more_fields, echo_request(id)), echo_params() + '}'};
 }
 
-SteadyCall echo_over_mcp(std::string_view path, std::string_view more_fields) {
+namespace {
+
+SteadyCall call_over_mcp(std::string_view path, std::string_view more_fields,
+                         std::string_view params, std::string answer_end) {
   constexpr std::string_view kAccept = "Accept: application/json, text/event-stream\r\n";
   constexpr std::string_view kVersion = "MCP-Protocol-Version: 2025-11-25\r\n";
-  const std::string text = '"' + std::string(kTextSize, 'x') + '"';
   const std::string fields = std::string(kAccept).append(more_fields);
   SteadyCall call;
   call.opening =
@@ -53,13 +55,27 @@ SteadyCall echo_over_mcp(std::string_view path, std::string_view more_fields) {
            R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":)"
            R"("2025-11-25","capabilities":{},"clientInfo":{"name":"steady","version":"1"}}})");
   call.opening_end = "}}";
-  call.request = post(path, fields + std::string(kVersion),
-                      R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo",)"
-                      R"("arguments":{"text":)" +
-                          text + "}}}");
+  call.request = post(
+      path, fields + std::string(kVersion),
+      R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":)" + std::string(params) + "}");
   call.session_place = call.request.find(kVersion);
-  call.answer_end = text + "}]}}";
+  call.answer_end = std::move(answer_end);
   return call;
+}
+
+}  // namespace
+
+SteadyCall echo_over_mcp(std::string_view path, std::string_view more_fields) {
+  const std::string text = '"' + std::string(kTextSize, 'x') + '"';
+  return call_over_mcp(path, more_fields, R"({"name":"echo","arguments":{"text":)" + text + "}}",
+                       text + "}]}}");
+}
+
+SteadyCall form_over_mcp(std::string_view path) {
+  return call_over_mcp(path, "",
+                       R"({"name":"form","arguments":{"text":"Ada","n":3,"part":0.5,"on":true,)"
+                       R"("all":["a","b"],"is":"new","lo":1,"hi":9,"id":"k7","x":"-"}})",
+                       R"("Ada"}]}})");
 }
 
 SteadyCall echo_over_modern_mcp(std::string_view path, std::string_view more_fields,

@@ -31,6 +31,8 @@ SteadyCall echo_over_http(std::string_view path, std::string_view id = "1",
 SteadyCall echo_over_websocket(std::string_view path, std::string_view id = "1");
 // A call of the MCP tool "echo" with the same text, in a session that is opened at `path`.
 SteadyCall echo_over_mcp(std::string_view path, std::string_view more_fields = "");
+// A call of the tool "form" with ten arguments in 100 bytes, likewise.
+SteadyCall form_over_mcp(std::string_view path);
 // The same of MCP's modern era, without a session; `tool`: the echo child takes any name.
 SteadyCall echo_over_modern_mcp(std::string_view path, std::string_view more_fields = "",
                                 std::string_view tool = "echo");

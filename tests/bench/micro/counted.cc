@@ -77,6 +77,7 @@ std::optional<test::SteadyCall> call_by(std::string_view transport, std::string_
   if (transport == "http") return test::echo_over_http("/rpc", "1", fields);
   if (transport == "websocket") return test::echo_over_websocket("/ws");
   if (transport == "mcp") return test::echo_over_mcp("/tools/mcp", fields);
+  if (transport == "mcp-form") return test::form_over_mcp("/tools/mcp");
   if (transport == "server") return test::echo_over_mcp("/team/mcp", fields);
   if (transport == "server-bridged") return test::echo_over_modern_mcp("/team/mcp", fields);
   if (transport == "server-modern") return test::echo_over_modern_mcp("/fresh/mcp", fields);
