@@ -45,14 +45,17 @@ void apply_setting(YAML::Node node, const Setting& setting) {
   node = items;
 }
 
-// A value of the map that has this key.
-void keep_only(YAML::Node map, const std::string& key) {
+// Takes all backends but this one out of the file, if it has that, and the servers, whose members
+// they are.
+void keep_only(YAML::Node root, const std::string& key) {
+  YAML::Node map = root["backends"];
   if (!map.IsMap() || !map[key].IsDefined()) return;
   std::vector<YAML::Node> others;
   for (const auto& entry : map) {
     if (!entry.first.IsScalar() || entry.first.Scalar() != key) others.push_back(entry.first);
   }
   for (const YAML::Node& other : others) map.remove(other);
+  root.remove("servers");
 }
 
 void sort_by_place(std::vector<ConfigError>& errors) {
@@ -150,7 +153,7 @@ tl::expected<Config, std::vector<ConfigError>> read_document(const std::string& 
     return tl::unexpected(std::vector{ConfigError{0, 0, "", kEmptyFile}});
   }
   for (const Setting& setting : settings) apply_setting(node, setting);
-  if (!only.empty() && node.IsMap()) keep_only(node["backends"], only);
+  if (!only.empty() && node.IsMap()) keep_only(node, only);
   const Value root(node, node.Mark(), std::string(), std::string(), reading);
   if (documents.size() > 1) {
     Value(documents[1], documents[1].Mark(), {}, {}, reading)

@@ -45,7 +45,8 @@ struct Setting {
 };
 
 // With settings alone (`yaml` empty) this reads a command line. `only`: the name of a backend; if
-// the file has it, the others are not looked at. Errors are sorted by place.
+// the file has it, the others and the virtual servers are not looked at. Errors are sorted by
+// place.
 tl::expected<Config, std::vector<ConfigError>> parse_config(
     const std::string& yaml, const Environment& environment,
     const std::vector<Setting>& settings = {}, const FileReader& read_file = nullptr,

@@ -37,6 +37,13 @@ std::string life_of(const simdjson::dom::element& backend) {
       add(std::to_string(uint64_t(count)) + " replaced for " + std::string(reason), "; ");
     }
   }
+  std::string_view state;
+  std::string_view cause;
+  if (backend["state"].get(state) == simdjson::SUCCESS && state == "failing" &&
+      backend["reason"].get(cause) == simdjson::SUCCESS) {
+    // A list of folders follows, which is long.
+    add("failing: " + std::string(cause.substr(0, cause.find(" in PATH "))), "; ");
+  }
   return text;
 }
 

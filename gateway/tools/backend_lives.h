@@ -1,5 +1,5 @@
 // Reports of a running gateway, at its admin address, about its backends: which of them sleep, what
-// is remembered of these, and how many of their processes have been replaced.
+// is remembered of these, how many of their processes have been replaced, and which fail.
 #pragma once
 
 #include <map>

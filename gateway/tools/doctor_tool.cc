@@ -44,7 +44,10 @@ const config::BackendConfig* choose(const config::Config& config, const ToolArgu
       std::find_if(config.backends.begin(), config.backends.end(),
                    [&name](const config::BackendConfig& backend) { return backend.name == name; });
   if (found != config.backends.end()) return &*found;
-  problem = "no backend '" + name + "'; there are:";
+  const bool is_server =
+      std::ranges::find(config.servers, name, &config::ServerConfig::name) != config.servers.end();
+  problem = is_server ? "'" + name + "' is a virtual server; doctor tries its members one by one:"
+                      : "no backend '" + name + "'; there are:";
   for (const config::BackendConfig& backend : config.backends) problem += " " + backend.name;
   return nullptr;
 }

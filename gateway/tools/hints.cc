@@ -16,16 +16,18 @@ namespace {
 bool is_name_char(char c) { return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 
 // A line with one of these tells of something that is missing.
-constexpr std::array<std::string_view, 12> kMissing = {
-    "keyerror",    "required",    "missing",      "not set",
-    "must be set", "not defined", "undefined",    "not provided",
-    "no value",    "please set",  "must provide", "not found in environment"};
+constexpr std::array<std::string_view, 13> kMissing = {
+    "keyerror",      "required",    "missing",      "not set",
+    "must be set",   "not defined", "undefined",    "not provided",
+    "no value",      "please set",  "must provide", "not found in environment",
+    "please provide"};
 // A word of capitals without an underscore is a variable only if the line says so.
 constexpr std::array<std::string_view, 4> kOfVariables = {"environment", "env var", "process.env",
                                                           "keyerror"};
 // Capitals that are no names of variables.
-constexpr std::array<std::string_view, 9> kOtherWords = {
-    "ERROR", "FATAL", "WARN", "WARNING", "INFO", "DEBUG", "MCP", "STDIO", "API_KEYS_"};
+constexpr std::array<std::string_view, 16> kOtherWords = {
+    "ERROR", "FATAL",     "WARN", "WARNING", "INFO", "DEBUG", "MCP", "STDIO",
+    "API",   "API_KEYS_", "CLI",  "HTTP",    "JSON", "LLM",   "PAT", "URL"};
 
 template <size_t N>
 bool holds_any(std::string_view text, const std::array<std::string_view, N>& words) {
@@ -77,6 +79,7 @@ constexpr std::array kHints{
     Hint{"permission denied", "make the file executable, or readable for the user that runs it"},
     Hint{"eacces", "make the file executable, or readable for the user that runs it"},
     Hint{"e404", "no such package in the registry: check its name"},
+    Hint{"npm error 404", "no such package in the registry: check its name"},
     Hint{"enotfound", "it cannot reach the network from here"},
     Hint{"etimedout", "it cannot reach the network from here"},
     Hint{"no such file or directory", "check the paths in the command, and cwd"},

@@ -81,6 +81,13 @@ tl::expected<ListPage, std::string> read_page(std::string_view result, const Lis
   }
   std::string_view cursor;
   if (object["nextCursor"].get(cursor) == simdjson::SUCCESS) page.next_cursor = cursor;
+  simdjson::dom::array missing;
+  if (object["_meta"]["stdgate/missing"].get(missing) == simdjson::SUCCESS) {
+    for (const simdjson::dom::element member : missing) {
+      std::string_view member_name;
+      if (member.get(member_name) == simdjson::SUCCESS) page.missing.emplace_back(member_name);
+    }
+  }
   return page;
 }
 
@@ -159,7 +166,7 @@ std::string error_text(std::string_view error) {
 }
 
 std::vector<Listed> read_lists(Peer& peer, const std::vector<std::string>& backends,
-                               const ListKind& kind, PrincipalView* view) {
+                               const ListKind& kind, PrincipalView* view, MissingMembers* missing) {
   std::vector<Listed> lists(backends.size());
   std::vector<size_t> open(backends.size());
   std::iota(open.begin(), open.end(), size_t{0});
@@ -178,6 +185,9 @@ std::vector<Listed> read_lists(Peer& peer, const std::vector<std::string>& backe
       if (!page) {
         lists[at] = tl::unexpected(page.error());
         continue;
+      }
+      if (missing != nullptr && !page->missing.empty()) {
+        (*missing)[backends[at]].insert(page->missing.begin(), page->missing.end());
       }
       std::move(page->entries.begin(), page->entries.end(), std::back_inserter(*lists[at]));
       cursors[at] = page->next_cursor;

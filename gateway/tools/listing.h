@@ -3,7 +3,9 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -39,7 +41,8 @@ struct ListEntry {
 
 struct ListPage {
   std::vector<ListEntry> entries;
-  std::string next_cursor;  // empty: the last page
+  std::string next_cursor;           // empty: the last page
+  std::vector<std::string> missing;  // members of a virtual server that the list lacks
 };
 
 // A server that gives another cursor with each page is asked for so many.
@@ -94,10 +97,15 @@ std::string error_text(std::string_view error);
 
 using Listed = tl::expected<std::vector<ListEntry>, Trouble>;
 
+// Of which backend members are missing, and which.
+using MissingMembers = std::map<std::string, std::set<std::string>>;
+
 // All pages, kMaxPages of them, of several backends, which are asked at once; the results are in
-// their order. `view`: cuts the lists to what a principal sees; null: they stay whole.
+// their order. `view`: cuts the lists to what a principal sees; null: they stay whole. `missing`
+// may be null.
 std::vector<Listed> read_lists(Peer& peer, const std::vector<std::string>& backends,
-                               const ListKind& kind, PrincipalView* view = nullptr);
+                               const ListKind& kind, PrincipalView* view = nullptr,
+                               MissingMembers* missing = nullptr);
 Listed read_list(Peer& peer, const std::string& backend, const ListKind& kind, PrincipalView* view);
 
 // `text` and at least two spaces.

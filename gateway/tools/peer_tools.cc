@@ -79,6 +79,10 @@ class EntryReport {
     }
   }
 
+  void warn(std::string_view text) {
+    out_.err.append("stdgate: warning: ").append(visible(text, VisibleText::line)) += '\n';
+  }
+
   ToolOutput take(bool as_json) {
     json_.end_array();
     if (as_json) out_.out = json_.take() + "\n";
@@ -292,7 +296,8 @@ ToolOutput list_tools(const ToolArguments& arguments, const ToolSurroundings& su
   const auto names = chosen(**peer, arguments);
   if (!names) return failure(names.error());
   EntryReport report;
-  auto lists = read_lists(**peer, *names, kind_of(**peer, *names));
+  MissingMembers missing;
+  auto lists = read_lists(**peer, *names, kind_of(**peer, *names), nullptr, &missing);
   for (size_t i = 0; i < names->size(); ++i) {
     if (!lists[i]) {
       report.fail(lists[i].error());
@@ -301,6 +306,11 @@ ToolOutput list_tools(const ToolArguments& arguments, const ToolSurroundings& su
     std::vector<ShownEntry> entries;
     append(entries, {}, *std::move(lists[i]));
     report.add((*names)[i], entries);
+  }
+  for (const auto& [server, members] : missing) {
+    std::string text = server + ": its list may lack the tools of";
+    for (const std::string& member : members) text.append(" ").append(member);
+    report.warn(text + "; stdgate ls says why");
   }
   return report.take(arguments.has("--json"));
 }

@@ -393,6 +393,23 @@ TEST_F(DoctorTest, VariablesOfOtherBackendsNeedNotBeSet) {
   EXPECT_EQ(other.exit_code, 0) << other.err;
 }
 
+TEST_F(DoctorTest, AMemberOfAVirtualServerIsTriedAlone) {
+  folder_.write("gateway.yaml",
+                "backends:\n"
+                "  one: { command: [\"python3\", \"server.py\"] }\n"
+                "  two: { command: [\"python3\"], env: { A: \"${NO_SUCH_VARIABLE}\" } }\n"
+                "servers: { team: { members: [one, two] } }\n");
+  const ProgramRun one = run_stdgate(folder_, {"doctor", "one"}, Millis(30'000));
+  EXPECT_EQ(one.exit_code, 0) << one.err;
+  folder_.write("gateway.yaml",
+                "backends: { one: { command: [\"python3\", \"server.py\"] } }\n"
+                "servers: { team: { members: [one] } }\n");
+  const ProgramRun team = run_stdgate(folder_, {"doctor", "team"});
+  EXPECT_EQ(team.exit_code, 2);
+  EXPECT_THAT(team.err,
+              HasSubstr("'team' is a virtual server; doctor tries its members one by one: one"));
+}
+
 TEST_F(DoctorTest, SlowStartIsNamedAndWrittenDown) {
   const JsonValue report = diagnose({"python3", "server.py", "slow"}, {"--timeout", "20s"});
   EXPECT_THAT(findings_of(report), ElementsAre("warning slow-start"));

@@ -112,6 +112,21 @@ TEST_F(ToolsTest, ToolsOfEveryMcpServerPageByPage) {
   EXPECT_THAT(refused.err, HasSubstr("calc: error -32601"));
 }
 
+TEST_F(ToolsTest, WhatAVirtualServerLacksIsNamedAndWhy) {
+  gateway_.emplace(serve({backend("pages", {"python3", script()}, "protocol: mcp"),
+                          backend("gone", {"no-such-program"}, "protocol: mcp")},
+                         "servers: { team: { members: [pages, gone] } }\n"));
+  const ProgramRun tools = ask({"tools", "team"});
+  EXPECT_EQ(tools.exit_code, 0) << tools.err;
+  EXPECT_EQ(tools.out, "team\n  pages_one  first\n  pages_two\n");
+  EXPECT_EQ(tools.err,
+            "stdgate: warning: team: its list may lack the tools of gone; stdgate ls says why\n");
+  folder_.write("gateway.yaml", "listen: [\"" + gateway_->url().substr(7) + "\"]\nadmin: \"" +
+                                    gateway_->admin_url().substr(7) +
+                                    "\"\nbackends: { pages: { command: [\"x\"] } }\n");
+  EXPECT_THAT(run({"ls"}).out, HasSubstr("(failing: program \"no-such-program\" not found)"));
+}
+
 // Each of these servers lists its tools when all have been asked to.
 constexpr const char* kWaitingServer = R"py(
 import json, os, sys, time

@@ -21,6 +21,11 @@ TEST(StderrHints, MissingVariables) {
               ElementsAre("A_B", "C_D"));
   EXPECT_THAT(missing_variables({"GITHUB_TOKEN not set", "GITHUB_TOKEN must be set"}),
               ElementsAre("GITHUB_TOKEN"));
+  EXPECT_THAT(missing_variables({"Please provide a personal access token (PAT) with --access-token "
+                                 "or set the A_TOKEN environment variable"}),
+              ElementsAre("A_TOKEN"));
+  EXPECT_THAT(missing_variables({"API key is required: set the A_KEY environment variable"}),
+              ElementsAre("A_KEY"));
   EXPECT_THAT(missing_variables({"process.env.DB_URL is undefined"}), ElementsAre("DB_URL"));
 }
 
@@ -37,6 +42,8 @@ TEST(StderrHints, Advice) {
   EXPECT_THAT(advice_for("ModuleNotFoundError: No module named 'mcp'"), HasSubstr("Python"));
   EXPECT_THAT(advice_for("Error: listen EADDRINUSE: address already in use"), HasSubstr("stdio"));
   EXPECT_THAT(advice_for("sh: 1: uvx: not found"), HasSubstr("PATH"));
+  EXPECT_THAT(advice_for("npm error 404  The requested resource 'x@*' could not be found"),
+              HasSubstr("check its name"));
   EXPECT_THAT(advice_for("fatal"), IsEmpty());
 }
 
