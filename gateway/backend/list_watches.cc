@@ -13,6 +13,22 @@ void ListWatches::tell_restart(std::string_view identity) {
   for_each([=](ListWatch& watch) { watch.on_restart(identity); });
 }
 
+size_t ListWatches::resting() const {
+  size_t calls = 0;
+  for (const auto& kept : watches_) {
+    if (const auto watch = kept.lock()) calls += watch->resting();
+  }
+  return calls;
+}
+
+void ListWatches::tell_sleep() {
+  for_each([](ListWatch& watch) { watch.on_sleep(); });
+}
+
+void ListWatches::tell_awake() {
+  for_each([](ListWatch& watch) { watch.on_awake(); });
+}
+
 void ListWatches::for_each(const std::function<void(ListWatch&)>& visit) {
   std::erase_if(watches_, [](const auto& watch) { return watch.expired(); });
   // By index, because a watch that is told may add another one.

@@ -22,6 +22,11 @@ class ListWatch {
   virtual void on_lists_changed(uint8_t lists, std::string_view identity) = 0;
   // A shared child has gone; the next one may be another program.
   virtual void on_restart(std::string_view identity) = 0;
+  // How many calls listen for this watch that need not keep the server awake.
+  [[nodiscard]] virtual size_t resting() const { return 0; }
+  // The server goes to sleep: these calls end, and none of them may start it.
+  virtual void on_sleep() {}
+  virtual void on_awake() {}
 };
 
 // Owner: the upstream. A watch that has been destroyed hears nothing.
@@ -30,6 +35,9 @@ class ListWatches {
   void add(std::weak_ptr<ListWatch> watch) { watches_.push_back(std::move(watch)); }
   void tell_changed(uint8_t lists, std::string_view identity = {});
   void tell_restart(std::string_view identity = {});
+  [[nodiscard]] size_t resting() const;
+  void tell_sleep();
+  void tell_awake();
 
  private:
   void for_each(const std::function<void(ListWatch&)>& visit);

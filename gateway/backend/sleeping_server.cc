@@ -43,9 +43,23 @@ bool SleepingServer::complete_greeting(session::SessionId session) {
 
 bool SleepingServer::let_sleep(const pool::Child& child) {
   if (!recall_->keeps_lists()) return false;
-  const auto sessions = parts_.bridge.fall_asleep(child.in_flight());
+  // Calls of virtual servers; all others have to be of sessions.
+  const size_t of_watches = parts_.watches.resting();
+  if (of_watches > child.in_flight()) return false;
+  const size_t of_sessions = child.in_flight() - of_watches;
+  const auto sessions = parts_.bridge.fall_asleep(of_sessions);
+  if (sessions.size() != of_sessions) return false;
   for (const session::SessionId session : sessions) recall_->note_heard(session);
-  return !sessions.empty();
+  if (of_watches > 0) {
+    recall_->note_heard({});
+    parts_.watches.tell_sleep();
+  }
+  return true;
+}
+
+void SleepingServer::on_awake() {
+  parts_.bridge.go_on_all();
+  parts_.watches.tell_awake();
 }
 
 void SleepingServer::ask(session::SessionId id, std::string text) {

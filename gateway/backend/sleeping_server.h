@@ -58,7 +58,7 @@ class SleepingServer final : private pool::RecallOwner {
   void note_use(session::SessionId session) override { parts_.sessions.touch(session); }
   void ask(session::SessionId session, std::string text) override;
   void tell_changed(session::SessionId session, uint8_t lists) override;
-  void on_awake() override { parts_.bridge.go_on_all(); }
+  void on_awake() override;
 
   const Parts parts_;
   const std::unique_ptr<pool::ServerRecall> recall_;

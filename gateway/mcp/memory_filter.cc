@@ -110,10 +110,10 @@ MemoryFilter::MemoryFilter(FindMemory find, std::string principal,
 // As if the session had been told each list by the server that sleeps.
 void MemoryFilter::note_heard(session::SessionId session) {
   session::ToldLists* const told = owner_.told_to(session);
-  for (size_t kind = 0; told != nullptr && kind < kListKindCount; ++kind) {
+  for (size_t kind = 0; kind < kListKindCount; ++kind) {
     const ServerMemory::List* const list = memory_->list({}, static_cast<ListKind>(kind));
     if (list == nullptr) continue;  // no client knows it, or all have been told of its change
-    told->note(kind, list->digest);
+    if (told != nullptr) told->note(kind, list->digest);
     told_.note(kind, list->digest);
   }
   has_told_shared_ = true;

@@ -120,6 +120,13 @@ void ElementList::note_uris(std::string_view element) {
   }
 }
 
+bool greeting_lacks(std::string_view greeting, ListKind kind) {
+  const std::string_view capabilities = rpc::member_or_empty(greeting, "capabilities");
+  const std::string_view method = facts_of(kind).method;
+  return kind != ListKind::greeting && !capabilities.empty() &&
+         rpc::member_or_empty(capabilities, method.substr(0, method.find('/'))).empty();
+}
+
 const Element* ElementList::find(std::string_view shown) const {
   const auto found = places_.find(shown);
   return found == places_.end() ? nullptr : &elements_[found->second];

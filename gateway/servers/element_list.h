@@ -32,6 +32,8 @@ struct ListFacts {
   uint8_t change;  // bit of mcp::kMcpLists that tells of changes
 };
 const ListFacts& facts_of(ListKind kind);
+// Whether a greeting says that the server has no such list. False: there is no greeting.
+bool greeting_lacks(std::string_view greeting, ListKind kind);
 // The places of elements and their names in a result. The greeting has none.
 const call::ListShape& shape_of(ListKind kind);
 

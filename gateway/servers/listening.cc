@@ -68,7 +68,7 @@ void Listening::begin(uint64_t key, call::CallPtr call, uint8_t lists,
   call->lists = lists;
   call->has_begun = true;
   const call::Call& kept = *call;
-  clients_.come(kept.identity);
+  clients_.come(kept.identity, Presence::As::listener);
   listeners_.emplace(key, std::move(call));
   session::ReplySink* const sink = callers_.find(kept.caller);
   if (sink == nullptr) return;
@@ -110,7 +110,7 @@ void Listening::tell_changed(const ListNews& news) {
 
 void Listening::end_all() {
   for (auto& [key, call] : std::exchange(listeners_, {})) {
-    clients_.go(call->identity);
+    clients_.go(call->identity, Presence::As::listener);
     chain_.answer(*call, Outcome::ok(), mcp::listening_end(call->id));
   }
 }
@@ -126,7 +126,7 @@ std::vector<uint64_t> Listening::withdraw(const std::function<bool(const call::C
     const call::CallPtr call = std::move(listener->second);
     keys.push_back(listener->first);
     listener = listeners_.erase(listener);
-    clients_.go(call->identity);
+    clients_.go(call->identity, Presence::As::listener);
     chain_.end(*call, outcome, detail);
   }
   return keys;

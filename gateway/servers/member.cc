@@ -45,6 +45,11 @@ class Member::Watch final : public backend::ListWatch {
     member_.note_changed(lists, identity);
   }
   void on_restart(std::string_view identity) override { member_.note_restart(identity); }
+  [[nodiscard]] size_t resting() const override {
+    return member_.may_rest() ? member_.listening_.size() : 0;
+  }
+  void on_sleep() override { member_.rest(true); }
+  void on_awake() override { member_.rest(false); }
 
  private:
   Member& member_;
@@ -89,6 +94,7 @@ void Member::attach(backend::Upstream* upstream, const config::BackendConfig* ba
   // The former one is still there, and may outlive this.
   cancel_own_calls();
   upstream_ = upstream;
+  is_down_ = is_resting_ = false;
   watch_.reset();
   asks_.clear();
   forget();
@@ -120,8 +126,6 @@ void Member::forget() {
     }
   }
 }
-
-// --- Views ---------------------------------------------------------------------------------------
 
 MemberView& Member::view_of(const call::CallContext& context) {
   const bool is_modern = may_refuse_ && context.peer_kind == PeerKind::stateless;
@@ -185,19 +189,16 @@ bool Member::Sight::shows(ListKind kind, std::string_view own) const {
   return rules_->shows(set_, {shape.use, shape.kind, own, is_plain});
 }
 
-// --- Asking --------------------------------------------------------------------------------------
-
 bool Member::is_settled(MemberView& view, ListKind kind) const {
   const MemberList& list = view.list(kind);
   if (upstream_ == nullptr || caller_.is_none()) return true;
-  if (list.is_asked) return list.is_late || now() >= list.asked + config_.wait;
+  if (list.is_asked) return list.is_late || now() >= waited_until(view, kind);
   return list.state != MemberList::State::unknown || view.is_refused;
 }
 
 bool Member::is_missing(MemberView& view, ListKind kind) const {
   const MemberList& list = view.list(kind);
-  if (view.is_refused) return true;
-  return list.state != MemberList::State::known || list.is_asked;
+  return view.is_refused || list.state != MemberList::State::known || list.is_asked;
 }
 
 void Member::note_missed(MemberView& view, ListKind kind) {
@@ -205,6 +206,7 @@ void Member::note_missed(MemberView& view, ListKind kind) {
   list.is_missed = true;
   if (!list.is_asked) return;
   list.is_late = true;
+  if (is_down_) return;  // and why is known
   set_up(false, "it has not answered " + std::string(facts_of(kind).method) + " in time");
 }
 
@@ -220,6 +222,11 @@ void Member::want(MemberView& view, ListKind kind, TimePoint since) {
   list.is_asked = true;
   list.asked = now();
   list.is_stale = false;
+  // A server that sleeps is not started to say so again.
+  MemberView* const greeted = view.part == nullptr ? &view : common_view();
+  const bool is_none = !is_down_ && greeted != nullptr &&
+                       greeting_lacks(greeted->list(ListKind::greeting).greeting, kind);
+  if (is_none) return finish(view, kind, "{}");
   ask(view, kind, {});
 }
 
@@ -301,14 +308,15 @@ void Member::settle_listening() {
   if (upstream_ == nullptr || caller_.is_none()) return;
   std::vector<const policy::Principal*> wanted;
   if (!has_principals_) {
-    if (!is_stopped_ && services_.clients.any()) wanted.push_back(nullptr);
+    const bool is_here = services_.clients.any() && !(is_resting_ && may_rest());
+    if (!is_stopped_ && is_here) wanted.push_back(nullptr);
   } else if (!is_stopped_) {
     for (const auto& [key, view] : views_) {
       const bool is_here = view->principal && services_.clients.has(view->identity);
       if (is_here) wanted.push_back(&*view->principal);
     }
   }
-  listening_.settle(*upstream_, wanted);
+  listening_.settle(*upstream_, wanted, !may_rest());
 }
 
 void Member::listen_again() {
@@ -438,6 +446,7 @@ void Member::report(ListKind kind, const std::vector<Finding>& findings) const {
 
 void Member::set_up(bool is_up, const std::string& cause) {
   failure_ = cause;
+  is_down_ = !is_up;
   const bool was_down = is_up_.has_value() && !*is_up_;
   if (is_up_ == is_up) return;
   is_up_ = is_up;

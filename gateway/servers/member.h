@@ -8,6 +8,7 @@
 // virtual server. Limits: kMaxViews, kMaxPages, and the limits of ElementList.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -94,6 +95,9 @@ class Member final : public session::ReplySink {
   static constexpr size_t kMaxPages = 100;
   // A list whose server does not say how long it may be kept, and tells of changes or does not.
   static constexpr Duration kUntold = std::chrono::seconds(60);
+  // How long lists wait for a member that was down at last. Else a server that takes its time to
+  // fail would delay each list.
+  static constexpr Duration kWaitIfDown = std::chrono::seconds(2);
   // A list that has failed is not asked for again sooner, nor is a member listened to again.
   static constexpr Duration kRest = std::chrono::seconds(1);
 
@@ -117,7 +121,8 @@ class Member final : public session::ReplySink {
   // Until when it is waited for; max(): it is not asked for.
   [[nodiscard]] TimePoint waited_until(MemberView& view, ListKind kind) const {
     const MemberList& list = view.list(kind);
-    return list.is_asked ? list.asked + config_.wait : TimePoint::max();
+    const Duration wait = is_down_ ? std::min(config_.wait, kWaitIfDown) : config_.wait;
+    return list.is_asked ? list.asked + wait : TimePoint::max();
   }
   // Whether clients may not see all of it now.
   [[nodiscard]] bool is_missing(MemberView& view, ListKind kind) const;
@@ -188,6 +193,15 @@ class Member final : public session::ReplySink {
   // The shared list; null: it is not known, or belongs to this view.
   const MemberList* list_of_all(const MemberView& view, ListKind kind);
   void set_up(bool is_up, const std::string& cause);
+  // Whether the server may sleep while sessions are open; not while a client listens.
+  [[nodiscard]] bool may_rest() const {
+    return !has_principals_ && !services_.clients.any_listener();
+  }
+  // Its server falls asleep, or is awake again.
+  void rest(bool is_resting) {
+    is_resting_ = is_resting;
+    settle_listening();
+  }
   void make_room();
   void forget();
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
@@ -210,7 +224,9 @@ class Member final : public session::ReplySink {
   MemberListening listening_;
   Timer listen_timer_;
   bool is_stopped_ = false;
+  bool is_resting_ = false;    // the server sleeps
   std::optional<bool> is_up_;  // nothing: not asked yet
+  bool is_down_ = false;       // what the present backend was at last
   MemberEnds ended_{};
   std::string failure_;
 };

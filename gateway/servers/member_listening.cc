@@ -9,7 +9,7 @@
 namespace stdgate::servers {
 
 void MemberListening::settle(backend::Upstream& upstream,
-                             const std::vector<const policy::Principal*>& wanted) {
+                             const std::vector<const policy::Principal*>& wanted, bool may_wake) {
   std::map<std::string, const policy::Principal*> missing;
   for (const policy::Principal* const one : wanted) missing.emplace(policy::identity_of(one), one);
   for (auto call = calls_.begin(); call != calls_.end();) {
@@ -21,7 +21,9 @@ void MemberListening::settle(backend::Upstream& upstream,
     call = calls_.erase(call);
     cancel(upstream, over);
   }
-  if (missing.empty() || upstream.status().peer_kind != PeerKind::stateless) return;
+  if (missing.empty()) return;
+  const pool::BackendStatus status = upstream.status();
+  if (status.peer_kind != PeerKind::stateless || (status.asleep && !may_wake)) return;
   for (const auto& [identity, principal] : missing) {
     Call& call = calls_[identity];
     call.tag = ++last_tag_;

@@ -25,13 +25,15 @@ class MemberListening {
   MemberListening(const Clock& clock, const std::string& stamp, const session::CallerSlot& caller)
       : clock_(clock), stamp_(stamp), caller_(caller) {}
 
-  // For whom it is to listen from now on; null: for all clients.
-  void settle(backend::Upstream& upstream, const std::vector<const policy::Principal*>& wanted);
+  // For whom it is to listen from now on; null: for all clients. `may_wake`: also at a server that
+  // sleeps.
+  void settle(backend::Upstream& upstream, const std::vector<const policy::Principal*>& wanted,
+              bool may_wake);
   // A call has ended. False: it is none of these.
   bool note_end(session::Tag tag);
   // The calls have been cancelled.
   void forget() { calls_.clear(); }
-  [[nodiscard]] bool is_any() const { return !calls_.empty(); }
+  [[nodiscard]] size_t size() const { return calls_.size(); }
 
  private:
   struct Call {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -15,15 +16,20 @@ namespace stdgate::servers {
 
 class Presence {
  public:
-  void come(const std::string& identity);
-  void go(const std::string& identity);
+  enum class As : uint8_t { session, listener };
+
+  void come(const std::string& identity, As as);
+  void go(const std::string& identity, As as);
   [[nodiscard]] bool any() const { return !counts_.empty(); }
+  [[nodiscard]] bool any_listener() const { return listeners_ > 0; }
   [[nodiscard]] bool has(std::string_view identity) const { return counts_.contains(identity); }
-  // Whether other identities are here than at the last call.
+  // Whether other identities are here than at the last call, or the first listener has come, or the
+  // last one has gone.
   bool take_change() { return std::exchange(is_changed_, false); }
 
  private:
   std::map<std::string, size_t, std::less<>> counts_;
+  size_t listeners_ = 0;
   bool is_changed_ = false;
 };
 

@@ -58,13 +58,6 @@ Route malformed(const char* problem) {
   return route;
 }
 
-// Whether it has said that it has no resources at all.
-bool has_none(MemberView& view) {
-  const std::string& greeting = view.list(ListKind::greeting).greeting;
-  const std::string_view capabilities = rpc::member_or_empty(greeting, "capabilities");
-  return !capabilities.empty() && rpc::member_or_empty(capabilities, "resources").empty();
-}
-
 bool is_selected(const config::SelectionConfig& selection, std::string_view uri) {
   return (selection.include.empty() || policy::matches_any(selection.include, uri)) &&
          !policy::matches_any(selection.exclude, uri);
@@ -156,7 +149,8 @@ std::vector<size_t> Routes::members_of(std::string_view uri, const call::CallCon
         std::ranges::any_of(view.list(ListKind::templates).elements->all(),
                             [uri](const Element& one) { return matches_template(one.own, uri); });
     if (fits) fitting.push_back(i);
-    if (!has_none(view)) all.push_back(i);
+    const std::string& greeting = view.list(ListKind::greeting).greeting;
+    if (!greeting_lacks(greeting, ListKind::resources)) all.push_back(i);
   }
   // A link says who has given it, and nothing against those whose templates fit.
   if (fitting.empty() && linked && sees(*linked)) return {*linked};

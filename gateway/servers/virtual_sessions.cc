@@ -29,7 +29,7 @@ tl::expected<session::SessionId, rpc::FaultReport> VirtualSessions::add(
   session.held = Share({client.account.get(), held_}, Holding::sessions);
   session.charge();
   session.identity = policy::identity_of(client.principal.get());
-  clients_.come(session.identity);
+  clients_.come(session.identity, Presence::As::session);
   return *id;
 }
 
@@ -40,7 +40,7 @@ void VirtualSessions::close(session::SessionId id) {
   for (const auto& part : session.leaving) close(*part);
   session.parts.clear();
   session.leaving.clear();
-  clients_.go(session.identity);
+  clients_.go(session.identity, Presence::As::session);
   static_cast<void>(std::exchange(session, VirtualSession()));
   sessions_.release(id);
 }

@@ -46,6 +46,29 @@ const std::string kFlagsServer =
     std::regex_replace(std::string("import os\n") + kServer,
                        std::regex(R"(open\("tool"\)\.read\(\))"), "os.environ['TOOLS']");
 
+// A modern server that tells changes of its list, as it says, to a client that listens.
+constexpr const char* kModernServer = R"py(
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message: continue
+    method, answer = message["method"], {"resultType": "complete"}
+    if method == "subscriptions/listen":
+        print(json.dumps({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged",
+                          "params": {"_meta": {"io.modelcontextprotocol/subscriptionId": message["id"]},
+                                     "notifications": {"toolsListChanged": True}}}), flush=True)
+        continue
+    if method == "server/discover":
+        answer.update({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {"listChanged": True}},
+                       "serverInfo": {"name": "m", "version": "1"}, "ttlMs": 0, "cacheScope": "public"})
+    elif method == "tools/list":
+        answer.update({"tools": [{"name": open("tool").read(), "inputSchema": {"type": "object"}}],
+                       "ttlMs": 0, "cacheScope": "public"})
+    elif method == "tools/call":
+        answer["content"] = []
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": answer}), flush=True)
+)py";
+
 class SleepingServers : public testing::Test {
  protected:
   SleepingServers() {
@@ -125,6 +148,8 @@ TEST_F(SleepingServers, AreMembersOfAVirtualServer) {
   const std::string session = open_mcp_session(client);
   const std::string names = list(client, session);
   EXPECT_THAT(names, testing::AllOf(HasSubstr("a_first"), HasSubstr("b_first")));
+  // They have none, as their greetings say.
+  client.post("/mcp", request("prompts/list", "", "4"), in_mcp_session(session));
   EXPECT_EQ(gateway.metrics().sum("stdgate_child_starts_total"), 0);
   // A call wakes its member alone; what this says of its lists by now, clients hear of.
   folder_.write("tool", "second");
@@ -135,6 +160,35 @@ TEST_F(SleepingServers, AreMembersOfAVirtualServer) {
     return list(client, session).find("a_second") != std::string::npos;
   }));
   EXPECT_THAT(list(client, session), HasSubstr("b_first")) << "which still sleeps";
+}
+
+// The virtual server listens there for its sessions, but an open session alone keeps nothing awake.
+TEST_F(SleepingServers, AreModernMembersOfAVirtualServer) {
+  folder_.write("modern.py", kModernServer);
+  const std::vector<std::string> backends{
+      backend("a", {"python3", folder_.path("modern.py")}, options())};
+  const std::string team = state_dir() + "servers: { team: { default: true, members: [a] } }\n";
+  {
+    GatewayProcess first(serve(backends, team));
+    HttpClient client = first.connect();
+    const std::string session = open_mcp_session(client);
+    EXPECT_THAT(list(client, session), HasSubstr("a_first"));
+    await_sleep(first);
+  }
+  GatewayProcess gateway(serve(backends, team));
+  HttpClient client = gateway.connect();
+  const std::string session = open_mcp_session(client);
+  EXPECT_THAT(list(client, session), HasSubstr("a_first"));
+  EXPECT_EQ(gateway.metrics().sum("stdgate_child_starts_total"), 0);
+  folder_.write("tool", "second");
+  const std::string call = request("tools/call", R"({"name":"a_first","arguments":{}})", "3");
+  EXPECT_EQ(client.post("/mcp", call, in_mcp_session(session)).status, 200);
+  EXPECT_TRUE(eventually("the list is another one", [&] {
+    return list(client, session).find("a_second") != std::string::npos;
+  }));
+  await_sleep(gateway);
+  EXPECT_THAT(list(client, session), HasSubstr("a_second"));
+  EXPECT_EQ(processes(gateway), 0U);
 }
 
 TEST_F(SleepingServers, AnswerEveryTransport) {

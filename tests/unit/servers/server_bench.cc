@@ -78,6 +78,7 @@ pool::BackendStatus ScriptedMember::status() const {
   status.name = name();
   status.ready = true;
   status.peer_kind = peer_kind;
+  status.asleep = is_asleep;
   return status;
 }
 

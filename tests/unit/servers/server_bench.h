@@ -87,6 +87,7 @@ class ScriptedMember final : public backend::Upstream {
   void fail(const Asked& asked, rpc::Fault fault = rpc::Fault::child_failed);
   // Says this to all its sessions.
   void say(const std::string& text);
+  backend::ListWatches& watches() { return list_watches(); }
   void change_lists(uint8_t lists, const std::string& identity = {}) {
     list_watches().tell_changed(lists, identity);
   }
@@ -98,6 +99,7 @@ class ScriptedMember final : public backend::Upstream {
 
   Script script;
   std::optional<PeerKind> peer_kind;  // of its children
+  bool is_asleep = false;
   std::vector<Asked> asked;
   std::vector<std::string> notes;     // texts
   std::vector<session::Caller> left;  // whose calls have been cancelled

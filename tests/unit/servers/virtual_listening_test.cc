@@ -155,5 +155,41 @@ TEST(VirtualServerListening, AMemberThatDiedIsListenedToAgain) {
   EXPECT_EQ(listens(), 2);
 }
 
+// An open session is no reason for its server to run.
+TEST(VirtualServerListening, AMemberSleepsWhileNoClientListens) {
+  ServerBench bench({"a"});
+  ScriptedMember& member = bench.member(0);
+  member.script = with_tool("t", {{"subscriptions/listen", ""}});
+  member.peer_kind = PeerKind::stateless;
+  member.is_asleep = true;
+  FakeSession session(bench.callers);
+  bench.open(session);
+  bench.send(session, R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})");
+  bench.advance(milliseconds(1));
+  const auto listens = [&] { return std::ranges::count(member.methods(), "subscriptions/listen"); };
+  EXPECT_EQ(listens(), 0);
+  member.is_asleep = false;
+  member.watches().tell_awake();
+  EXPECT_EQ(listens(), 1);
+  EXPECT_EQ(member.watches().resting(), 1U);
+  member.watches().tell_sleep();
+  EXPECT_EQ(member.watches().resting(), 0U);
+  bench.advance(seconds(60));
+  EXPECT_EQ(listens(), 1);
+
+  member.is_asleep = true;
+  FakeClient client(bench.callers);
+  bench.send(client,
+             R"({"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"_meta":{},)"
+             R"("notifications":{"toolsListChanged":true}}})",
+             PeerKind::stateless);
+  bench.advance(milliseconds(1));
+  EXPECT_EQ(listens(), 2);
+  EXPECT_EQ(member.watches().resting(), 0U);
+  member.is_asleep = false;
+  bench.server->cancel_calls_of(client.caller());
+  EXPECT_EQ(member.watches().resting(), 0U) << "it rests since it was told to";
+}
+
 }  // namespace
 }  // namespace stdgate::test

@@ -411,54 +411,48 @@ TEST(VirtualServerLists, AMemberThatHangsIsWaitedForOnce) {
   EXPECT_THAT(client.answers.back().text, HasSubstr(R"("stdgate/missing":["hung"])"));
 }
 
-// --- Clients that leave --------------------------------------------------------------------------
-
-TEST(VirtualServerLeaving, EndsCallsAndListeningWhereEachPrincipalHasItsOwn) {
-  ServerBench bench({"each"});
-  policy::Principal ada;
-  ada.name = "ada";
-  bench.principal = std::make_shared<const policy::Principal>(ada);
-  bench.member(0).script =
-      with_tool("t", {{"tools/call", ""}, {"subscriptions/listen", ""}});  // they stay open
-  const auto cancelled = [&] {
-    return std::ranges::count_if(bench.member(0).notes, [](const std::string& note) {
-      return note.find("notifications/cancelled") != std::string::npos;
-    });
-  };
-  EXPECT_EQ(use(bench, "each_t"), "");
-  EXPECT_THAT(bench.member(0).methods(), Contains("tools/call"));
-  EXPECT_EQ(cancelled(), 1);
-  EXPECT_EQ(
-      bench.ask("subscriptions/listen", R"({"notifications":{"resourceSubscriptions":["x:1"]}})",
-                PeerKind::stateless),
-      "");
-  EXPECT_THAT(bench.member(0).methods(), Contains("subscriptions/listen"));
-  EXPECT_EQ(cancelled(), 2);
-}
-
-// --- The gateway's own calls ---------------------------------------------------------------------
-
-// Their caller goes with the server, and a backend that a reload has replaced may go later.
-TEST(VirtualServerOwnCalls, TheyEndAtABackendThatIsReplaced) {
+TEST(VirtualServerLists, AMemberIsNotAskedForWhatItLacks) {
   ServerBench bench({"a"});
-  bench.ask("tools/list");  // which is not answered
-  ScriptedMember& former = bench.member(0);
-  ASSERT_THAT(former.methods(), Contains("tools/list"));
-  const backend::Upstreams none;
-  bench.server->attach(none, bench.config);
-  EXPECT_THAT(former.left, Contains(former.asked.front().caller));
-}
-
-TEST(VirtualServerOwnCalls, AServerThatEndsMakesNoNewOnes) {
-  ServerBench bench({"a"});
+  bench.member(0).script = with_tool("t");
   bench.ask("tools/list");
-  bench.server->drain();
-  ScriptedMember& member = bench.member(0);
-  EXPECT_THAT(member.left, Contains(member.asked.front().caller));
-  const size_t asked = member.asked.size();
-  bench.advance(seconds(60));
-  EXPECT_THAT(bench.ask("prompts/list"), HasSubstr("shutting down"));
-  EXPECT_EQ(member.asked.size(), asked);
+  bench.advance(milliseconds(1));
+  EXPECT_THAT(bench.ask("prompts/list"), HasSubstr(R"("prompts":[])"));
+  EXPECT_THAT(bench.member(0).methods(), Not(Contains("prompts/list")));
+  bench.ask("resources/list");
+  EXPECT_THAT(bench.member(0).methods(), Contains("resources/list"));
+}
+
+TEST(VirtualServerLists, AMemberThatWasDownIsWaitedForAMoment) {
+  ServerBench bench({"good", "down"});
+  bench.member(0).script = with_tool("t");
+  bench.member(1).script = with_tool("t", {{"tools/list", ""}});
+  FakeClient client(bench.callers);
+  const std::string list = R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})";
+  const auto last_asked = [&] {
+    const auto& asked = bench.member(1).asked;
+    return *std::ranges::find(asked.rbegin(), asked.rend(), "tools/list",
+                              &ScriptedMember::Asked::method);
+  };
+  bench.send(client, list);
+  bench.advance(seconds(9));  // as npx takes to learn that a package is not there
+  bench.member(1).fail(last_asked());
+  bench.advance(seconds(2));
+  EXPECT_THAT(client.answers, SizeIs(1));
+  bench.send(client, list);
+  bench.advance(servers::Member::kWaitIfDown - milliseconds(1));
+  EXPECT_THAT(client.answers, SizeIs(1));
+  bench.advance(milliseconds(1));
+  EXPECT_THAT(client.answers, SizeIs(2));
+  EXPECT_THAT(client.answers.back().text, HasSubstr(R"("stdgate/missing":["down"])"));
+  // From then on nobody waits, until it has answered.
+  bench.send(client, list);
+  bench.advance(milliseconds(1));
+  EXPECT_THAT(client.answers, SizeIs(3));
+  bench.member(1).answer(last_asked(), R"("result":{"tools":[]})");
+  bench.advance(milliseconds(1));
+  bench.send(client, list);
+  bench.advance(milliseconds(1));
+  EXPECT_THAT(client.answers.back().text, Not(HasSubstr("stdgate/missing")));
 }
 
 }  // namespace
