@@ -85,10 +85,11 @@ void print_warnings(const app::CommandLine& command_line, app::Findings findings
 void warn_of_surroundings(const app::CommandLine& command_line, const config::Config& config,
                           const std::map<std::string, std::string>& variables) {
   app::Findings findings = app::unstartable_children(config, variables);
-  for (app::Findings more : {app::exposed_files(config), app::exposed_url(config),
-                             app::expired_keys(config, now_in_seconds()),
-                             app::unusable_state_dir(config), app::unpinned_backends(config),
-                             policy::review_listeners(config), policy::review_roles(config)}) {
+  for (app::Findings more :
+       {app::exposed_files(config), app::exposed_url(config),
+        app::expired_keys(config, now_in_seconds()), app::unusable_state_dir(config),
+        app::unpinned_backends(config), app::unchecked_schemas(config),
+        policy::review_listeners(config), policy::review_roles(config)}) {
     std::ranges::move(more, std::back_inserter(findings));
   }
   for (const config::BackendConfig& backend : config.backends) {

@@ -311,8 +311,8 @@ void AcpConnection::write(Stream& stream, uint64_t number, std::string_view text
   if (held_ || stream.sink->is_backed_up()) pressure_timer_.arm(services_.clock.now());
 }
 
-// First the requests that have been told or are not kept, and the answers that are not kept: they
-// are older than what is kept. An event that the client has by its own word is not told again.
+// Open requests and answers that the log does not give again come first, because they are older
+// than what it gives. `after`: the last event that the client has, as it says itself.
 void AcpConnection::tell_again(Stream& stream, std::optional<uint64_t> after) {
   const uint64_t from = after.value_or(stream.delivered);
   std::set<uint64_t> kept;

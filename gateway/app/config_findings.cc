@@ -12,6 +12,7 @@
 #include "gateway/config/text_file.h"
 #include "gateway/mcp/tool_lock.h"
 #include "gateway/pool/launch_spec.h"
+#include "gateway/schema/openrpc_document.h"
 #include "metrics/audit/audit_file.h"
 #include "transports/auth/request_signatures.h"
 #include "transports/auth/tokens.h"
@@ -207,6 +208,22 @@ Findings unpinned_backends(const config::Config& config) {
                                                          : ", so all that it offers counts as new");
     message.append("; stdgate pin pins it");
     findings.push_back({0, 0, "backends." + backend.name + ".pins", std::move(message)});
+  }
+  return findings;
+}
+
+Findings unchecked_schemas(const config::Config& config) {
+  constexpr size_t kMaxTold = 20;  // of a backend
+  Findings findings;
+  for (const config::BackendConfig& backend : config.backends) {
+    if (!backend.check.any() || backend.document.document == nullptr) continue;
+    const auto& unchecked = backend.document.document->unchecked();
+    for (size_t i = 0; i < std::min(unchecked.size(), kMaxTold); ++i) {
+      std::string message = backend.schema;
+      message.append(": ").append(unchecked[i].place).append(" checks nothing: ");
+      message.append(unchecked[i].why);
+      findings.push_back({0, 0, "backends." + backend.name + ".schema", std::move(message)});
+    }
   }
   return findings;
 }

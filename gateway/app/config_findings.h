@@ -35,6 +35,8 @@ Findings unusable_keys(const config::Config& config);
 Findings unusable_locks(const config::Config& config);
 // Backends with pins that have none.
 Findings unpinned_backends(const config::Config& config);
+// Schemas of OpenRPC documents that cannot be compiled, so that they check nothing.
+Findings unchecked_schemas(const config::Config& config);
 // A line of what is pinned for each backend that has pins, as comments of YAML.
 std::string pin_lines(const config::Config& config);
 // A public URL that takes credentials in plain text.

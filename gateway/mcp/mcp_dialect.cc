@@ -146,7 +146,9 @@ constexpr pool::DialectTraits kTraits = {
     .cancel_ends_call = true,
     .methods = kMethods,
     .greeting = "initialize",
-    .greeting_hint = "if it is no MCP server, say what it is: protocol (--protocol) jsonrpc or lsp",
+    .greeting_hint =
+        "if it starts slowly, raise pool.start_timeout; if it is no MCP server, say what it is: "
+        "protocol (--protocol) jsonrpc or lsp",
     .greeting_completion = R"({"jsonrpc":"2.0","method":"notifications/initialized"})",
     .probe = "server/discover",
     .listening_begun = "notifications/subscriptions/acknowledged",

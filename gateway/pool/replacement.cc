@@ -9,6 +9,8 @@ namespace {
 
 // Interval of the checks of worn and ageing children.
 constexpr Duration kInterval = std::chrono::seconds(1);
+// A child that uses too much memory so soon after its start is no leak: the limit is too low.
+constexpr Duration kSoon = std::chrono::minutes(1);
 
 bool runs(const Child& child) {
   return child.state() == ChildState::ready || child.state() == ChildState::busy;
@@ -183,14 +185,20 @@ void Replacement::tell(const Child& child) {
   if (child.is_retiring()) return;
   ++replaced_[static_cast<size_t>(*child.wear().reason)];
   services_.core.observer.on_child_replaced(services_.backend, *child.wear().reason);
-  services_.core.log.write(LogLevel::info, "child replaced",
-                           {{"backend", services_.config.name},
-                            {"child", child.number()},
-                            {"pid", int64_t{child.pid()}},
-                            {"reason", replace_reason_name(*child.wear().reason)},
-                            {"age_ms", now() - child.started_at()},
-                            {"calls", child.calls_sent()},
-                            {"memory_bytes", if_any(child.wear().memory)}});
+  const Duration age = now() - child.started_at();
+  const bool is_limit_low = child.wear().reason == ReplaceReason::memory && age < kSoon;
+  services_.core.log.write(
+      is_limit_low ? LogLevel::warn : LogLevel::info, "child replaced",
+      {{"backend", services_.config.name},
+       {"child", child.number()},
+       {"pid", int64_t{child.pid()}},
+       {"reason", replace_reason_name(*child.wear().reason)},
+       {"age_ms", age},
+       {"calls", child.calls_sent()},
+       {"memory_bytes", if_any(child.wear().memory)},
+       {"advice",
+        if_any(is_limit_low ? "raise pool.max_memory: the server needs more from its start"
+                            : std::string_view())}});
 }
 
 }  // namespace stdgate::pool

@@ -197,7 +197,7 @@ class DocumentReader {
     return at;
   }
 
-  // An array or object, `read_entry` reading what stands between the commas.
+  // Reads an array or object. `read_entry` reads what stands between two commas.
   template <class ReadEntry>
   char* read_container(char* at, ReadEntry&& read_entry) {
     at = scanner_.enter(at);

@@ -427,6 +427,25 @@ TEST(Check, TellsOfRulesAndListenersThatAreNotWhatTheySeem) {
   }
 }
 
+TEST(Check, NamesSchemasThatCheckNothing) {
+  const TemporaryFolder folder;
+  folder.write("methods.json",
+               R"({"openrpc":"1.3.2","info":{"title":"t","version":"1"},"methods":[{"name":"m",)"
+               R"("params":[{"name":"a","schema":{"type":"nummer"}}]}]})");
+  folder.write("gateway.yaml",
+               "backends:\n"
+               "  sums:\n"
+               "    command: [cat]\n"
+               "    protocol: jsonrpc\n"
+               "    schema: methods.json\n"
+               "    check: { arguments: true }\n");
+  const ProgramRun run = run_stdgate(folder, {"check"});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_THAT(run.err,
+              HasSubstr("stdgate: warning: gateway.yaml:5:5: backends.sums.schema: methods.json: "
+                        "/methods/0/params/0/schema checks nothing: type names no type"));
+}
+
 TEST(Check, RefusesAnAuditThatCannotBeWritten) {
   const TemporaryFolder folder;
   for (const bool is_there : {true, false}) {

@@ -84,6 +84,8 @@ std::string why_no_mcp(std::string_view asked, const std::vector<std::string_vie
   if (end == std::string_view::npos) return {};
   const std::string_view last = asked.substr(end);
   if (last != "/mcp" && last != "/sse") return {};
+  const std::string agent = std::string(asked.substr(0, end)) + "/acp";
+  if (has(paths, agent)) return "this backend is an agent (protocol: acp), at " + agent;
   const std::string rpc = std::string(asked.substr(0, end)) + "/rpc";
   const std::string socket = std::string(asked.substr(0, end)) + "/ws";
   if (!has(paths, socket)) return {};

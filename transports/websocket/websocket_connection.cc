@@ -447,7 +447,7 @@ void WebSocketConnection::judge_silence() {
   pulse_.note_ping(meter_.now());
 }
 
-// While nothing is read, the end of the client's input stands behind what it has sent.
+// While nothing is read, a read cannot show that the client has gone, so the stream is asked.
 void WebSocketConnection::look() {
   if (stream_->has_peer_left()) return on_end();
   looked_ = meter_.now();

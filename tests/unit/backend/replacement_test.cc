@@ -126,9 +126,18 @@ TEST(Replacement, ForItsMemoryAsLastSeen) {
   bench.settle();
   ASSERT_EQ(bench.launcher.launched(), 2U);
   EXPECT_EQ(bench.status().children.at(0).replaced_for, ReplaceReason::memory);
-  bench.start_child();
+  FakeChild& second = bench.start_child();
   bench.advance(seconds(1));
   EXPECT_THAT(first.ends(), SizeIs(1));
+  EXPECT_THAT(*bench.log.find("child replaced"), HasSubstr("raise pool.max_memory"));
+  // Later it is a leak.
+  bench.log.lines.clear();
+  bench.advance(minutes(1));
+  second.use_memory(1001);
+  bench.settle();
+  bench.start_child();
+  bench.advance(seconds(1));
+  EXPECT_THAT(*bench.log.find("child replaced"), Not(HasSubstr("advice")));
 }
 
 // A call may go on for as long as it could without the replacement, not for ever.

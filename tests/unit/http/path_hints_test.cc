@@ -62,7 +62,8 @@ TEST(PathHints, NameThePathAtTheRoot) {
 
 TEST(PathHints, SayWhatABackendSpeaks) {
   const std::vector<std::string_view> paths = {
-      "/", "/calc/rpc", "/calc/rpc/stream", "/calc/ws", "/code/ws", "/rpc", "/rpc/stream", "/ws"};
+      "/",          "/calc/rpc", "/calc/rpc/stream", "/calc/ws", "/code/ws", "/gemini/acp",
+      "/gemini/ws", "/rpc",      "/rpc/stream",      "/ws"};
   EXPECT_EQ(http::path_hints("/mcp", paths).why,
             "this backend speaks plain JSON-RPC (protocol: jsonrpc), not MCP, at /rpc and /ws");
   EXPECT_EQ(http::path_hints("/calc/sse", paths).why,
@@ -70,6 +71,8 @@ TEST(PathHints, SayWhatABackendSpeaks) {
             "/calc/ws");
   EXPECT_EQ(http::path_hints("/code/mcp", paths).why,
             "this backend is a language server (protocol: lsp), at /code/ws");
+  EXPECT_EQ(http::path_hints("/gemini/mcp", paths).why,
+            "this backend is an agent (protocol: acp), at /gemini/acp");
   for (const char* asked : {"/none/mcp", "/calc/mpc", "/x/y/mcp", "/"}) {
     EXPECT_EQ(http::path_hints(asked, paths).why, "") << asked;
   }
