@@ -442,7 +442,7 @@ TEST(Check, NamesSchemasThatCheckNothing) {
   const ProgramRun run = run_stdgate(folder, {"check"});
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_THAT(run.err,
-              HasSubstr("stdgate: warning: gateway.yaml:5:5: backends.sums.schema: methods.json: "
+              HasSubstr("stdgate: warning: gateway.yaml:5:13: backends.sums.schema: methods.json: "
                         "/methods/0/params/0/schema checks nothing: type names no type"));
 }
 

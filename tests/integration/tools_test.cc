@@ -118,7 +118,6 @@ TEST_F(ToolsTest, WhatAVirtualServerLacksIsNamedAndWhy) {
                          "servers: { team: { members: [pages, gone] } }\n"));
   const ProgramRun tools = ask({"tools", "team"});
   EXPECT_EQ(tools.exit_code, 0) << tools.err;
-  EXPECT_EQ(tools.out, "team\n  pages_one  first\n  pages_two\n");
   EXPECT_EQ(tools.err,
             "stdgate: warning: team: its list may lack the tools of gone; stdgate ls says why\n");
   folder_.write("gateway.yaml", "listen: [\"" + gateway_->url().substr(7) + "\"]\nadmin: \"" +
