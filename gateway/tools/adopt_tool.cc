@@ -302,10 +302,11 @@ class Adoption {
 
   // --- and back ---
 
-  // Those whose command only the adopted text has.
-  [[nodiscard]] tl::expected<std::set<std::string>, std::string> adopted_servers() const {
+  // The servers in a text whose command only adoption has written.
+  [[nodiscard]] tl::expected<std::set<std::string>, std::string> adopted_servers(
+      const std::string& text) const {
     std::set<std::string> names;
-    auto now = connected_servers(text_);
+    auto now = connected_servers(text);
     const auto then = connected_servers(record_->former);
     if (!now) return tl::unexpected(file_ + ": " + now.error());
     for (const std::string& name : *now) {
@@ -317,7 +318,7 @@ class Adoption {
   // The client's file as it would be without its adoption.
   [[nodiscard]] tl::expected<std::string, std::string> former_text() const {
     if (text_ == record_->adopted) return record_->former;
-    const auto names = adopted_servers();
+    const auto names = adopted_servers(text_);
     if (!names) return tl::unexpected(names.error());
     if (names->empty()) return text_;
     return with_entries_of(text_, record_->former, *names)
@@ -335,7 +336,15 @@ class Adoption {
     const bool is_changed = text_ != record_->adopted;
     const auto former = former_text();
     if (!former) return tl::unexpected(former.error());
-    const auto of_gateway = record().judge(*record_, gateway_.is_new ? "" : gateway_.text);
+    auto of_gateway = record().judge(*record_, gateway_.is_new ? "" : gateway_.text);
+    const auto left = adopted_servers(*former);
+    for (const std::string& name : left.value_or(std::set<std::string>())) {
+      warn(name + ": stays as it is, as there was no server of this name; its command is in " +
+           gateway_.file);
+      if (of_gateway == AdoptionRecord::GatewayUndo::put_back) {
+        of_gateway = AdoptionRecord::GatewayUndo::in_use;
+      }
+    }
     if (!is_dry_run()) {
       if (const Done replaced = replace(*former); !replaced) return replaced;
       if (const Done done = undo_gateway(of_gateway); !done) return done;
@@ -364,7 +373,7 @@ class Adoption {
         if (record_->gateway->former) return gateway_.file + ": " + would + "put back as it was";
         return gateway_.file + ": " + would + "removed, as it was not there before";
       case AdoptionRecord::GatewayUndo::in_use:
-        return "its servers stay in " + gateway_.file + ", where another client may use them";
+        return "its servers stay in " + gateway_.file + ", where they may be in use";
       case AdoptionRecord::GatewayUndo::changed:
         break;
     }

@@ -38,7 +38,7 @@ class AdoptionRecord {
   enum class GatewayUndo : uint8_t {
     put_back,
     changed,  // it is not the one that this adoption has left
-    in_use,   // another client may use what this adoption has added
+    in_use,   // a client may use what this adoption has added
   };
   [[nodiscard]] GatewayUndo judge(const Texts& texts, const std::string& present) const;
   // The gateway's file stays, and this record goes: whose undo puts back what this adoption has

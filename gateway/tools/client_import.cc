@@ -119,13 +119,7 @@ class Import {
     }
     BackendLines lines;
     lines.name = backend_name(name);
-    if (!config::check_backend_name(lines.name)) {
-      return warn(name, "left out, as nothing of its name can stand in a path; rename it");
-    }
-    const bool is_taken =
-        std::any_of(out_.backends.begin(), out_.backends.end(),
-                    [&lines](const BackendLines& other) { return other.name == lines.name; });
-    if (is_taken) return warn(name, "left out, as there is another " + lines.name);
+    if (!take_name(name, lines.name)) return;
     problem_.clear();
     take_command(name, server, command, lines);
     if (!resolves() && config::hide_secret_arguments(lines.command) != lines.command) {
@@ -140,6 +134,24 @@ class Import {
     if (!problem_.empty()) return warn(name, "left out, as " + problem_);
     out_.backends.push_back(std::move(lines));
     out_.names.push_back(name);
+  }
+
+  // Whether a backend may be called so. Whoever adopts looks for a free name beginning with it.
+  bool take_name(const std::string& name, std::string& wanted) {
+    const bool is_fine = config::check_backend_name(wanted).has_value();
+    if (resolves()) {
+      if (!is_fine) wanted = "server";
+      return true;
+    }
+    if (!is_fine) {
+      warn(name, "left out, as nothing of its name can stand in a path; rename it");
+      return false;
+    }
+    if (std::ranges::find(out_.backends, wanted, &BackendLines::name) == out_.backends.end()) {
+      return true;
+    }
+    warn(name, "left out, as there is another " + wanted);
+    return false;
   }
 
   [[nodiscard]] bool resolves() const { return surroundings_.resolve != nullptr; }

@@ -70,6 +70,9 @@ class Reader {
   std::optional<Node> read() {
     Node root;
     Node* table = &root;
+    if (constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF"; comes(kByteOrderMark)) {
+      at_ += kByteOrderMark.size();
+    }
     for (skip_lines(); at_ < text_.size(); skip_lines()) {
       table = peek() == '[' ? read_header(root) : read_pair(*table, 0) ? table : nullptr;
       if (table == nullptr || !end_line()) return std::nullopt;

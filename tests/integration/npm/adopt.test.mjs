@@ -114,6 +114,31 @@ describe('stdgate adopt', () => {
     assert.equal(home.gateway.match(/command:/g).length, 2);
   });
 
+  it('takes all servers at once whose names are one in a path, or none, and a byte order mark', () => {
+    const home = new Home();
+    const text = JSON.stringify({ mcpServers: Object.fromEntries(
+      ['a', 'A', 'b c', 'b-c', '天気', 'ノート'].map((name) => [name, { command: 'cat', env: { NAME: name } }])) });
+    home.write('.cursor/mcp.json', text);
+    const { status, err } = home.adopt('cursor');
+    assert.equal(status, 0);
+    assert.equal(err, '');
+    assert.equal(home.gateway.match(/command:/g).length, 6);
+    for (const backend of ['a-cursor', 'b-c-cursor', 'server', 'server-cursor']) {
+      assert.ok(home.read('.cursor/mcp.json').includes(`"connect", "${backend}"`), backend);
+    }
+    assert.match(home.adopt('cursor').out, /nothing to adopt/);
+    assert.equal(home.adopt('cursor', '--undo').status, 0);
+    assert.equal(home.read('.cursor/mcp.json'), text);
+
+    const [name, toml] = files.codex;
+    home.write(name, `\ufeff${toml}`);
+    const codex = home.adopt('codex');
+    assert.equal(codex.status, 0, codex.err);
+    assert.ok(home.read(name).startsWith('\ufeff'));
+    assert.equal(home.adopt('codex', '--undo').status, 0);
+    assert.equal(home.read(name), `\ufeff${toml}`);
+  });
+
   it('keeps what was changed since when it is undone', () => {
     const home = new Home();
     const [name, text] = files.codex;
@@ -172,8 +197,22 @@ describe('stdgate adopt', () => {
     it('not while another client may use it', () => {
       const home = adopted(of('a'), of('a'));
       const before = home.gateway;
-      assert.match(undo(home, 'cursor'), /where another client may use them/);
+      assert.match(undo(home, 'cursor'), /where they may be in use/);
       assert.equal(home.gateway, before);
+    });
+
+    it('not while the client has a server of another name there', () => {
+      const home = adopted(of('a', 'z'), of('b'));
+      undo(home, 'gemini');
+      const before = home.gateway;
+      home.write(cursor, home.read(cursor).replace('"a":', '"renamed":'));
+      const { out, err } = home.adopt('cursor', '--undo');
+      assert.match(err, /renamed: stays as it is/);
+      assert.match(out, /its servers stay in/);
+      assert.equal(home.gateway, before);
+      const { renamed, z } = JSON.parse(home.read(cursor)).mcpServers;
+      assert.equal(renamed.args[0], 'connect');
+      assert.deepEqual(z, { command: 'cat', env: { NAME: 'z' } });
     });
 
     it('to before the first of several adoptions of one client', () => {

@@ -171,6 +171,20 @@ TEST(ClientImport, WhatIsNotImportedIsNamed) {
                           HasSubstr("a-b: left out, as there is another a-b")));
 }
 
+TEST(ClientImport, WhoeverAdoptsChoosesTheNames) {
+  ImportSurroundings surroundings;
+  surroundings.resolve = [](std::string_view text) { return std::string(text); };
+  const auto servers = import_servers(
+      R"({"mcpServers":{"日本":{"command":"x"},"A":{"command":"x"},"a":{"command":"y"}}})",
+      surroundings);
+  ASSERT_TRUE(servers.has_value());
+  EXPECT_THAT(servers->warnings, IsEmpty());
+  EXPECT_THAT(servers->names, ElementsAre("日本", "A", "a"));
+  std::vector<std::string> backends;
+  for (const BackendLines& one : servers->backends) backends.push_back(one.name);
+  EXPECT_THAT(backends, ElementsAre("server", "a", "a"));
+}
+
 TEST(ClientImport, TwoSecretsOfOneNameAreKeptApart) {
   const std::string file = imported(R"({"mcpServers":{
       "a": {"command":"x","env":{"API_KEY":"first-secret"}},

@@ -19,6 +19,9 @@ TEST(Toml, BecomesJson) {
   const Case cases[] = {
       {"", "{}"},
       {"# nothing\n\n", "{}"},
+      {"\xEF\xBB\xBF"
+       "a = 1",
+       R"({"a":"1"})"},
       {"a = 1\nb = true # yes\r\nc=\"x\"", R"({"a":"1","b":true,"c":"x"})"},
       {"[a]\nx = \"1\"\n[a.b]\ny = 2\n[c]\n", R"({"a":{"x":"1","b":{"y":"2"}},"c":{}})"},
       {"[mcp_servers.\"my server\"]\nurl = 'http://a\\b'",
