@@ -81,6 +81,7 @@ void AcpRemote::take(ClientMessage message) {
   const bool is_response =
       message.kind == rpc::MessageKind::result || message.kind == rpc::MessageKind::error;
   if (is_response && !message.is_batch && asked_.erase(message.id) == 0) return;
+  for (const std::string& id : message.requests) calls_[id] = {begins_session(message)};
   queue_.push(std::move(message), now() + kReconnectTime);
   post_next();
 }
@@ -91,7 +92,6 @@ void AcpRemote::post_next() {
   if (!posted_) return;
   const std::string session = session_in(rpc::member_or_empty(posted_->text, "params"));
   if (!session.empty() && !connection_.empty()) listen(session);
-  for (const std::string& id : posted_->requests) calls_[id] = {begins_session(*posted_)};
   WebRequest request = request_of(WebMethod::post, session);
   request.fields.emplace_back("Content-Type: application/json");
   request.body = posted_->text;
@@ -224,8 +224,7 @@ void AcpRemote::on_connection_gone() {
 
 void AcpRemote::fail(const ClientMessage& message, const Problem& problem) {
   for (const std::string& id : message.requests) {
-    calls_.erase(id);
-    services_.client.send(answer_of(problem, id));
+    if (calls_.erase(id) > 0) services_.client.send(answer_of(problem, id));
   }
   if (!message.is_request()) services_.client.say(problem.message);
 }

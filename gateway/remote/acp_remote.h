@@ -83,7 +83,7 @@ class AcpRemote final : public Remote, private RemoteStream::Owner {
   std::string connection_;               // its id; empty: not known yet
   // By session; the empty name is the connection's.
   std::map<std::string, std::unique_ptr<Channel>> channels_;
-  std::unordered_map<std::string, Call> calls_;  // by raw id: the client's requests under way
+  std::unordered_map<std::string, Call> calls_;  // by raw id: what the client waits for
   std::unordered_set<std::string> asked_;        // raw ids of the agent's requests
   Backoff backoff_;
   Timer retry_timer_;  // while it is armed, nothing is posted

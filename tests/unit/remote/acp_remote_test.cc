@@ -143,6 +143,25 @@ TEST_F(AcpRemoteTest, WhatMayHaveArrivedIsNotSentAgain) {
   EXPECT_EQ(world_.web.count(kPrompt), 1U);
 }
 
+TEST_F(AcpRemoteTest, OneAnswerThoughThePostFailsBehindIt) {
+  begin();
+  take(kPrompt);
+  event(*streams().at(1), "2", kEnded);
+  posts().at(0)->fail(kCut);
+  EXPECT_THAT(world_.told, ElementsAre(kEnded));
+}
+
+TEST_F(AcpRemoteTest, OneAnswerThoughAMessageWaitsToBeSentAgain) {
+  begin();
+  take(kPrompt);
+  posts().at(0)->fail(kUnconnected);
+  for (test::FakeWeb::Sent* const stream : streams()) stream->fail(kCut);
+  world_.wait(std::chrono::milliseconds(100));
+  for (test::FakeWeb::Sent* const stream : streams()) stream->answer(404);
+  EXPECT_EQ(world_.left, Exit::lost);
+  EXPECT_THAT(world_.told, ElementsAre(HasSubstr(R"("id":2,"error")")));
+}
+
 TEST_F(AcpRemoteTest, AConnectionThatIsNotKnownAnyMoreIsTheEnd) {
   begin();
   take(kPrompt);
