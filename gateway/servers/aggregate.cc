@@ -88,6 +88,12 @@ void Aggregate::take(call::CallPtr call, const call::Request& request, Kept kept
     case Route::Kind::unknown:
       break;
   }
+  if (const Member* const missing = routes_.missing_member(route, request.context)) {
+    return services_.chain.on_fault(
+        std::move(call),
+        rpc::faults::child_failed("the server '" + missing->name() + "' does not say what it has",
+                                  missing->failure()));
+  }
   const PeerKind peer_kind = call->client_kind.value_or(PeerKind::stateful);
   services_.chain.answer_error(
       *call, services_.dialect.absence(request.method, route.element, route.name, peer_kind));

@@ -125,6 +125,22 @@ Route Routes::route_of_named(const rpc::Envelope& request, ListKind kind,
   return arguments || rpc::is_absent(arguments) ? route : malformed(kAmbiguous);
 }
 
+const Member* Routes::missing_member(const Route& route, const call::CallContext& context) {
+  const bool is_tool = route.element == policy::ElementKind::tool;
+  if (!is_tool && route.element != policy::ElementKind::prompt) return nullptr;
+  const ListKind kind = is_tool ? ListKind::tools : ListKind::prompts;
+  for (size_t i = 0; i < members_.size(); ++i) {
+    Member& member = *members_[i];
+    const std::string& prefix = member.config().prefix;
+    if (prefix.empty() || !route.name.starts_with(prefix)) continue;
+    MemberView& view = answers_.view_at(i, context);
+    if (view.is_refused || !member.is_missing(view, kind)) continue;
+    const std::string_view own = route.name.substr(prefix.size());
+    if (member.sight_of(context.principal).shows(kind, own)) return &member;
+  }
+  return nullptr;
+}
+
 std::vector<size_t> Routes::members_of(std::string_view uri, const call::CallContext& context) {
   const Found listed = answers_.find(ListKind::resources, uri, context);
   if (listed.element != nullptr) return {listed.place};

@@ -61,6 +61,9 @@ class Routes {
     std::string own;  // the id that it has given
   };
   std::optional<TaskPlace> member_of_task(const std::string& id, const call::CallContext& context);
+  // The member that would have this unknown name, by its prefix, if its list could be had; null:
+  // none that this client may know of.
+  [[nodiscard]] const Member* missing_member(const Route& route, const call::CallContext& context);
   // Of one resource.
   std::vector<size_t> members_of(std::string_view uri, const call::CallContext& context);
   // Whether lists that are not there yet may say more of it; they are asked for.

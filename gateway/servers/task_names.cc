@@ -1,5 +1,6 @@
 #include "gateway/servers/task_names.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "gateway/mcp/mcp_revision.h"
@@ -73,7 +74,7 @@ std::string TaskNames::shown_id(std::string_view own, const TaskGiver& giver,
   while (id.size() <= kMaxId) {
     const Task* const known = find(owner, id);
     if (known == nullptr) {
-      note(key_of(owner, id), {giver.member, std::string(own)});
+      note(owner, key_of(owner, id), {giver.member, std::string(own)});
       return id;
     }
     if (known->member == giver.member && known->own == own) return id;
@@ -82,15 +83,21 @@ std::string TaskNames::shown_id(std::string_view own, const TaskGiver& giver,
   return std::string(own);
 }
 
-void TaskNames::note(std::string key, Task task) {
+void TaskNames::note(const std::string& owner, std::string key, Task task) {
   held_.add(bytes_of(key, task));
   tasks_.emplace(key, std::move(task));
-  order_.push_back(std::move(key));
-  if (order_.size() <= kMaxTasks) return;
-  const auto oldest = tasks_.find(order_.front());
+  order_[owner].push_back(std::move(key));
+  if (tasks_.size() > kMaxTasks) forget_one();
+}
+
+void TaskNames::forget_one() {
+  const auto most =
+      std::ranges::max_element(order_, {}, [](const auto& one) { return one.second.size(); });
+  const auto oldest = tasks_.find(most->second.front());
   held_.set(held_.bytes() - bytes_of(oldest->first, oldest->second));
   tasks_.erase(oldest);
-  order_.pop_front();
+  most->second.pop_front();
+  if (most->second.empty()) order_.erase(most);
 }
 
 }  // namespace stdgate::servers

@@ -5,7 +5,8 @@
 // name to the id of its task. Ids that a member has sealed are unique, and stay as they are. Two
 // children of one member that seals no ids (pool.sticky) may give the same id to one owner; such
 // tasks cannot be told apart. Owner: the aggregate. Limits:
-// kMaxTasks ids of kMaxId bytes; the oldest are forgotten, and longer ones are not remembered.
+// kMaxTasks ids of kMaxId bytes; longer ones are not remembered. Beyond that the oldest one of the
+// owner with the most is forgotten, so that no client takes the others' tasks from them.
 #pragma once
 
 #include <cstddef>
@@ -55,10 +56,11 @@ class TaskNames {
  private:
   // As the client knows it.
   std::string shown_id(std::string_view own, const TaskGiver& giver, const std::string& owner);
-  void note(std::string key, Task task);
+  void note(const std::string& owner, std::string key, Task task);
+  void forget_one();
 
-  std::unordered_map<std::string, Task> tasks_;  // by owner and shown id
-  std::deque<std::string> order_;
+  std::unordered_map<std::string, Task> tasks_;                     // by owner and shown id
+  std::unordered_map<std::string, std::deque<std::string>> order_;  // keys of each owner, by age
   Share held_;
 };
 

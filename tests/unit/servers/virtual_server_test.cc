@@ -411,6 +411,25 @@ TEST(VirtualServerLists, AMemberThatHangsIsWaitedForOnce) {
   EXPECT_THAT(client.answers.back().text, HasSubstr(R"("stdgate/missing":["hung"])"));
 }
 
+TEST(VirtualServerLists, ANameOfAMemberThatIsDownIsNotSaidToBeUnknown) {
+  ServerBench bench({"good", "down"});
+  bench.member(0).script = with_tool("t");
+  bench.member(1).script = with_tool("t", {{"tools/list", ""}});
+  FakeClient client(bench.callers);
+  const auto call = [&](const char* tool) {
+    bench.send(client, R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":")" +
+                           std::string(tool) + "\"}}");
+    for (const ScriptedMember::Asked& asked : bench.member(1).asked) {
+      if (asked.method == "tools/list") bench.member(1).fail(asked);
+    }
+    bench.advance(seconds(60));
+    return client.answers.back().text;
+  };
+  EXPECT_THAT(call("down_t"), HasSubstr("the server 'down' does not say what it has"));
+  EXPECT_THAT(call("good_no"), HasSubstr("Unknown tool"));
+  EXPECT_THAT(call("other_t"), HasSubstr("Unknown tool"));
+}
+
 TEST(VirtualServerLists, AMemberIsNotAskedForWhatItLacks) {
   ServerBench bench({"a"});
   bench.member(0).script = with_tool("t");

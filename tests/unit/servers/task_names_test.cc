@@ -1,0 +1,46 @@
+// TaskNames: whose tasks are forgotten when there are too many.
+#include "gateway/servers/task_names.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "gateway/rpc/known_message.h"
+
+namespace stdgate::servers {
+namespace {
+
+class TaskNamesTest : public testing::Test {
+ protected:
+  void give(const std::string& owner, size_t task) {
+    std::string text = R"({"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":")" +
+                       std::to_string(task) + R"("}}})";
+    const rpc::KnownMessage message(text);
+    names_.shown(message.envelope(), {0, member_}, owner);
+  }
+  [[nodiscard]] bool has(const std::string& owner, size_t task) const {
+    return names_.find(owner, std::to_string(task)) != nullptr;
+  }
+
+  const std::string member_ = "a";
+  TaskNames names_{Payer{}};
+};
+
+TEST_F(TaskNamesTest, OfOneOwnerTheOldestIsForgotten) {
+  for (size_t i = 0; i < TaskNames::kMaxTasks; ++i) give("ada", i);
+  EXPECT_TRUE(has("ada", 0));
+  give("ada", TaskNames::kMaxTasks);
+  EXPECT_FALSE(has("ada", 0));
+  EXPECT_TRUE(has("ada", 1));
+  EXPECT_TRUE(has("ada", TaskNames::kMaxTasks));
+}
+
+TEST_F(TaskNamesTest, AClientWithManyTakesNobodyElses) {
+  give("ada", 1);
+  for (size_t i = 0; i < 2 * TaskNames::kMaxTasks; ++i) give("mallory", i);
+  EXPECT_TRUE(has("ada", 1));
+  EXPECT_FALSE(has("mallory", 0));
+}
+
+}  // namespace
+}  // namespace stdgate::servers
