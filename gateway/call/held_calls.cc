@@ -62,7 +62,7 @@ size_t KeptRequest::memory() const {
   if (!principal_) return bytes;
   bytes += principal_->name.size() + principal_->issuer.size() + principal_->subject.size();
   for (const auto* const names : {&principal_->roles, &principal_->scopes}) {
-    for (const std::string& name : *names) bytes += sizeof(name) + name.size();
+    for (const std::string& name : *names) bytes += sizeof(std::string) + name.size();
   }
   return bytes;
 }
