@@ -51,7 +51,7 @@ class AcpRemote::Channel final : private ListenStream::Owner {
     if (session_.empty()) remote_.leave(problem_of(head, {}, remote_.url_));
   }
   void on_unauthorized() override {
-    remote_.renew([](bool /*is_renewed*/) {});
+    remote_.renew([](const Renewed& /*renewed*/) {});
   }
   WebRequest listening(const std::string& last_id) override {
     WebRequest request = remote_.request_of(WebMethod::get, session_);
@@ -150,9 +150,9 @@ void AcpRemote::end_refused(ClientMessage message) {
   if (status == 401 && !has_new_credentials_ && services_.authorizer.can_renew()) {
     has_new_credentials_ = true;
     queue_.put_back(std::move(message));
-    return renew([this](bool is_renewed) {
-      if (is_renewed) return post_next();
-      leave({Exit::refused, rpc::Fault::unauthenticated, "no new credential can be read"});
+    return renew([this](const Renewed& renewed) {
+      if (renewed) return post_next();
+      leave({Exit::refused, rpc::Fault::unauthenticated, renewed.error()});
     });
   }
   const Problem problem = problem_of(post_.head(), post_.body(), url_);
@@ -206,13 +206,13 @@ void AcpRemote::forward(const rpc::Envelope& envelope) {
 
 // --- Ends ---------------------------------------------------------------------------------------
 
-void AcpRemote::renew(std::function<void(bool)> done) {
+void AcpRemote::renew(std::function<void(const Renewed&)> done) {
   if (is_renewing_ || !services_.authorizer.can_renew()) return;
   is_renewing_ = true;
-  services_.authorizer.renew([this, done = std::move(done)](const auto& renewed) {
+  services_.authorizer.renew([this, done = std::move(done)](const Renewed& renewed) {
     is_renewing_ = false;
     if (is_over_) return;
-    done(renewed.has_value());
+    done(renewed);
     post_next();
   });
 }

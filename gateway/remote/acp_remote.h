@@ -49,6 +49,7 @@ class AcpRemote final : public Remote, private RemoteStream::Owner {
 
  private:
   class Channel;
+  using Renewed = tl::expected<void, std::string>;  // a credential; else why not
   struct Call {
     bool begins_session = false;
   };
@@ -66,7 +67,7 @@ class AcpRemote final : public Remote, private RemoteStream::Owner {
   void read(std::span<char> text);
   void forward(const rpc::Envelope& envelope);
   void listen(const std::string& session);
-  void renew(std::function<void(bool)> done);
+  void renew(std::function<void(const Renewed&)> done);
   void on_connection_gone();
   void fail(const ClientMessage& message, const Problem& problem);
   void leave(const Problem& problem);
