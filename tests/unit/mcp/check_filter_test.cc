@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "tests/unit/mcp/trip_bench.h"
+#include "tests/unit/mcp/listed_bench.h"
 
 namespace stdgate::test {
 namespace {
@@ -47,36 +47,16 @@ backend::BackendOptions checked(backend::BackendOptions options) {
 
 // One call at a time at each child.
 backend::BackendOptions checked_children(uint32_t children) {
-  backend::BackendOptions options =
-      ModernBench::options_of(config::Revision::modern, config::Isolation::shared);
-  options.config.pool.max = children;
-  options.config.pool.max_in_flight = 1;
-  return checked(options);
+  return checked(one_call_each(children));
 }
 
-class Checks : public testing::Test {
+class Checks : public ListedCalls {
  public:
-  explicit Checks(const backend::BackendOptions& options) : bench(options) {}
+  explicit Checks(const backend::BackendOptions& options) : ListedCalls(options) {}
 
   void call(const std::string& id, const std::string& arguments, const std::string& name = "t") {
-    const std::string params = R"("name":")" + name + R"(","arguments":)" + arguments;
-    bench.send_modern(client, request(id, "tools/call", params));
-    bench.settle();
+    call_tool(id, R"("name":")" + name + R"(","arguments":)" + arguments);
   }
-  // The child is asked this next, and answers.
-  void answer(FakeChild& child, const std::string& method, const std::string& result) {
-    const Asked asked = next_of(child);
-    ASSERT_EQ(asked.method, method);
-    child.answer(asked.id, result);
-    bench.settle();
-  }
-  void expect_nothing(FakeChild& child) { EXPECT_EQ(child.take_line(), ""); }
-  [[nodiscard]] std::string last() const {
-    return client.answers.empty() ? "" : client.answers.back().text;
-  }
-
-  TripBench bench;
-  FakeClient client{bench.callers};
 };
 
 // The first child has a call in flight, the other one waits, and a second child has started.

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/unit/mcp/trip_bench.h"
+#include "tests/unit/mcp/listed_bench.h"
 
 namespace stdgate::test {
 namespace {
@@ -35,37 +35,15 @@ backend::BackendOptions pinned(backend::BackendOptions options) {
 }
 
 // One call at a time at each child.
-backend::BackendOptions narrow(uint32_t children) {
-  backend::BackendOptions options =
-      ModernBench::options_of(config::Revision::modern, config::Isolation::shared);
-  options.config.pool.max = children;
-  options.config.pool.max_in_flight = 1;
-  options.config.cache = false;
-  return pinned(options);
-}
+backend::BackendOptions narrow(uint32_t children) { return pinned(one_call_each(children)); }
 
-class Pins : public testing::Test {
+class Pins : public ListedCalls {
  public:
-  explicit Pins(const backend::BackendOptions& options = narrow(2)) : bench(options) {}
+  explicit Pins(const backend::BackendOptions& options = narrow(2)) : ListedCalls(options) {}
 
   void call(const std::string& id, const std::string& name = "t") {
-    bench.send_modern(client, request(id, "tools/call", R"("name":")" + name + "\""));
-    bench.settle();
+    call_tool(id, R"("name":")" + name + "\"");
   }
-  // The child is asked this next, and answers.
-  void answer(FakeChild& child, const std::string& method, const std::string& result) {
-    const Asked asked = next_of(child);
-    ASSERT_EQ(asked.method, method);
-    child.answer(asked.id, result);
-    bench.settle();
-  }
-  void expect_nothing(FakeChild& child) { EXPECT_EQ(child.take_line(), ""); }
-  [[nodiscard]] std::string last() const {
-    return client.answers.empty() ? "" : client.answers.back().text;
-  }
-
-  TripBench bench;
-  FakeClient client{bench.callers};
 };
 
 class PinsOfSeveral : public Pins {

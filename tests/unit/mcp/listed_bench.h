@@ -1,0 +1,48 @@
+// ListedCalls: clients of tools at children of MCP's modern era, where a filter judges each call by
+// what its server lists.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/unit/mcp/trip_bench.h"
+
+namespace stdgate::test {
+
+// One call at a time at each child.
+inline backend::BackendOptions one_call_each(uint32_t children) {
+  backend::BackendOptions options =
+      ModernBench::options_of(config::Revision::modern, config::Isolation::shared);
+  options.config.pool.max = children;
+  options.config.pool.max_in_flight = 1;
+  options.config.cache = false;
+  return options;
+}
+
+class ListedCalls : public testing::Test {
+ public:
+  explicit ListedCalls(const backend::BackendOptions& options) : bench(options) {}
+
+  // `params`: the members of the call's params.
+  void call_tool(const std::string& id, const std::string& params) {
+    bench.send_modern(client, request(id, "tools/call", params));
+    bench.settle();
+  }
+  // The child is asked this next, and answers.
+  void answer(FakeChild& child, const std::string& method, const std::string& result) {
+    const Asked asked = next_of(child);
+    ASSERT_EQ(asked.method, method);
+    child.answer(asked.id, result);
+    bench.settle();
+  }
+  void expect_nothing(FakeChild& child) { EXPECT_EQ(child.take_line(), ""); }
+  [[nodiscard]] std::string last() const {
+    return client.answers.empty() ? "" : client.answers.back().text;
+  }
+
+  TripBench bench;
+  FakeClient client{bench.callers};
+};
+
+}  // namespace stdgate::test
