@@ -8,7 +8,6 @@
 #include "gateway/call/schema_filter.h"
 #include "gateway/pool/call_trace.h"
 #include "gateway/pool/filter_services.h"
-#include "gateway/rpc/json_string.h"
 
 namespace stdgate::backend {
 
@@ -164,7 +163,7 @@ Admission Backend::accept(const rpc::ParsedMessage& message, const call::CallCon
 }
 
 Admission Backend::accept_request(const rpc::Envelope& request, const call::CallContext& context) {
-  const std::string_view method = rpc::decode_string(request.method, method_);
+  const std::string_view method = request.decoded_method(method_);
   const auto intent = intent_of(request, method, context);
   call::CallPtr call = begin_call(
       request.id, {context, &request, method, intent ? intent->tool : std::string_view(), !intent});
@@ -229,7 +228,7 @@ void Backend::submit(call::CallPtr call, const rpc::Envelope& request, call::Out
 
 Admission Backend::accept_notification(const rpc::Envelope& notification,
                                        const call::CallContext& context) {
-  const std::string_view method = rpc::decode_string(notification.method, method_);
+  const std::string_view method = notification.decoded_method(method_);
   const session::Session* const session = sessions_.find(context.session);
   const call::Passage passage = chain_.pass(call::Notification{
       notification, method, context, session == nullptr ? SessionName() : session->name});
@@ -263,7 +262,7 @@ Admission Backend::accept_notification(const rpc::Envelope& notification,
 bool Backend::take_cancel(const rpc::ParsedMessage& message, const call::CallContext& context) {
   const rpc::Envelope& envelope = message.envelope;
   if (!message.ok() || envelope.kind != rpc::MessageKind::notification) return false;
-  const std::string_view method = rpc::decode_string(envelope.method, method_);
+  const std::string_view method = envelope.decoded_method(method_);
   const auto intent = dialect_->read_client(envelope, method, {isolation_of(context)});
   if (!intent || intent->kind != call::ClientIntent::Kind::cancel ||
       calls_.index().find(context.caller, intent->cancelled_id) == nullptr) {
@@ -337,7 +336,7 @@ void Backend::on_misdirected(call::CallPtr call, const call::Outgoing& message) 
 
 bool Backend::gave(const rpc::Envelope& request, const call::CallContext& context) const {
   std::string scratch;
-  const std::string_view method = rpc::decode_string(request.method, scratch);
+  const std::string_view method = request.decoded_method(scratch);
   return context.session.is_none() &&
          chain_.gave({.context = context, .message = &request, .method = method});
 }

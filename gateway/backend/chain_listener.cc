@@ -1,6 +1,5 @@
 #include "gateway/backend/chain_listener.h"
 
-#include "gateway/rpc/json_string.h"
 
 namespace stdgate::backend {
 
@@ -15,7 +14,7 @@ call::ChildRef ref_of(const pool::Child& child) {
 
 void ChainListener::on_event(const call::Call& call, const rpc::Envelope& notification,
                              TextPlace progress_token) {
-  const std::string_view method = rpc::decode_string(notification.method, method_);
+  const std::string_view method = notification.decoded_method(method_);
   call::ChildMessage message(notification, method, {call.child, call.child_kind}, &call,
                              progress_token);
   if (!chain_.pass(message)) return;

@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
 
 namespace stdgate::backend {
@@ -41,7 +40,7 @@ void ListNotices::tell_listeners(pool::Child& child, uint8_t lists) const {
     const rpc::KnownMessage known(text);
     const rpc::Envelope& notification = known.envelope();
     const pool::Audience audience =
-        services_.dialect.audience(notification, rpc::decode_string(notification.method, method));
+        services_.dialect.audience(notification, notification.decoded_method(method));
     bridge_.pass_to_listeners(child, notification, audience.list);
   }
 }

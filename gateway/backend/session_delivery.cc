@@ -13,7 +13,7 @@ void SessionDelivery::on_event(const call::Call& call, const rpc::Envelope& noti
   const session::Session* session = call.alone ? nullptr : sessions_.listener(call.session);
   session::ReplySink* sink = call.wants_events ? callers_.find(call.caller) : nullptr;
   if (session == nullptr && sink == nullptr) return sessions_.drop(DropReason::no_listener);
-  note_passed(rpc::decode_string(notification.method, method_));
+  note_passed(notification.decoded_method(method_));
   services_.core.observer.on_message(services_.backend, Direction::to_client, parts);
   if (session != nullptr) {
     session->sink->on_message(call.tag, parts);

@@ -33,7 +33,11 @@ struct ClientIntent {
   Kind kind = Kind::forward;
   std::string_view cancelled_id;
   std::string_view progress_token;  // raw value inside params; empty: none
-  std::string_view tool;            // the called tool, as spelled between its quotes; empty: none
+  // The called tool, as spelled between its quotes; empty: none. Then its arguments, raw JSON;
+  // empty: none.
+  std::string_view tool;
+  std::string_view arguments;
+  bool is_clear = true;  // all readers see the same tool and arguments
   // The subscribed key, as spelled between its quotes. Then the result (raw JSON) if the gateway
   // answers itself; it lives as long as the dialect.
   std::string_view key;

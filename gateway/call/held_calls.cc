@@ -39,8 +39,8 @@ KeptRequest::KeptRequest(const Request& request)
   const Moves moves(request.message.text, text_);
   for (std::string_view* part :
        {&message_.text, &message_.id, &message_.method, &message_.params, &message_.payload,
-        &intent_.cancelled_id, &intent_.progress_token, &intent_.tool, &intent_.key,
-        &intent_.memo_text, &intent_.replaced}) {
+        &intent_.cancelled_id, &intent_.progress_token, &intent_.tool, &intent_.arguments,
+        &intent_.key, &intent_.memo_text, &intent_.replaced}) {
     moves.move(*part);
   }
   context_.params = nullptr;

@@ -152,8 +152,7 @@ void DemoServer::handle(const rpc::ParsedMessage& message, const std::shared_ptr
     return take_answer(envelope);
   }
   const Call call = {envelope.id, envelope.params, batch};
-  const std::string_view name =
-      envelope.method_has_escapes ? rpc::decode_string(envelope.method, scratch_) : envelope.method;
+  const std::string_view name = envelope.decoded_method(scratch_);
   const auto method = std::find_if(kMethods.begin(), kMethods.end(),
                                    [&](const Method& known) { return known.name == name; });
   if (method == kMethods.end()) {

@@ -167,54 +167,12 @@ const schema::JsonSchema* CheckFilter::compiled(Schema& schema, std::string_view
 
 // --- Arguments ------------------------------------------------------------------------------
 
-std::optional<CheckFilter::Reading> CheckFilter::read(const call::Request& request,
-                                                      std::span<const ToolsRef> lists) {
-  Reading reading;
-  const schema::JsonSchema* likely = nullptr;
-  if (!lists.empty()) {
-    const std::string_view name = rpc::decode_string(request.intent.tool, scratch_);
-    const auto tool = lists.front()->find(name);
-    if (tool != lists.front()->end() && tool->second.input != nullptr) {
-      reading.fits = tool->second.input.get();
-      likely = compiled(*tool->second.input, name);
-    }
-  }
-  bool is_known_to_fit = false;
-  std::string_view name;
-  std::string_view arguments;
-  rpc::JsonCursor cursor(request.message.params);
-  if (cursor.take('{') && !cursor.take('}')) {
-    do {
-      const std::string_view key = rpc::string_content(cursor.take_string());
-      cursor.take(':');
-      if (key == "name") {
-        if (!std::exchange(name, cursor.take_value()).empty()) return std::nullopt;
-      } else if (key == "arguments") {
-        if (!arguments.empty()) return std::nullopt;
-        const size_t length =
-            likely == nullptr ? 0 : schema::plain_length(likely->compiled(), 0, cursor.rest());
-        is_known_to_fit = length > 0;
-        arguments = is_known_to_fit ? cursor.take_bytes(length) : cursor.take_value();
-      } else if (rpc::json_string_resembles(key, "name") ||
-                 rpc::json_string_resembles(key, "arguments")) {
-        return std::nullopt;
-      } else {
-        cursor.take_value();
-      }
-    } while (cursor.take(','));
-  }
-  reading.name = rpc::string_content(name);
-  if (!arguments.empty()) reading.arguments = arguments;
-  if (!is_known_to_fit || reading.name != request.intent.tool) reading.fits = nullptr;
-  return reading;
-}
-
 std::optional<std::string> CheckFilter::misfit_of(const Tool& tool, std::string_view name,
-                                                  const Reading& reading) {
-  if (tool.input == nullptr || tool.input.get() == reading.fits) return std::nullopt;
-  const schema::JsonSchema* const schema = compiled(*tool.input, name);
+                                                  std::string_view arguments) {
+  const schema::JsonSchema* const schema =
+      tool.input == nullptr ? nullptr : compiled(*tool.input, name);
   if (schema == nullptr) return std::nullopt;
-  if (check_.check(*schema, reading.arguments) != schema::Fit::fits) {
+  if (check_.check(*schema, arguments) != schema::Fit::fits) {
     return text_of(check_.misfits(), "arguments");
   }
   if (const auto key = check_.repeated_key()) return *key + ": expected once, and is there twice";
@@ -222,10 +180,11 @@ std::optional<std::string> CheckFilter::misfit_of(const Tool& tool, std::string_
 }
 
 std::optional<std::string> CheckFilter::compare(State& state, std::span<const ToolsRef> lists,
-                                                const Reading& reading) {
+                                                const call::ClientIntent& intent) {
   state.clear();
   state.is_judged = true;
-  const std::string_view name = rpc::decode_string(reading.name, scratch_);
+  const std::string_view name = rpc::decode_string(intent.tool, scratch_);
+  const std::string_view arguments = intent.arguments.empty() ? "{}" : intent.arguments;
   const Tool* bad = nullptr;
   std::optional<std::string> misfit;
   for (const ToolsRef& tools : lists) {
@@ -234,13 +193,13 @@ std::optional<std::string> CheckFilter::compare(State& state, std::span<const To
     const bool is_like_another = std::ranges::any_of(state.fits, [&](const ToolsRef& one) {
       return one->find(name)->second.input == tool->second.input;
     });
-    auto why = is_like_another ? std::nullopt : misfit_of(tool->second, name, reading);
+    auto why = is_like_another ? std::nullopt : misfit_of(tool->second, name, arguments);
     if (why) {
       bad = &tool->second;
       if (!misfit) misfit = std::move(why);
     } else {
       state.fits.push_back(tools);
-      state.tool = tool->first;
+      state.tool = &*tool;
     }
   }
   if (!state.fits.empty()) return std::nullopt;
@@ -268,12 +227,11 @@ void CheckFilter::refuse_lookalikes(call::CallPtr& call) {
 void CheckFilter::judge(call::CallPtr& call, const call::Request& request) {
   const Scope scope = scope_of(*call);
   const std::span<const ToolsRef> lists = lists_of(scope);
-  const auto reading = read(request, lists);
-  if (!reading) return refuse_lookalikes(call);
+  if (!request.intent.is_clear) return refuse_lookalikes(call);
   State& state = states_.of(call->slots);
-  const auto misfit = compare(state, lists, *reading);
+  const auto misfit = compare(state, lists, request.intent);
   if (!misfit) {
-    if (state.tool.empty() && looks_for_new(scope)) review(call, request, 0);
+    if (state.tool == nullptr && looks_for_new(scope)) review(call, request, 0);
     return;
   }
   services_.core.observer.on_check_failed(services_.backend, CheckFailure::arguments);
@@ -310,10 +268,17 @@ bool CheckFilter::suits(const call::Call& call, uint64_t child) const {
   if (std::ranges::any_of(state.fits, [&](const ToolsRef& one) { return one.get() == &tools; })) {
     return true;
   }
-  const auto tool = tools.find(state.tool);
+  if (state.tool == nullptr) return false;
+  const auto tool = tools.find(state.tool->first);
   return tool != tools.end() && std::ranges::any_of(state.fits, [&](const ToolsRef& one) {
-           return one->find(state.tool)->second.input == tool->second.input;
+           return one->find(state.tool->first)->second.input == tool->second.input;
          });
+}
+
+const CheckFilter::Tool* CheckFilter::tool_in(const Tools& tools, const State& state) {
+  if (&tools == state.fits.back().get()) return &state.tool->second;
+  const auto tool = tools.find(state.tool->first);
+  return tool == tools.end() ? nullptr : &tool->second;
 }
 
 // --- Results --------------------------------------------------------------------------------
@@ -321,13 +286,13 @@ bool CheckFilter::suits(const call::Call& call, uint64_t child) const {
 std::optional<std::string> CheckFilter::misfit_of_result(const call::Call& call,
                                                          const call::Answer& answer) {
   const State* const state = states_.find(call.slots);
-  if (state == nullptr || state->tool.empty()) return std::nullopt;
+  if (state == nullptr || state->tool == nullptr) return std::nullopt;
   const auto listed = children_.find(answer.child);
   const Tools& tools = listed != children_.end() && listed->second.tools != nullptr
                            ? *listed->second.tools
-                           : *state->fits.front();
-  const auto tool = tools.find(state->tool);
-  if (tool == tools.end() || tool->second.output == nullptr) return std::nullopt;
+                           : *state->fits.back();
+  const Tool* const tool = tool_in(tools, *state);
+  if (tool == nullptr || tool->output == nullptr) return std::nullopt;
   const auto members = rpc::find_members(
       answer.payload,
       std::array<std::string_view, 4>{"isError", "structuredContent", "resultType", "task"});
@@ -337,7 +302,7 @@ std::optional<std::string> CheckFilter::misfit_of_result(const call::Call& call,
     return std::nullopt;
   }
   if (!members[1]) return "structuredContent: expected, as there is an outputSchema";
-  const schema::JsonSchema* const schema = compiled(*tool->second.output, state->tool);
+  const schema::JsonSchema* const schema = compiled(*tool->output, state->tool->first);
   if (schema == nullptr || check_.check(*schema, *members[1]) == schema::Fit::fits) {
     return std::nullopt;
   }

@@ -68,22 +68,15 @@ class CheckFilter final : public ListedFilter {
   };
   // Of a call that has been judged.
   struct State {
-    std::vector<ToolsRef> fits;  // the lists that it fits
-    std::string_view tool;       // its name, in one of them; empty: no list has it
+    std::vector<ToolsRef> fits;               // the lists that it fits
+    const Tools::value_type* tool = nullptr;  // in the last one of them; null: no list has it
     bool is_judged = false;
     void clear() {
       fits.clear();
-      tool = {};
+      tool = nullptr;
       is_judged = false;
     }
   };
-  // Of a request.
-  struct Reading {
-    std::string_view name;              // as spelled between its quotes
-    std::string_view arguments = "{}";  // raw JSON
-    const Schema* fits = nullptr;       // what they are known to fit
-  };
-
   // Readers could see different tools or arguments, or another method.
   void refuse_lookalikes(call::CallPtr& call);
   void judge(call::CallPtr& call, const call::Request& request) override;
@@ -100,6 +93,8 @@ class CheckFilter final : public ListedFilter {
   void overhear(std::string_view payload, uint64_t child);
   ToolsRef shared(Tools tools);
   void gather(Scope scope);
+  // The called tool, as this list has it; null: it has not.
+  static const Tool* tool_in(const Tools& tools, const State& state);
   [[nodiscard]] std::span<const ToolsRef> lists_of(Scope scope) const {
     const auto known = known_.find(scope);
     return known == known_.end() ? std::span<const ToolsRef>() : known->second.lists;
@@ -107,16 +102,13 @@ class CheckFilter final : public ListedFilter {
   SchemaRef keep(std::string_view text);
   // Null: what is checked by it passes.
   const schema::JsonSchema* compiled(Schema& schema, std::string_view tool);
-  // Passes over the params once, checking the arguments by the schema that the tool is likely to
-  // have. Nothing: readers could disagree about them.
-  std::optional<Reading> read(const call::Request& request, std::span<const ToolsRef> lists);
   // Notes which lists the call fits. If it fits none: why.
   std::optional<std::string> compare(State& state, std::span<const ToolsRef> lists,
-                                     const Reading& reading);
+                                     const call::ClientIntent& intent);
   // Whether the servers are asked whether they have the tool by now.
   bool looks_for_new(Scope scope);
   std::optional<std::string> misfit_of(const Tool& tool, std::string_view name,
-                                       const Reading& reading);
+                                       std::string_view arguments);
   std::optional<std::string> misfit_of_result(const call::Call& call, const call::Answer& answer);
 
   const config::CheckConfig& config_;

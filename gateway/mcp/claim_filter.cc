@@ -112,7 +112,7 @@ void ClaimFilter::take(call::CallPtr& call, const call::Request& request) {
   // Claims that are given out for this call belong to this client.
   if (context.principal != nullptr) call->identity = policy::identity_of(context.principal);
   auto ruling =
-      judge({request.message, request.method, static_cast<const ModernParams*>(context.params),
+      judge({request.message, request.method, static_cast<const McpParams*>(context.params),
              call->identity, context.peer_kind});
   if (!ruling) return;
   if (!ruling->error) return go_on(std::move(call), request, *std::move(ruling));
@@ -146,11 +146,11 @@ bool ClaimFilter::concerns(const Asked& asked) const {
   // Legacy requests are written for legacy children, and reach no others.
   if (asked.client_kind != PeerKind::stateless) return pool_.peer_kind() != PeerKind::stateful;
   if (is_about_task(asked.method)) return true;
-  const ModernParams& read = *asked.params;
+  const McpParams& read = *asked.params;
   const bool is_meta_clear = read.meta || rpc::is_absent(read.meta);
-  return !is_meta_clear || read.has_similar_keys || read.of_meta.has_similar_keys ||
-         !rpc::is_absent(read.request_state) || !rpc::is_absent(read.input_responses) ||
-         !rpc::is_absent(read.of_meta.related_task);
+  return !is_meta_clear || read.has_similar(kMetaParam | kStateParam | kResponsesParam) ||
+         read.of_meta.has_similar_keys || !rpc::is_absent(read.request_state) ||
+         !rpc::is_absent(read.input_responses) || !rpc::is_absent(read.of_meta.related_task);
 }
 
 std::vector<ClaimFilter::Opened> ClaimFilter::open_all(const Asked& asked) const {
@@ -171,7 +171,7 @@ ReturnEnd ClaimFilter::end_of(const Claim& claim, const GivenClaim& given) const
 
 std::optional<ClaimFilter::Ruling> ClaimFilter::judge(const Asked& asked) {
   if (asked.client_kind == PeerKind::stateless && asked.params == nullptr) {
-    const ModernParams read = read_modern_params(asked.request.params, memory_);
+    const McpParams read = read_params(asked.request.params, memory_);
     Asked again = asked;
     again.params = &read;
     return judge(again);

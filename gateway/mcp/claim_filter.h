@@ -24,7 +24,7 @@
 #include "gateway/call/chain.h"
 #include "gateway/mcp/claim_ledger.h"
 #include "gateway/mcp/claim_seal.h"
-#include "gateway/mcp/modern_params.h"
+#include "gateway/mcp/mcp_params.h"
 #include "gateway/mcp/task_listening.h"
 #include "gateway/pool/filter_services.h"
 #include "gateway/pool/pool.h"
@@ -63,9 +63,9 @@ class ClaimFilter final : public call::Filter {
   // A request of a client.
   struct Asked {
     const rpc::Envelope& request;
-    std::string_view method;     // decoded
-    const ModernParams* params;  // values that a transport has read; null: none
-    std::string_view identity;   // of the client; empty: anonymous
+    std::string_view method;    // decoded
+    const McpParams* params;    // values that a transport has read; null: none
+    std::string_view identity;  // of the client; empty: anonymous
     std::optional<PeerKind> client_kind;
   };
   // The decision about a request.

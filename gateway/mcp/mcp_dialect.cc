@@ -88,18 +88,26 @@ tl::expected<std::string_view, rpc::MemberError> only_member(std::string_view ob
   return rpc::is_absent(member) ? std::string_view() : member;
 }
 
-// The intent of a request, with the token by which the client asks for progress.
-tl::expected<call::ClientIntent, const char*> with_token(call::ClientIntent intent,
-                                                         const rpc::Member& token) {
-  if (token) {
-    if (!is_string_or_number(*token)) {
-      return tl::unexpected<const char*>("progressToken is neither a string nor a number");
-    }
-    intent.progress_token = *token;
-  } else if (token.error() == rpc::MemberError::duplicate) {
-    return tl::unexpected<const char*>("params name _meta or progressToken twice");
-  }
-  return intent;
+std::string_view text_of(const rpc::Member& member) { return member.value_or(std::string_view()); }
+
+constexpr const char* kTwoTools = "params name the tool twice";
+// The tool that a request calls. False: it names two.
+bool note_tool(const McpParams& params, call::ClientIntent& intent) {
+  if (!params.name && !rpc::is_absent(params.name)) return false;
+  intent.tool = rpc::string_content(text_of(params.name));
+  intent.arguments = text_of(params.arguments);
+  intent.is_clear = (params.arguments || rpc::is_absent(params.arguments)) &&
+                    !params.has_similar(kNameParam | kArgumentsParam);
+  return true;
+}
+
+// Notes the token by which the client asks for progress. Null, or what is wrong with it.
+const char* note_token(const McpParams& params, call::ClientIntent& intent) {
+  const rpc::Member& token = params.meta ? params.of_meta.progress_token : params.meta;
+  if (!token) return rpc::is_absent(token) ? nullptr : "params name _meta or progressToken twice";
+  if (!is_string_or_number(*token)) return "progressToken is neither a string nor a number";
+  intent.progress_token = *token;
+  return nullptr;
 }
 
 // The notifications of changes, in the order of kMcpLists.
@@ -131,13 +139,14 @@ void note_memo(const rpc::Envelope& request, std::string_view method, call::Clie
   }
 }
 
-std::string uri_request(rpc::WireId id, std::string_view method, std::string_view uri) {
+// With one member in its params.
+std::string request_of(rpc::WireId id, std::string_view method, std::string_view key,
+                       std::string_view value) {
   std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":)";
   rpc::append_json_string(text, method);
-  text += R"(,"params":{"uri":)";
-  rpc::append_json_string(text, uri);
-  text += "}}";
-  return text;
+  text.append(R"(,"params":{")").append(key).append("\":");
+  rpc::append_json_string(text, value);
+  return text + "}}";
 }
 
 constexpr pool::DialectTraits kTraits = {
@@ -171,8 +180,7 @@ std::shared_ptr<backend::Bridge> McpDialect::make_bridge(const backend::BridgePa
 }
 
 std::string McpDialect::greet(rpc::WireId id, std::optional<std::string_view> client) const {
-  std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id);
-  text.append(R"(,"method":"initialize")");
+  std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":"initialize")";
   if (client) {
     if (!client->empty()) text.append(R"(,"params":)").append(*client);
     return text.append("}");
@@ -190,10 +198,10 @@ tl::expected<std::string, std::string> McpDialect::finish_handshake(
     return tl::unexpected("initialize was answered with the error " + std::string(answer.payload));
   }
   const auto raw = rpc::find_member(answer.payload, "protocolVersion");
-  if (!raw || raw->size() < 2 || raw->front() != '"') {
+  if (!raw || !raw->starts_with('"')) {
     return tl::unexpected(std::string("the answer to initialize names no protocolVersion"));
   }
-  const std::string_view revision = raw->substr(1, raw->size() - 2);
+  const std::string_view revision = rpc::string_content(*raw);
   if (!parse_mcp_revision(revision)) {
     return tl::unexpected("it speaks the unknown MCP revision " + std::string(revision));
   }
@@ -246,71 +254,76 @@ std::optional<pool::ChildFacts> McpDialect::facts(const rpc::Envelope& answer,
 
 tl::expected<call::ClientIntent, const char*> McpDialect::read_client(
     const rpc::Envelope& message, std::string_view method, const call::Reading& reading) const {
-  if (reading.peer_kind != PeerKind::stateless || message.kind == rpc::MessageKind::notification) {
-    return read_legacy(message, method, reading.isolation);
+  if (message.kind == rpc::MessageKind::notification) {
+    return read_notification(message, method, reading.isolation);
   }
-  if (reading.params != nullptr) {
-    return read_modern(message, method, static_cast<const ModernParams&>(*reading.params));
-  }
-  return read_modern(message, method, read_modern_params(message.params, memory_));
+  const bool is_modern = reading.peer_kind == PeerKind::stateless;
+  const auto read = [&](const McpParams& params) {
+    return is_modern ? read_modern(message, method, params)
+                     : read_legacy(message, method, reading.isolation, params);
+  };
+  if (reading.params != nullptr) return read(static_cast<const McpParams&>(*reading.params));
+  return read(is_modern ? read_params(message.params, memory_) : read_params(message.params));
 }
 
-tl::expected<call::ClientIntent, const char*> McpDialect::read_legacy(
-    const rpc::Envelope& message, std::string_view method, config::Isolation isolation) const {
-  const bool is_shared = isolation == config::Isolation::shared;
-  call::ClientIntent intent;
-  if (message.kind == rpc::MessageKind::notification) {
-    if (method == kInitialized) {
-      if (is_shared) intent.kind = call::ClientIntent::Kind::swallow;
-      intent.memo = call::SessionMemo::completion;
-    }
-    if (method == "notifications/cancelled") {
-      intent.kind = call::ClientIntent::Kind::cancel;
-      const auto id = only_member(message.params, "requestId");
-      if (!id) return tl::unexpected<const char*>("params name requestId twice");
-      intent.cancelled_id = *id;
-    }
-    return intent;
+tl::expected<call::ClientIntent, const char*> McpDialect::read_notification(
+    const rpc::Envelope& message, std::string_view method, config::Isolation isolation) {
+  tl::expected<call::ClientIntent, const char*> read;
+  call::ClientIntent& intent = *read;
+  if (method == kInitialized) {
+    if (isolation == config::Isolation::shared) intent.kind = call::ClientIntent::Kind::swallow;
+    intent.memo = call::SessionMemo::completion;
   }
+  if (method == "notifications/cancelled") {
+    intent.kind = call::ClientIntent::Kind::cancel;
+    const auto id = only_member(message.params, "requestId");
+    if (!id) return tl::unexpected<const char*>("params name requestId twice");
+    intent.cancelled_id = *id;
+  }
+  return read;
+}
+
+tl::expected<call::ClientIntent, const char*> McpDialect::read_legacy(const rpc::Envelope& request,
+                                                                      std::string_view method,
+                                                                      config::Isolation isolation,
+                                                                      const McpParams& params) {
+  const bool is_shared = isolation == config::Isolation::shared;
+  tl::expected<call::ClientIntent, const char*> read;
+  call::ClientIntent& intent = *read;
   // The client of a session greets the session's own child.
   if (method == "initialize") {
     intent.memo = call::SessionMemo::greeting;
-    intent.memo_text = message.params;
+    intent.memo_text = request.params;
     if (is_shared) {
       intent.kind = call::ClientIntent::Kind::handshake;
-      return intent;
+      return read;
     }
   }
-  if (!is_shared) note_memo(message, method, intent);
+  if (!is_shared) note_memo(request, method, intent);
   intent.greets = intent.introduces = method == "initialize";
-  if (method == "tools/call") {
-    const auto name = only_member(message.params, "name");
-    if (!name) return tl::unexpected<const char*>("params name the tool twice");
-    intent.tool = rpc::string_content(*name);
+  if (method == "tools/call" && !note_tool(params, intent)) {
+    return tl::unexpected<const char*>(kTwoTools);
   }
   if (is_shared && method == kSetLevel) {
-    const auto level = only_member(message.params, "level");
+    const auto level = only_member(request.params, "level");
     if (!level) return tl::unexpected<const char*>("params name the level twice");
     intent.kind = call::ClientIntent::Kind::set_severity;
     intent.severity = session::parse_severity(rpc::string_content(*level));
     intent.result = kEmptyResult;
   }
   if (is_shared && (method == kSubscribe || method == kUnsubscribe)) {
-    const auto uri = only_member(message.params, "uri");
-    if (!uri) return tl::unexpected<const char*>("params name the uri twice");
-    intent.key = rpc::string_content(*uri);
+    if (!params.uri && !rpc::is_absent(params.uri)) {
+      return tl::unexpected<const char*>("params name the uri twice");
+    }
+    intent.key = rpc::string_content(text_of(params.uri));
     intent.result = kEmptyResult;
   }
   if (!intent.key.empty()) {
     intent.kind = method == kSubscribe ? call::ClientIntent::Kind::subscribe
                                        : call::ClientIntent::Kind::unsubscribe;
   }
-  // _meta first: most requests lack it, and the search for its first letter, which is rare, is
-  // fast.
-  if (!may_hold(message.params, "_meta") || !may_hold(message.params, "progressToken")) {
-    return intent;
-  }
-  return with_token(intent, find_path(message.params, {"_meta", "progressToken"}));
+  if (const char* problem = note_token(params, intent)) return tl::unexpected(problem);
+  return read;
 }
 
 bool McpDialect::is_lifecycle(std::string_view method) const {
@@ -331,13 +344,12 @@ call::Absence McpDialect::absence(std::string_view method, policy::ElementKind k
   return mcp::absence(method, kind, name, of_client);
 }
 
-tl::expected<call::ClientIntent, const char*> McpDialect::read_modern(
-    const rpc::Envelope& request, std::string_view method, const ModernParams& params) const {
+tl::expected<call::ClientIntent, const char*> McpDialect::read_modern(const rpc::Envelope& request,
+                                                                      std::string_view method,
+                                                                      const McpParams& params) {
   constexpr std::array<std::string_view, 3> kAskable = {"sampling", "elicitation", "roots"};
-  const auto text_of = [](const rpc::Member& member) {
-    return member.value_or(std::string_view());
-  };
-  call::ClientIntent intent;
+  tl::expected<call::ClientIntent, const char*> read;
+  call::ClientIntent& intent = *read;
   intent.may_be_asked =
       std::ranges::any_of(rpc::find_members(text_of(params.of_meta.capabilities), kAskable),
                           [](const rpc::Member& declared) { return declared.has_value(); });
@@ -351,11 +363,11 @@ tl::expected<call::ClientIntent, const char*> McpDialect::read_modern(
   intent.may_need_input = kInput.may_need_input(method);
   intent.resumes = intent.may_need_input && !(rpc::is_absent(params.request_state) &&
                                               rpc::is_absent(params.input_responses));
-  if (method == "tools/call" && !rpc::is_absent(params.name)) {
-    if (!params.name) return tl::unexpected<const char*>("params name the tool twice");
-    intent.tool = rpc::string_content(*params.name);
+  if (method == "tools/call" && !note_tool(params, intent)) {
+    return tl::unexpected<const char*>(kTwoTools);
   }
-  return with_token(intent, params.meta ? params.of_meta.progress_token : params.meta);
+  if (const char* problem = note_token(params, intent)) return tl::unexpected(problem);
+  return read;
 }
 
 std::vector<std::string> McpDialect::listened_keys(const rpc::Envelope& request,
@@ -406,22 +418,17 @@ std::vector<std::string_view> McpDialect::change_notices(uint8_t lists) const {
 }
 
 std::string McpDialect::client_label(std::string_view params) const {
-  const auto info = rpc::find_member(params, "clientInfo");
-  if (!info) return {};
-  std::string label = pool::fact_text(rpc::find_member(*info, "name").value_or(""));
-  const std::string version = pool::fact_text(rpc::find_member(*info, "version").value_or(""));
+  const std::string_view info = rpc::member_or_empty(params, "clientInfo");
+  std::string label = pool::fact_text(rpc::member_or_empty(info, "name"));
+  const std::string version = pool::fact_text(rpc::member_or_empty(info, "version"));
   if (!label.empty() && !version.empty()) label += ' ';
   return label + version;
 }
 
 std::string McpDialect::cancel(rpc::WireId id, pool::CancelReason reason) const {
-  std::string text =
-      R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":)";
-  text += std::to_string(id);
-  text += R"(,"reason":")";
-  text += pool::cancel_reason_text(reason);
-  text += "\"}}";
-  return text;
+  return R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":)" +
+         std::to_string(id) + R"(,"reason":")" + std::string(pool::cancel_reason_text(reason)) +
+         "\"}}";
 }
 
 std::string_view McpDialect::cancelled_by_child(const rpc::Envelope& notification,
@@ -461,16 +468,11 @@ pool::Audience McpDialect::audience(const rpc::Envelope& notification,
 }
 
 std::string McpDialect::subscribe(rpc::WireId id, std::string_view key, bool begins) const {
-  return uri_request(id, begins ? kSubscribe : kUnsubscribe, key);
+  return request_of(id, begins ? kSubscribe : kUnsubscribe, "uri", key);
 }
 
 std::string McpDialect::set_severity(rpc::WireId id, session::Severity severity) const {
-  std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":)";
-  rpc::append_json_string(text, kSetLevel);
-  text += R"(,"params":{"level":)";
-  rpc::append_json_string(text, session::severity_name(severity));
-  text += "}}";
-  return text;
+  return request_of(id, kSetLevel, "level", session::severity_name(severity));
 }
 
 // "a/b", then "a/", then "a": a subscriber may have written either of the last two.

@@ -12,9 +12,9 @@
 #include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/mcp_filters.h"
 #include "gateway/mcp/mcp_input.h"
+#include "gateway/mcp/mcp_params.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/mcp/modern_members.h"
-#include "gateway/mcp/modern_params.h"
 #include "gateway/pool/dialect.h"
 
 namespace stdgate::mcp {
@@ -95,10 +95,13 @@ class McpDialect final : public pool::Dialect {
                                                               const pool::ChildFacts& facts);
 
  private:
-  [[nodiscard]] tl::expected<call::ClientIntent, const char*> read_legacy(
-      const rpc::Envelope& message, std::string_view method, config::Isolation isolation) const;
-  [[nodiscard]] tl::expected<call::ClientIntent, const char*> read_modern(
-      const rpc::Envelope& request, std::string_view method, const ModernParams& params) const;
+  [[nodiscard]] static tl::expected<call::ClientIntent, const char*> read_notification(
+      const rpc::Envelope& message, std::string_view method, config::Isolation isolation);
+  [[nodiscard]] static tl::expected<call::ClientIntent, const char*> read_legacy(
+      const rpc::Envelope& request, std::string_view method, config::Isolation isolation,
+      const McpParams& params);
+  [[nodiscard]] static tl::expected<call::ClientIntent, const char*> read_modern(
+      const rpc::Envelope& request, std::string_view method, const McpParams& params);
 
   const std::string version_;
   const std::string name_;

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "gateway/call/insertion.h"
-#include "gateway/mcp/modern_params.h"
+#include "gateway/mcp/mcp_params.h"
 #include "gateway/rpc/envelope.h"
 
 namespace stdgate::mcp {

@@ -31,14 +31,14 @@ constexpr std::array<std::string_view, 8> kGone = {"initialize",
 // The member of params that Mcp-Name repeats, by method.
 struct Named {
   std::string_view method;
-  rpc::Member ModernParams::*member;
+  rpc::Member McpParams::*member;
 };
-constexpr std::array<Named, 6> kNamed = {{{"tools/call", &ModernParams::name},
-                                          {"prompts/get", &ModernParams::name},
-                                          {"resources/read", &ModernParams::uri},
-                                          {"tasks/get", &ModernParams::task_id},
-                                          {"tasks/update", &ModernParams::task_id},
-                                          {"tasks/cancel", &ModernParams::task_id}}};
+constexpr std::array<Named, 6> kNamed = {{{"tools/call", &McpParams::name},
+                                          {"prompts/get", &McpParams::name},
+                                          {"resources/read", &McpParams::uri},
+                                          {"tasks/get", &McpParams::task_id},
+                                          {"tasks/update", &McpParams::task_id},
+                                          {"tasks/cancel", &McpParams::task_id}}};
 
 using Error = rpc::RpcError;
 
@@ -59,7 +59,7 @@ std::optional<std::string_view> string_content(const rpc::Member& raw) {
 
 bool is_object(const rpc::Member& raw) { return raw && !raw->empty() && raw->front() == '{'; }
 
-std::optional<ModernProblem> check_meta(const ModernMeta& meta) {
+std::optional<ModernProblem> check_meta(const McpMeta& meta) {
   if (!is_object(meta.capabilities)) {
     return malformed("_meta has no io.modelcontextprotocol/clientCapabilities");
   }
@@ -107,7 +107,7 @@ std::optional<ModernProblem> check_headers(const rpc::Envelope& request,
   return std::nullopt;
 }
 
-std::optional<ModernProblem> check(const rpc::Envelope& request, const ModernParams& params,
+std::optional<ModernProblem> check(const rpc::Envelope& request, const McpParams& params,
                                    const ModernHeaders* headers) {
   const auto version = string_content(params.of_meta.version);
   if (!version) return malformed("_meta has no io.modelcontextprotocol/protocolVersion");
@@ -121,7 +121,7 @@ std::optional<ModernProblem> check(const rpc::Envelope& request, const ModernPar
                          "unsupported protocol version"};
   }
   if (auto problem = check_meta(params.of_meta)) return problem;
-  const std::string_view method = rpc::decode_string(request.method, scratch);
+  const std::string_view method = request.decoded_method(scratch);
   if (std::ranges::find(kGone, method) != kGone.end()) {
     return problem(Error::method_not_found, "this revision of MCP does not have this method", 404);
   }
@@ -156,13 +156,12 @@ bool has_modern(const rpc::Document& document) {
   });
 }
 
-std::optional<ModernProblem> check_modern(const rpc::Envelope& request, const ModernParams& params,
+std::optional<ModernProblem> check_modern(const rpc::Envelope& request, const McpParams& params,
                                           const ModernHeaders& headers) {
   return check(request, params, &headers);
 }
 
-std::optional<ModernProblem> check_modern(const rpc::Envelope& request,
-                                          const ModernParams& params) {
+std::optional<ModernProblem> check_modern(const rpc::Envelope& request, const McpParams& params) {
   return check(request, params, nullptr);
 }
 

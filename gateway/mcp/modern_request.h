@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/mcp/modern_params.h"
+#include "gateway/mcp/mcp_params.h"
 #include "gateway/rpc/envelope.h"
 
 namespace stdgate::mcp {
@@ -34,9 +34,9 @@ bool has_modern(const rpc::Document& document);
 
 // What is wrong with a modern request; nothing: it may pass. `params`: of the request. The overload
 // without headers is for transports like stdio.
-std::optional<ModernProblem> check_modern(const rpc::Envelope& request, const ModernParams& params,
+std::optional<ModernProblem> check_modern(const rpc::Envelope& request, const McpParams& params,
                                           const ModernHeaders& headers);
-std::optional<ModernProblem> check_modern(const rpc::Envelope& request, const ModernParams& params);
+std::optional<ModernProblem> check_modern(const rpc::Envelope& request, const McpParams& params);
 
 // The status of a response whose only message is an error with this code.
 int modern_status(int64_t error_code);

@@ -241,7 +241,7 @@ void TaskListening::pass(const Stream& stream, std::string text) {
   const rpc::KnownMessage known(text);
   const rpc::Envelope& event = known.envelope();
   std::string scratch;
-  const std::string_view method = rpc::decode_string(event.method, scratch);
+  const std::string_view method = event.decoded_method(scratch);
   const std::string_view tag = services_.dialect.progress_token(event, method);
   const call::Call& call = *stream.call;
   call::ChildMessage message(event, method, {call.child, call.child_kind}, &call,

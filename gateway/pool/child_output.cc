@@ -86,7 +86,7 @@ void ChildOutput::handle(const rpc::ParsedMessage& message) {
       }
       break;
     case rpc::MessageKind::notification: {
-      const std::string_view method = rpc::decode_string(envelope.method, method_);
+      const std::string_view method = envelope.decoded_method(method_);
       if (services_.traces) {
         trace_message(services_, child_, "child notifies", method, envelope.text.size());
       }
@@ -94,7 +94,7 @@ void ChildOutput::handle(const rpc::ParsedMessage& message) {
       break;
     }
     case rpc::MessageKind::request: {
-      const std::string_view method = rpc::decode_string(envelope.method, method_);
+      const std::string_view method = envelope.decoded_method(method_);
       if (services_.traces) {
         trace_message(services_, child_, "child asks", method, envelope.text.size());
       }

@@ -26,7 +26,7 @@ std::string_view target_key(std::string_view method) {
 
 void read_request(const rpc::Envelope& envelope, ClientMessage& message) {
   std::string scratch;
-  message.method = rpc::decode_string(envelope.method, scratch);
+  message.method = envelope.decoded_method(scratch);
   const std::string_view version = mcp::modern_version(envelope);
   message.version = decoded(version);
   if (const std::string_view key = target_key(message.method); !key.empty()) {

@@ -33,10 +33,15 @@ struct Envelope {
   std::string_view method;   // between the quotes, as spelled; empty for responses
   std::string_view params;   // raw JSON; empty when absent
   std::string_view payload;  // raw JSON of result or error; empty for requests and notifications
-  bool method_has_escapes = false;  // then decode_string() gives the name that the child reads
+  bool method_has_escapes = false;
   // The message has a member whose key resembles one of the envelope (json_string.h). A child that
   // ignores case may read another message than this one. Only rules look at this.
   bool has_lookalikes = false;
+
+  // The name that the child reads: `method`, or a view of `scratch`.
+  std::string_view decoded_method(std::string& scratch) const {
+    return method_has_escapes ? decode_string(method, scratch) : method;
+  }
 };
 
 // One message of a document: an envelope, or why the message was rejected.

@@ -25,6 +25,7 @@ class JsonCursor {
   std::string_view take_string() { return pass_to(skip_json_string(at_, end_)); }
   // Without the space behind it.
   std::string_view take_value() {
+    if (at_ != end_ && *at_ == '"') return take_string();
     std::string_view value = pass_to(skip_json_value(at_, end_));
     while (!value.empty() && is_json_space(value.back())) value.remove_suffix(1);
     return value;
@@ -39,7 +40,9 @@ class JsonCursor {
   std::string_view take_bytes(size_t length) { return pass_to(at_ + length); }
   // From here to the end.
   [[nodiscard]] std::string_view rest() const { return {at_, static_cast<size_t>(end_ - at_)}; }
-  void skip_space() { at_ = skip_json_space(at_, end_); }
+  void skip_space() {
+    if (at_ != end_ && *at_ <= ' ') at_ = skip_json_space(at_, end_);
+  }
   [[nodiscard]] const char* position() const { return at_; }
 
  private:

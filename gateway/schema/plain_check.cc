@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstring>
 #include <span>
 
 #include "gateway/rpc/json_string.h"
@@ -14,6 +15,8 @@ namespace {
 
 // Numbers of so many characters are of 64 bits.
 constexpr size_t kMaxWhole = 18;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::optional<int64_t> whole(std::string_view raw) {
   if (raw.size() > kMaxWhole) return std::nullopt;
@@ -40,6 +43,16 @@ bool is_plain(const ObjectChecks& checks) {
          checks.dependent_schemas.empty() && checks.unevaluated == kNoNode;
 }
 
+// What a member of this name nearly always begins with.
+void prepare(Property& property) {
+  if (!is_plain_text(property.name)) return;
+  property.start = "\"" + property.name + "\":";
+  const size_t size = std::min(property.start.size(), sizeof property.first);
+  const std::string ones(size, '\xff');
+  std::memcpy(&property.first, property.start.data(), size);
+  std::memcpy(&property.mask, ones.data(), size);
+}
+
 bool is_plain(const ArrayChecks& checks) {
   return !checks.is_unique && checks.contains == kNoNode && checks.unevaluated == kNoNode;
 }
@@ -52,11 +65,9 @@ class PlainCheck {
         end_(at_ + text.size()),
         steps_(PlainLimits::kBaseSteps + PlainLimits::kStepsPerByte * text.size()) {}
 
-  // The length of the value that the text begins with; 0: it does not fit, or that is unclear.
-  size_t run(NodeId node) {
-    const char* const begin = at_;
+  bool run(NodeId node) {
     skip_space();
-    return fits(node) ? static_cast<size_t>(at_ - begin) : 0;
+    return fits(node);
   }
 
  private:
@@ -64,26 +75,29 @@ class PlainCheck {
   bool fits(NodeId id) { return fits(id == kNoNode ? nullptr : &schema_.nodes[id]); }
   // null: every value fits.
   bool fits(const SchemaNode* node) {
-    if (at_ == end_ || depth_ == PlainLimits::kMaxDepth || !spend(1)) return false;
+    if (at_ == end_) return false;
     if (node == nullptr) return fits_itself(nullptr);
     if (!node->is_plain) return false;
-    if (!node->parts) return fits_itself(node);
-    const char* const begin = at_;
-    ++depth_;
-    const bool does_fit = fits_itself(node) && fits_parts(*node->parts, begin);
-    --depth_;
-    return does_fit;
+    return node->parts ? fits_parts(*node) : fits_itself(node);
   }
 
-  bool fits_parts(const SchemaParts& parts, const char* begin) {
-    const size_t depth = depth_;
+  // Looks at the same text more than once, and pays for it.
+  bool fits_parts(const SchemaNode& node) {
+    if (depth_ == PlainLimits::kMaxDepth || !spend(1)) return false;
+    const char* const begin = at_;
+    const size_t depth = depth_ + 1;
     const auto fits_from_here = [&](NodeId id) {
       at_ = begin;
       depth_ = depth;
-      return fits(id);
+      const bool does_fit = fits(id);
+      return spend(static_cast<size_t>(at_ - begin)) && does_fit;
     };
-    return std::ranges::all_of(parts.all, fits_from_here) &&
-           (parts.any.empty() || std::ranges::any_of(parts.any, fits_from_here));
+    const SchemaParts& parts = *node.parts;
+    depth_ = depth;
+    const bool does_fit = fits_itself(&node) && std::ranges::all_of(parts.all, fits_from_here) &&
+                          (parts.any.empty() || std::ranges::any_of(parts.any, fits_from_here));
+    depth_ = depth - 1;
+    return does_fit;
   }
 
   bool fits_itself(const SchemaNode* node) {
@@ -114,19 +128,31 @@ class PlainCheck {
     return node == nullptr || ((node->types & type_bit(kind)) != 0 && node->values.empty());
   }
 
-  // Equal texts are equal values. Others may be too.
   bool is_one_of(const SchemaNode* node, std::string_view raw) {
-    if (node == nullptr || node->values.empty()) return true;
-    return std::ranges::all_of(node->values, [&](const std::vector<ValueId>& values) {
-      return spend(values.size()) &&
-             std::ranges::any_of(values, [&](ValueId one) { return schema_.tree.raw(one) == raw; });
-    });
+    return node == nullptr || node->values.empty() || is_listed(*node, raw);
+  }
+  // Equal texts are equal values. Others may be too.
+  bool is_listed(const SchemaNode& node, std::string_view raw) {
+    for (const std::vector<ValueId>& values : node.values) {
+      if (!spend(values.size())) return false;
+      const bool is_there = std::ranges::any_of(values, [&](ValueId one) {
+        const JsonValue& value = schema_.tree.at(one);
+        return value.size == raw.size() &&
+               std::memcmp(schema_.tree.text().data() + value.begin, raw.data(), raw.size()) == 0;
+      });
+      if (!is_there) return false;
+    }
+    return true;
   }
 
   bool fits_number(const SchemaNode* node) {
     const char* const begin = at_;
     if (*at_ == '-') ++at_;
-    while (at_ != end_ && *at_ >= '0' && *at_ <= '9') ++at_;
+    int64_t digits = 0;  // nonsense where there are too many
+    for (; at_ != end_ && is_digit(*at_); ++at_) {
+      digits = static_cast<int64_t>(static_cast<uint64_t>(digits) * 10 +
+                                    static_cast<uint64_t>(*at_ - '0'));
+    }
     const bool is_whole = at_ == end_ || ends_scalar(*at_);
     if (!is_whole) take_scalar();
     if (node == nullptr) return true;
@@ -134,46 +160,48 @@ class PlainCheck {
                             ((node->types & kIntegerBit) != 0 && is_whole);
     if (!is_of_type) return false;
     const std::string_view raw(begin, static_cast<size_t>(at_ - begin));
-    if (node->number && !fits_bounds(*node->number, raw, is_whole)) return false;
-    return node->values.empty() || is_one_of(node, raw);
+    if (node->number) {
+      const NumberChecks& checks = *node->number;
+      if (!is_whole) return fits_bounds(checks, raw) && is_one_of(node, raw);
+      const int64_t value = *begin == '-' ? -digits : digits;
+      if (raw.size() > kMaxWhole || value < checks.least || value > checks.most) return false;
+    }
+    return is_one_of(node, raw);
   }
 
-  static bool fits_bounds(const NumberChecks& checks, std::string_view raw, bool is_whole) {
-    if (is_whole) {
-      const auto value = whole(raw);
-      return value && *value >= checks.least && *value <= checks.most;
-    }
+  // Of a number that is not written as a whole one.
+  static bool fits_bounds(const NumberChecks& checks, std::string_view raw) {
     // Between the two whole numbers beside it. Bounds that are excluded are kept as whole ones.
     const size_t point = raw.find('.');
     if (point == std::string_view::npos || checks.above || checks.below) return false;
     const auto value = whole(raw.substr(0, point));
     const std::string_view digits = raw.substr(point + 1);
-    if (!value || !std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; })) {
-      return false;
-    }
+    if (!value || !std::ranges::all_of(digits, is_digit)) return false;
     const int64_t down = raw.front() == '-' ? 1 : 0;
     return *value - down >= checks.least && *value + (1 - down) <= checks.most;
   }
 
   bool fits_string(const SchemaNode* node) {
     const char* const begin = at_;
-    at_ = rpc::skip_json_string(at_, end_);
+    uint64_t beyond_ascii = 0;
+    at_ = rpc::find_string_special(at_ + 1, end_, beyond_ascii);
+    const bool is_plain = at_ != end_ && *at_ == '"' && beyond_ascii == 0;
+    at_ = is_plain ? at_ + 1 : rpc::skip_json_string(begin, end_);
     if (node == nullptr) return true;
     const std::string_view raw(begin, static_cast<size_t>(at_ - begin));
-    if (node->string) {
-      const std::string_view text = raw.substr(1, raw.size() - 2);
-      const Sizes& length = node->string->length;
-      if (!is_plain_text(text) || text.size() < length.min || text.size() > length.max) {
-        return false;
-      }
-      const auto& pattern = node->string->pattern;
-      if (pattern && !(spend(pattern->cost(text.size())) && pattern->matches(text))) return false;
-    }
-    return is_one_of(node, raw);
+    return (!node->string || fits_text(*node->string, raw.substr(1, raw.size() - 2), is_plain)) &&
+           is_one_of(node, raw);
+  }
+
+  bool fits_text(const StringChecks& checks, std::string_view text, bool is_plain) {
+    if (!is_plain && !is_plain_text(text)) return false;
+    if (text.size() < checks.length.min || text.size() > checks.length.max) return false;
+    const auto& pattern = checks.pattern;
+    return !pattern || (spend(pattern->cost(text.size())) && pattern->matches(text));
   }
 
   bool fits_array(const ArrayChecks* checks) {
-    open();
+    if (!open()) return false;
     uint64_t count = 0;
     if (!closes(']')) {
       do {
@@ -192,12 +220,16 @@ class PlainCheck {
   }
 
   bool fits_object(const ObjectChecks* checks) {
-    open();
+    if (!open()) return false;
     Members members;
     if (!closes('}')) {
       do {
-        const Property* const property = take_key(checks, members);
-        if (members.is_unclear || !takes_colon()) return false;
+        const Property* property = checks == nullptr ? nullptr : take_likely(*checks, members);
+        if (property == nullptr) {
+          property = take_key(checks, members);
+          if (!takes_colon()) return false;
+        }
+        if (members.is_unclear) return false;
         const bool is_known = property != nullptr && property->node != kNoNode;
         if (!fits(is_known ? property->node : checks == nullptr ? kNoNode : checks->additional)) {
           return false;
@@ -223,17 +255,25 @@ class PlainCheck {
     bool is_unclear = false;
   };
 
+  // Most clients name arguments in the order of the schema, without space before the colon. The key
+  // and its colon are passed then; null: it is another one, and nothing is passed.
+  const Property* take_likely(const ObjectChecks& checks, Members& members) {
+    if (members.next >= checks.properties.size()) return nullptr;
+    const Property& likely = checks.properties[members.next];
+    const std::string& start = likely.start;
+    const auto left = static_cast<size_t>(end_ - at_);
+    if (start.empty() || left <= start.size() || left < sizeof(uint64_t)) return nullptr;
+    uint64_t first = 0;
+    std::memcpy(&first, at_, sizeof first);
+    if ((first & likely.mask) != likely.first) return nullptr;
+    if (start.size() > sizeof first && rest().substr(0, start.size()) != start) return nullptr;
+    at_ += start.size();
+    skip_space();
+    return note(likely, members.next, members);
+  }
+
   // The property of the key, which is passed; null: it is none.
   const Property* take_key(const ObjectChecks* checks, Members& members) {
-    if (checks != nullptr && members.next < checks->properties.size()) {
-      const Property& likely = checks->properties[members.next];
-      const size_t size = likely.name.size();
-      if (likely.is_plain && static_cast<size_t>(end_ - at_) > size + 1 && at_[size + 1] == '"' &&
-          std::equal(likely.name.begin(), likely.name.end(), at_ + 1)) {
-        at_ += size + 2;
-        return note(likely, members.next, members);
-      }
-    }
     const char* const begin = at_ + 1;
     at_ = rpc::skip_json_string(at_, end_);
     const std::string_view key(begin, static_cast<size_t>(at_ - 1 - begin));
@@ -269,10 +309,11 @@ class PlainCheck {
   }
 
   // --- Text
-  void open() {
-    ++depth_;
+  bool open() {
+    if (++depth_ > PlainLimits::kMaxDepth) return false;
     ++at_;
     skip_space();
+    return true;
   }
   bool closes(char c) {
     if (at_ == end_ || *at_ != c) return false;
@@ -299,13 +340,14 @@ class PlainCheck {
     while (at_ != end_ && !ends_scalar(*at_)) ++at_;
     return {begin, static_cast<size_t>(at_ - begin)};
   }
+  [[nodiscard]] std::string_view rest() const { return {at_, static_cast<size_t>(end_ - at_)}; }
   void skip_space() {
     if (at_ != end_ && *at_ <= ' ') at_ = rpc::skip_json_space(at_, end_);
   }
   bool spend(size_t steps) {
-    if (steps > steps_) return false;
-    steps_ -= steps;
-    return true;
+    const bool is_enough = steps <= steps_;
+    steps_ = is_enough ? steps_ - steps : 0;
+    return is_enough;
   }
 
   const CompiledSchema& schema_;
@@ -323,7 +365,7 @@ void prepare_plain_check(SchemaNode& node) {
                   (!node.array || is_plain(*node.array));
   if (node.object) {
     for (Property& property : node.object->properties) {
-      property.is_plain = is_plain_text(property.name);
+      prepare(property);
     }
   }
   if (!node.number) return;
@@ -346,7 +388,7 @@ void prepare_plain_check(SchemaNode& node) {
   if (checks.divisor) checks.least = INT64_MAX;
 }
 
-size_t plain_length(const CompiledSchema& schema, NodeId node, std::string_view text) {
+bool fits_plainly(const CompiledSchema& schema, NodeId node, std::string_view text) {
   return PlainCheck(schema, text).run(node);
 }
 

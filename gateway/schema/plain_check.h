@@ -17,18 +17,16 @@ struct PlainLimits {
   static constexpr size_t kMaxDepth = 64;       // of schemas and values in each other
   static constexpr size_t kMaxProperties = 64;  // of an object's schema
   static constexpr size_t kMaxOthers = 16;      // members of an object that are no such properties
-  static constexpr size_t kBaseSteps = 10000;
-  static constexpr size_t kStepsPerByte = 4;
+  // A step is a value that is compared, or a byte that is looked at again.
+  static constexpr size_t kBaseSteps = 100000;
+  static constexpr size_t kStepsPerByte = 32;
 };
 
-// The length of the value that a valid JSON text begins with, if it fits and no object in it has a
-// key twice. 0: it does not fit, or that is unclear.
-size_t plain_length(const CompiledSchema& schema, NodeId node, std::string_view text);
-inline bool fits_plainly(const CompiledSchema& schema, NodeId node, std::string_view text) {
-  return plain_length(schema, node, text) > 0;
-}
+// Whether a valid JSON text fits, and no object in it has a key twice. False: it does not, or that
+// is unclear.
+bool fits_plainly(const CompiledSchema& schema, NodeId node, std::string_view text);
 
-// What plain_length() needs of what has been read. When all keywords of a node are read.
+// What fits_plainly() needs of what has been read. When all keywords of a node are read.
 void prepare_plain_check(SchemaNode& node);
 
 }  // namespace stdgate::schema

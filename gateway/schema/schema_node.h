@@ -69,7 +69,10 @@ struct Property {
   std::string name;
   NodeId node = kNoNode;
   bool is_required = false;
-  bool is_plain = false;  // its name is written as it is, in any text
+  // Of a member, `"name":`; empty: its name may be written in another way.
+  std::string start{};
+  uint64_t first = 0;  // of `start`, the bytes that `mask` shows
+  uint64_t mask = 0;
 };
 
 struct ObjectChecks {

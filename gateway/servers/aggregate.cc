@@ -73,7 +73,7 @@ void Aggregate::take(call::CallPtr call, const call::Request& request, Kept kept
     case OwnRequests::Taking::of_member:
       break;
   }
-  const Route route = routes_.route_of(request.message, request.method, request.context);
+  const Route route = routes_.route_of(request);
   switch (route.kind) {
     case Route::Kind::member:
       if (lacks_room(request, route)) {

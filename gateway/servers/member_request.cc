@@ -4,7 +4,6 @@
 #include <charconv>
 #include <utility>
 
-#include "gateway/rpc/json_member.h"
 #include "gateway/servers/text_edits.h"
 #include "gateway/servers/tool_look.h"
 
@@ -12,34 +11,25 @@ namespace stdgate::servers {
 
 namespace {
 
-std::string text_of(session::Tag tag) {
-  std::array<char, 20> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), tag).ptr;
-  return {digits.data(), end};
-}
-
-void fill_in_arguments(const rpc::Envelope& request, const Route& route, TextEdits& edits) {
-  const auto arguments = rpc::find_member(request.params, "arguments");
-  std::string filled =
-      arguments_for_member(arguments.value_or(std::string_view()), route.tool, *route.tools);
-  if (arguments) {
-    edits.replace(*arguments, std::move(filled));
+void fill_in_arguments(const call::Request& request, const Route& route, TextEdits& edits) {
+  const std::string_view arguments = request.intent.arguments;
+  const std::string filled = arguments_for_member(arguments, route.tool, *route.tools);
+  if (arguments.empty()) {
+    edits.insert(request.message.params.data() + 1, "\"arguments\":" + filled + ",");
   } else {
-    edits.insert(request.params.data() + 1, "\"arguments\":" + filled + ",");
+    edits.replace(arguments, filled);
   }
 }
 
-mcp::ModernParams moved(const mcp::ModernParams& params, const TextEdits& edits,
-                        std::string_view edited) {
-  mcp::ModernParams moved = params;
-  mcp::ModernMeta& meta = moved.of_meta;
+// Makes views of the former text views of the edited one.
+void move(mcp::McpParams& params, const TextEdits& edits, std::string_view edited) {
+  mcp::McpMeta& meta = params.of_meta;
   for (rpc::Member* const member :
-       {&moved.meta, &moved.name, &moved.uri, &moved.task_id, &moved.request_state,
-        &moved.input_responses, &meta.version, &meta.capabilities, &meta.client_info,
-        &meta.log_level, &meta.progress_token, &meta.related_task}) {
+       {&params.meta, &params.name, &params.arguments, &params.uri, &params.task_id,
+        &params.request_state, &params.input_responses, &meta.version, &meta.capabilities,
+        &meta.client_info, &meta.log_level, &meta.progress_token, &meta.related_task}) {
     if (*member) *member = edits.moved(**member, edited);
   }
-  return moved;
 }
 
 }  // namespace
@@ -49,11 +39,13 @@ MemberRequest::MemberRequest(const call::Request& request, const Route& route, s
     : envelope_(request.message) {
   const rpc::Envelope& former = request.message;
   TextEdits edits(former.text);
-  edits.replace(former.id, text_of(tag));
+  std::array<char, 20> digits;
+  const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), tag).ptr;
+  edits.replace(former.id, {digits.data(), end});
   if (!route.name_place.empty() && route.own_name != route.name) {
     edits.replace(route.name_place, json_text(route.own_name));
   }
-  if (route.tools != nullptr) fill_in_arguments(former, route, edits);
+  if (route.tools != nullptr) fill_in_arguments(request, route, edits);
   for (const call::Insertion& insertion : insertions) edits.insert(insertion);
   text_ = edits.apply();
   if (!insertions.empty() && former.params.empty()) {
@@ -64,8 +56,8 @@ MemberRequest::MemberRequest(const call::Request& request, const Route& route, s
        {&envelope_.text, &envelope_.id, &envelope_.method, &envelope_.params}) {
     *part = edits.moved(*part, text_);
   }
-  const auto* const known = static_cast<const mcp::ModernParams*>(request.context.params);
-  if (known != nullptr) params_ = moved(*known, edits, text_);
+  const auto* const known = static_cast<const mcp::McpParams*>(request.context.params);
+  if (known != nullptr) move(params_.emplace(*known), edits, text_);
 }
 
 MemberAnswer::MemberAnswer(const session::Reply& reply) : whole_(reply.whole) {

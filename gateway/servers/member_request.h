@@ -10,7 +10,7 @@
 #include <string>
 
 #include "gateway/call/filter.h"
-#include "gateway/mcp/modern_params.h"
+#include "gateway/mcp/mcp_params.h"
 #include "gateway/rpc/known_message.h"
 #include "gateway/servers/routes.h"
 #include "gateway/session/reply_sink.h"
@@ -26,12 +26,12 @@ class MemberRequest {
 
   [[nodiscard]] const rpc::Envelope& envelope() const { return envelope_; }
   // What the transport has read of it; null: nothing.
-  [[nodiscard]] const mcp::ModernParams* params() const { return params_ ? &*params_ : nullptr; }
+  [[nodiscard]] const mcp::McpParams* params() const { return params_ ? &*params_ : nullptr; }
 
  private:
   std::string text_;
   rpc::Envelope envelope_;
-  std::optional<mcp::ModernParams> params_;
+  std::optional<mcp::McpParams> params_;
   std::optional<rpc::KnownMessage> known_;  // of a request that had no params
 };
 

@@ -4,9 +4,8 @@
 #include <utility>
 
 #include "gateway/mcp/mcp_elements.h"
-#include "gateway/mcp/modern_params.h"
+#include "gateway/mcp/mcp_params.h"
 #include "gateway/policy/name_pattern.h"
-#include "gateway/rpc/json_cursor.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
@@ -20,24 +19,14 @@ namespace {
 
 constexpr const char* kAmbiguous = "readers could see different names in params";
 
-// As find_clear_member(), of params. The _meta that a transport has read is not read again.
+// As find_clear_member(), of params that may have been read already.
 rpc::Member clear_member(const rpc::Envelope& request, std::string_view key,
+                         rpc::Member mcp::McpParams::*member, mcp::ParamKey bit,
                          const call::CallContext& context) {
-  const auto* const known = static_cast<const mcp::ModernParams*>(context.params);
-  if (known == nullptr || !known->meta) return rpc::find_clear_member(request.params, key);
-  rpc::Member found = tl::unexpected(rpc::MemberError::absent);
-  rpc::JsonCursor cursor(request.params);
-  if (!cursor.take('{') || cursor.take('}')) return found;
-  do {
-    const std::string_view raw = rpc::string_content(cursor.take_string());
-    cursor.take(':');
-    const std::string_view meta = cursor.take_object(*known->meta);
-    const std::string_view value = meta.empty() ? cursor.take_value() : meta;
-    if (!rpc::json_string_resembles(raw, key)) continue;
-    const bool is_first = rpc::is_absent(found) && rpc::json_string_equals(raw, key);
-    found = is_first ? rpc::Member(value) : tl::unexpected(rpc::MemberError::duplicate);
-  } while (cursor.take(','));
-  return found;
+  const auto* const known = static_cast<const mcp::McpParams*>(context.params);
+  if (known == nullptr) return rpc::find_clear_member(request.params, key);
+  if (known->has_similar(bit)) return tl::unexpected(rpc::MemberError::duplicate);
+  return known->*member;
 }
 
 // A text that all readers take for the same one; empty: none.
@@ -73,18 +62,19 @@ void Route::lead_to(std::vector<size_t> members) {
   others.erase(others.begin());
 }
 
-Route Routes::route_of(const rpc::Envelope& request, std::string_view method,
-                       const call::CallContext& context) {
-  if (method == "tools/call") return route_of_named(request, ListKind::tools, context);
-  if (method == "prompts/get") return route_of_named(request, ListKind::prompts, context);
+Route Routes::route_of(const call::Request& request) {
+  const auto& [message, method, intent, context] = request;
+  if (method == "tools/call") return route_of_tool(request);
+  if (method == "prompts/get") return route_of_prompt(message, context);
   if (method == "resources/read" || method == "resources/subscribe" ||
       method == "resources/unsubscribe") {
-    const auto uri = clear_text(clear_member(request, "uri", context));
+    const auto uri =
+        clear_text(clear_member(message, "uri", &mcp::McpParams::uri, mcp::kUriParam, context));
     return uri ? route_of_resource(*uri, context) : malformed(uri.error());
   }
-  if (method == "completion/complete") return route_of_completion(request, context);
+  if (method == "completion/complete") return route_of_completion(message, context);
   if (method.starts_with("tasks/") && method != "tasks/list") {
-    return route_of_task(request, context);
+    return route_of_task(message, context);
   }
   return {};
 }
@@ -110,19 +100,25 @@ Route Routes::found_or_open(Route route, ListKind kind, const call::CallContext&
   return route;
 }
 
-Route Routes::route_of_named(const rpc::Envelope& request, ListKind kind,
-                             const call::CallContext& context) {
-  const auto name = clear_text(clear_member(request, "name", context));
+Route Routes::route_of_tool(const call::Request& request) {
+  const std::string_view tool = request.intent.tool;
+  if (!request.intent.is_clear) return malformed(kAmbiguous);
+  Route route;
+  route.element = policy::ElementKind::tool;
+  route.name = rpc::decode_string(tool, name_);
+  if (!tool.empty()) route.name_place = {tool.data() - 1, tool.size() + 2};
+  return found_or_open(std::move(route), ListKind::tools, request.context);
+}
+
+Route Routes::route_of_prompt(const rpc::Envelope& request, const call::CallContext& context) {
+  const auto name =
+      clear_text(clear_member(request, "name", &mcp::McpParams::name, mcp::kNameParam, context));
   if (!name) return malformed(name.error());
   Route route;
-  route.element = kind == ListKind::tools ? policy::ElementKind::tool : policy::ElementKind::prompt;
+  route.element = policy::ElementKind::prompt;
   route.name = decoded(*name, name_);
   route.name_place = *name;
-  route = found_or_open(std::move(route), kind, context);
-  // Which arguments are meant matters where some are set here.
-  if (route.tools == nullptr) return route;
-  const auto arguments = rpc::find_clear_member(request.params, "arguments");
-  return arguments || rpc::is_absent(arguments) ? route : malformed(kAmbiguous);
+  return found_or_open(std::move(route), ListKind::prompts, context);
 }
 
 const Member* Routes::missing_member(const Route& route, const call::CallContext& context) {
@@ -222,7 +218,8 @@ Route Routes::route_of_completion(const rpc::Envelope& request, const call::Call
 }
 
 Route Routes::route_of_task(const rpc::Envelope& request, const call::CallContext& context) {
-  const auto id = clear_text(clear_member(request, "taskId", context));
+  const auto id = clear_text(
+      clear_member(request, "taskId", &mcp::McpParams::task_id, mcp::kTaskIdParam, context));
   if (!id) return malformed(id.error());
   Route route;
   route.name = decoded(*id, name_);

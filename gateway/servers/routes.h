@@ -17,6 +17,7 @@
 #include "gateway/call/call.h"
 #include "gateway/call/call_context.h"
 #include "gateway/call/elements.h"
+#include "gateway/call/filter.h"
 #include "gateway/config/config.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/servers/server_answers.h"
@@ -53,8 +54,7 @@ class Routes {
   Routes(Members& members, ServerAnswers& answers, const TaskNames& tasks, const Payer& payer)
       : members_(members), answers_(answers), tasks_(tasks), held_(payer, Holding::caches) {}
 
-  Route route_of(const rpc::Envelope& request, std::string_view method,
-                 const call::CallContext& context);
+  Route route_of(const call::Request& request);
   // The member that has given a task to this client; nothing: no member knows the id.
   struct TaskPlace {
     size_t member;
@@ -73,8 +73,8 @@ class Routes {
   void note_result(size_t member, const call::Call& call, std::string_view result);
 
  private:
-  Route route_of_named(const rpc::Envelope& request, ListKind kind,
-                       const call::CallContext& context);
+  Route route_of_tool(const call::Request& request);
+  Route route_of_prompt(const rpc::Envelope& request, const call::CallContext& context);
   Route route_of_resource(std::string_view quoted, const call::CallContext& context);
   Route route_of_completion(const rpc::Envelope& request, const call::CallContext& context);
   Route route_of_task(const rpc::Envelope& request, const call::CallContext& context);

@@ -2,46 +2,42 @@
 
 #include <utility>
 
-#include "gateway/base/text_place.h"
 #include "gateway/rpc/json_cursor.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 
 namespace stdgate::servers {
 
-void TextEdits::replace(std::string_view part, std::string with) {
-  const TextPlace place = place_of(part, text_);
-  add({place.offset, place.length, std::move(with)});
-}
-
-void TextEdits::insert(const char* before, std::string what) {
-  add({static_cast<size_t>(before - text_.data()), 0, std::move(what)});
+void TextEdits::insert(const char* before, std::string_view what) {
+  add({static_cast<size_t>(before - text_.data()), 0}, what);
 }
 
 void TextEdits::insert(const call::Insertion& insertion) {
   std::string what(insertion.head);
   what.append(insertion.members).append(insertion.tail);
-  add({insertion.offset, insertion.replaced, std::move(what)});
+  add({insertion.offset, insertion.replaced}, what);
 }
 
 // Edits of the same place keep the order in which they came.
-void TextEdits::add(Edit edit) {
-  size_ += edit.with.size();
-  edits_.push_back(std::move(edit));
-  for (size_t i = edits_.size() - 1; i > 0 && edits_[i].offset < edits_[i - 1].offset; --i) {
+void TextEdits::add(TextPlace place, std::string_view with) {
+  Edit edit{place, {added_.size(), with.size()}};
+  added_.append(with);
+  edits_.push_back(edit);
+  for (size_t i = edits_.size() - 1; i > 0 && place.offset < edits_[i - 1].place.offset; --i) {
     std::swap(edits_[i], edits_[i - 1]);
   }
 }
 
 std::string TextEdits::apply() const {
   std::string out;
-  out.reserve(text_.size() + size_);
-  size_t at = 0;
-  for (const Edit& edit : edits_) {
-    out.append(text_.substr(at, edit.offset - at)).append(edit.with);
-    at = edit.offset + edit.length;
+  out.reserve(text_.size() + added_.size());
+  const char* at = text_.data();
+  for (const auto& [place, added] : edits_) {
+    out.append(at, text_.data() + place.offset);
+    out.append(added_.data() + added.offset, added.length);
+    at = text_.data() + place.offset + place.length;
   }
-  return out.append(text_.substr(at));
+  return out.append(at, text_.data() + text_.size());
 }
 
 std::string_view TextEdits::moved(std::string_view part, std::string_view edited) const {
@@ -50,9 +46,9 @@ std::string_view TextEdits::moved(std::string_view part, std::string_view edited
   size_t begin = place.offset;
   size_t end = begin + place.length;
   for (const Edit& edit : edits_) {
-    if (edit.offset >= place.offset + place.length) break;
-    end += edit.with.size() - edit.length;
-    if (edit.offset + edit.length <= place.offset) begin += edit.with.size() - edit.length;
+    if (edit.place.offset >= place.offset + place.length) break;
+    end += edit.growth();
+    if (edit.place.offset + edit.place.length <= place.offset) begin += edit.growth();
   }
   return edited.substr(begin, end - begin);
 }

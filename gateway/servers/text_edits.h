@@ -3,12 +3,15 @@
 // Owner: the function that changes a text, which outlives it. Pure.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
+#include <memory_resource>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "gateway/base/text_place.h"
 #include "gateway/call/insertion.h"
 
 namespace stdgate::servers {
@@ -16,10 +19,12 @@ namespace stdgate::servers {
 class TextEdits {
  public:
   explicit TextEdits(std::string_view text) : text_(text) { edits_.reserve(kUsual); }
+  TextEdits(const TextEdits&) = delete;
+  TextEdits& operator=(const TextEdits&) = delete;
 
-  // `part` is a view into the text. Parts do not overlap.
-  void replace(std::string_view part, std::string with);
-  void insert(const char* before, std::string what);
+  // `part` is a view into the text. Parts do not overlap. What is put there is copied.
+  void replace(std::string_view part, std::string_view with) { add(place_of(part, text_), with); }
+  void insert(const char* before, std::string_view what);
   // With its members, whatever era it is for.
   void insert(const call::Insertion& insertion);
   [[nodiscard]] std::string apply() const;
@@ -28,18 +33,22 @@ class TextEdits {
 
  private:
   struct Edit {
-    size_t offset;
-    size_t length;
-    std::string with;
+    TextPlace place;
+    TextPlace added;  // in `added_`
+    // How much longer the text becomes.
+    [[nodiscard]] size_t growth() const { return added.length - place.length; }
   };
 
   static constexpr size_t kUsual = 4;  // edits of a text
 
-  void add(Edit edit);
+  void add(TextPlace place, std::string_view with);
 
   const std::string_view text_;
-  std::vector<Edit> edits_;  // by place
-  size_t size_ = 0;          // of what they add
+  // Enough for what is usual, so that nothing is allocated.
+  std::array<std::byte, 384> space_;
+  std::pmr::monotonic_buffer_resource memory_{space_.data(), space_.size()};
+  std::pmr::vector<Edit> edits_{&memory_};  // by place
+  std::pmr::string added_{&memory_};
 };
 
 // `object` without the members whose keys, decoded, are to go.

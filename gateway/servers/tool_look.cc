@@ -33,6 +33,7 @@ using Arguments = std::map<std::string, std::string>;
 
 const Arguments& arguments_of(const config::ToolArguments& all, std::string_view name) {
   static const Arguments kNone;
+  if (all.empty()) return kNone;
   const auto found = all.find(std::string(name));
   return found == all.end() ? kNone : found->second;
 }
@@ -80,6 +81,7 @@ std::string shown_tool_name(std::string_view prefix, std::string_view name) {
 }
 
 std::string_view renamed(const config::MemberToolsConfig& tools, std::string_view own) {
+  if (tools.rename.empty()) return own;
   const auto found = tools.rename.find(std::string(own));
   return found == tools.rename.end() ? own : std::string_view(found->second);
 }

@@ -4,8 +4,8 @@
 
 #include "gateway/backend/upstream_facts.h"
 #include "gateway/call/audit_filter.h"
+#include "gateway/mcp/mcp_params.h"
 #include "gateway/mcp/mcp_revision.h"
-#include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
 #include "gateway/servers/message_texts.h"
 
@@ -132,8 +132,14 @@ backend::Admission VirtualServer::accept(const rpc::ParsedMessage& message,
 }
 
 backend::Admission VirtualServer::accept_request(const rpc::Envelope& request,
-                                                 const call::CallContext& context) {
-  const std::string_view method = rpc::decode_string(request.method, method_);
+                                                 const call::CallContext& from) {
+  // Its rules, its routes and its member look at the same few params.
+  call::CallContext context = from;
+  std::optional<mcp::McpParams> params;
+  if (context.params == nullptr) {
+    context.params = &params.emplace(mcp::read_params(request.params));
+  }
+  const std::string_view method = request.decoded_method(method_);
   const bool is_modern = context.peer_kind == PeerKind::stateless;
   const auto intent = dialect_->read_client(
       request, method, {.peer_kind = context.peer_kind, .params = context.params});
@@ -157,7 +163,7 @@ backend::Admission VirtualServer::accept_request(const rpc::Envelope& request,
 
 backend::Admission VirtualServer::accept_notification(const rpc::Envelope& notification,
                                                       const call::CallContext& context) {
-  const std::string_view method = rpc::decode_string(notification.method, method_);
+  const std::string_view method = notification.decoded_method(method_);
   VirtualSession* const session = aggregate_.sessions().find(context.session);
   const call::Passage passage = chain_.pass(call::Notification{
       notification, method, context, session == nullptr ? SessionName() : session->sink->name()});
@@ -183,7 +189,7 @@ bool VirtualServer::take_cancel(const rpc::ParsedMessage& message,
                                 const call::CallContext& context) {
   const rpc::Envelope& envelope = message.envelope;
   if (!message.ok() || envelope.kind != rpc::MessageKind::notification) return false;
-  const std::string_view method = rpc::decode_string(envelope.method, method_);
+  const std::string_view method = envelope.decoded_method(method_);
   const auto intent = dialect_->read_client(envelope, method, call::Reading());
   if (!intent || intent->kind != call::ClientIntent::Kind::cancel ||
       calls_.index().find(context.caller, intent->cancelled_id) == nullptr) {

@@ -89,7 +89,7 @@ class VirtualServer final : public backend::Upstream {
 
  private:
   void assemble();
-  backend::Admission accept_request(const rpc::Envelope& request, const call::CallContext& context);
+  backend::Admission accept_request(const rpc::Envelope& request, const call::CallContext& from);
   backend::Admission accept_notification(const rpc::Envelope& notification,
                                          const call::CallContext& context);
   backend::Admission drop(DropReason reason);

@@ -82,6 +82,7 @@ void Part::hand_over(session::Tag tag, const rpc::Envelope& request,
   own.timeout = context.timeout;
   if (is_open()) {
     own.trace = context.trace;
+    own.params = context.params;
     upstream_.accept({request}, own);
     return;
   }

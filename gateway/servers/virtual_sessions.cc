@@ -6,7 +6,6 @@
 
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
 #include "gateway/servers/message_texts.h"
 
@@ -215,7 +214,7 @@ void VirtualSessions::tell_of(Part& part, std::optional<session::Tag> call,
                               const rpc::Envelope& message) {
   if (message.kind == rpc::MessageKind::request) return ask_client(part, message);
   std::string scratch;
-  const std::string_view method = rpc::decode_string(message.method, scratch);
+  const std::string_view method = message.decoded_method(scratch);
   const auto* const list = std::ranges::find(mcp::kMcpLists, method, &mcp::McpList::changed);
   if (list != mcp::kMcpLists.end()) {
     for (size_t i = 0; i < kListKinds; ++i) {

@@ -10,7 +10,6 @@
 #include "gateway/base/visible_text.h"
 #include "gateway/pool/child_output.h"
 #include "gateway/rpc/fault.h"
-#include "gateway/rpc/json_string.h"
 
 namespace stdgate::tools {
 
@@ -325,7 +324,7 @@ bool Conversation::is_echo(const rpc::Envelope& request) const {
 // As the gateway answers for a child that clients share.
 void Conversation::reply(const rpc::Envelope& request) {
   std::string scratch;
-  const std::string_view method = rpc::decode_string(request.method, scratch);
+  const std::string_view method = request.decoded_method(scratch);
   keep(seen_.asked, shown(method));
   std::string text = R"({"jsonrpc":"2.0","id":)" + std::string(request.id);
   if (const auto result = services_.dialect.answer_child(method); !result.empty()) {

@@ -9,8 +9,8 @@
 #include "gateway/call/splice.h"
 #include "gateway/mcp/cacheable.h"
 #include "gateway/mcp/mcp_dialect.h"
+#include "gateway/mcp/mcp_params.h"
 #include "gateway/mcp/modern_members.h"
-#include "gateway/mcp/modern_params.h"
 #include "gateway/mcp/param_headers.h"
 #include "gateway/policy/name_pattern.h"
 #include "gateway/rpc/envelope.h"
@@ -210,7 +210,7 @@ std::vector<CostCase> mcp_costs() {
   costs.push_back(reading("mcp/a deep schema", 20, &nested_tool, read_page));
   costs.push_back(reading("mcp/modern params", 500, &object_of, [](std::string& text) {
     mcp::MetaMemory memory;
-    keep(mcp::read_modern_params(text, memory));
+    keep(mcp::read_params(text, memory));
   }));
   costs.push_back(reading(
       "mcp/_meta", 200, [](size_t n) { return message(R"({"_meta":)" + object_of(n) + "}"); },

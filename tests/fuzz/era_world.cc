@@ -82,7 +82,7 @@ bool is_repeated_by(const rpc::Envelope& request, std::string_view fields) {
   const std::string method = decoded(request.method);
   mcp::ModernHeaders headers{{"2026-07-28"}, {method}, {}};
   mcp::MetaMemory memory;
-  const mcp::ModernParams params = mcp::read_modern_params(request.params, memory);
+  const mcp::McpParams params = mcp::read_params(request.params, memory);
   if (!fields.starts_with(kName)) return !mcp::check_modern(request, params).has_value();
   const std::string_view name = fields.substr(kName.size());
   headers.name.value = name.substr(0, name.find('\n'));

@@ -280,10 +280,10 @@ void McpEndpoint::post_modern(Exchange& exchange, const rpc::Document& document)
   if (document.batch) return fail(exchange, kNoBatch, id);
   if (!message.ok()) return fail(exchange, {400, message.rejection}, id);
   const bool is_request = envelope.kind == rpc::MessageKind::request;
-  mcp::ModernParams params;
+  mcp::McpParams params;
   if (is_request) {
     if (has_null_id(message)) return fail(exchange, kNullId, id);
-    params = mcp::read_modern_params(envelope.params, handler.meta);
+    params = mcp::read_params(envelope.params, handler.meta);
     if (const auto problem = mcp::check_modern(envelope, params, handler.head.modern)) {
       return respond_problem(exchange, *problem, id);
     }

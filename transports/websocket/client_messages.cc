@@ -153,9 +153,9 @@ void ClientMessages::hand_over_modern(const rpc::Document& document, call::CallC
     return refuse(rpc::faults::because(rpc::Fault::invalid_request, problem), context);
   }
   mcp::MetaMemory none;
-  mcp::ModernParams params;
+  mcp::McpParams params;
   if (envelope.kind == rpc::MessageKind::request) {
-    params = mcp::read_modern_params(envelope.params, none);
+    params = mcp::read_params(envelope.params, none);
     if (const auto wrong = mcp::check_modern(envelope, params)) {
       return refuse_modern(envelope.id, context, wrong->error, wrong->reason);
     }

@@ -6,7 +6,6 @@
 
 #include "gateway/call/call_clock.h"
 #include "gateway/mcp/bridge/bridged_session.h"
-#include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
 
 namespace stdgate::mcp {
@@ -116,7 +115,7 @@ const char* InputRounds::ask_all(uint64_t number, const call::Call& call,
     text += '}';
     const rpc::KnownMessage known(text);
     std::string scratch;
-    const std::string_view method = rpc::decode_string(known.envelope().method, scratch);
+    const std::string_view method = known.envelope().decoded_method(scratch);
     if (kInput.judge(known.envelope(), method, session->greeting).verdict !=
         InputRuling::Verdict::allowed) {
       return "the server asks for what the client has not declared";
@@ -166,8 +165,8 @@ void InputRounds::go_on(Round round) {
   message.account = call->held.account();
   if (!call->progress_token.empty()) {
     std::string scratch;
-    const auto intent = services_.dialect.read_client(
-        sent, rpc::decode_string(sent.method, scratch), call::Reading());
+    const auto intent =
+        services_.dialect.read_client(sent, sent.decoded_method(scratch), call::Reading());
     if (intent) message.progress_token = place_of(intent->progress_token, sent.text);
   }
   const session::Session* const session = sessions_.find(call->session);

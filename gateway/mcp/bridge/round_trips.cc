@@ -5,7 +5,6 @@
 
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
 
 namespace stdgate::mcp {
@@ -67,7 +66,7 @@ void RoundTrips::begin(call::CallPtr call, const rpc::Envelope& request) {
 void RoundTrips::note_call(Trip& trip, const call::Call& call, const rpc::Envelope& request) {
   std::string scratch;
   trip.take(call);
-  trip.may_need_input = kInput.may_need_input(rpc::decode_string(request.method, scratch));
+  trip.may_need_input = kInput.may_need_input(request.decoded_method(scratch));
   trip.essence = trip.may_need_input ? kInput.essence(request) : std::string();
   trip.given = call.resumes ? kInput.read_answers(request).answers : std::string_view();
   trip.lacking.clear();

@@ -24,7 +24,7 @@ bool TripQuestions::take(Trip& trip, std::string_view text) {
   if (!document || !document->messages[0].ok()) return false;
   const rpc::Envelope& message = document->messages[0].envelope;
   std::string scratch;
-  const std::string_view method = rpc::decode_string(message.method, scratch);
+  const std::string_view method = message.decoded_method(scratch);
   if (message.kind == rpc::MessageKind::notification) {
     const auto ask = rpc::parse_wire_id(services_.dialect.cancelled_by_child(message, method));
     if (ask) trip.forget(*ask);
@@ -74,7 +74,7 @@ void TripQuestions::take_first(Trip& trip) {
     std::string text = first.text;
     const rpc::KnownMessage known(text);
     std::string scratch;
-    const std::string_view method = rpc::decode_string(known.envelope().method, scratch);
+    const std::string_view method = known.envelope().decoded_method(scratch);
     if (!add(trip, first.ask, known.envelope(), method)) {
       trip.first_asks.push_back(std::move(first));
     }

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "gateway/mcp/mcp_dialect.h"
+#include "gateway/mcp/mcp_params.h"
 #include "gateway/mcp/memory_filter.h"
-#include "gateway/mcp/modern_params.h"
 #include "tests/support/backend_fixture.h"
 
 namespace stdgate::test {

@@ -38,14 +38,14 @@ std::string sent(const std::string& text, PeerKind peer_kind = PeerKind::statefu
   const ParsedText parsed(text);
   mcp::MetaMemory memory;
   const std::string written = sent_with(memory, parsed, peer_kind);
-  mcp::read_modern_params(parsed.envelope.params, memory);
+  mcp::read_params(parsed.envelope.params, memory);
   for (int again = 0; again < 2; ++again) {
     EXPECT_EQ(sent_with(memory, parsed, peer_kind), written);
   }
   // Another one in between, which loses something else.
   const ParsedText other(R"({"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"a":1,)" +
                          kVersion + "}}}");
-  mcp::read_modern_params(other.envelope.params, memory);
+  mcp::read_params(other.envelope.params, memory);
   mcp::MetaMemory none;
   EXPECT_EQ(sent_with(memory, other, peer_kind), sent_with(none, other, peer_kind));
   EXPECT_EQ(sent_with(memory, parsed, peer_kind), written);

@@ -39,7 +39,7 @@ std::string judged_request(const std::string& method, const std::string& params,
   EXPECT_TRUE(document.has_value()) << text;
   static mcp::MetaMemory memory;  // as of a client whose requests all of these are
   const rpc::Envelope& request = document->messages[0].envelope;
-  const mcp::ModernParams read = mcp::read_modern_params(request.params, memory);
+  const mcp::McpParams read = mcp::read_params(request.params, memory);
   const auto problem = mcp::check_modern(request, read, {head.version, head.method, head.name});
   if (!problem) return "ok";
   const size_t code = problem->error.find(':') + 1;
@@ -143,8 +143,7 @@ TEST(ModernRequest, WithoutHeadersTheBodyIsJudgedAlone) {
     EXPECT_TRUE(document.has_value()) << text;
     mcp::MetaMemory memory;
     const rpc::Envelope& request = document->messages[0].envelope;
-    const auto problem =
-        mcp::check_modern(request, mcp::read_modern_params(request.params, memory));
+    const auto problem = mcp::check_modern(request, mcp::read_params(request.params, memory));
     return std::pair(mcp::has_modern(*document), problem ? problem->status : 200);
   };
   EXPECT_EQ(judge("m", with_meta(good_meta())), std::pair(true, 200));

@@ -1,4 +1,4 @@
-#include "gateway/mcp/modern_params.h"
+#include "gateway/mcp/mcp_params.h"
 
 #include <gtest/gtest.h>
 
@@ -8,12 +8,13 @@
 namespace stdgate {
 namespace {
 
+using mcp::McpParams;
 using mcp::MetaMemory;
-using mcp::ModernParams;
 
-std::vector<rpc::Member> all_of(const ModernParams& read) {
+std::vector<rpc::Member> all_of(const McpParams& read) {
   return {read.meta,
           read.name,
+          read.arguments,
           read.uri,
           read.task_id,
           read.request_state,
@@ -31,15 +32,16 @@ std::string meta_with(const std::string& more) {
          more + "}";
 }
 
-TEST(ModernParams, EachMemberIsFound) {
+TEST(McpParams, EachMemberIsFound) {
   MetaMemory memory;
   const std::string text =
-      R"({ "name" : "n" ,"uri":"u","taskId":3,"requestState":"s","inputResponses":{},)" +
+      R"({ "name" : "n" ,"arguments": {"a":[1]} ,"uri":"u","taskId":3,"requestState":"s","inputResponses":{},)" +
       meta_with(R"(,"io.modelcontextprotocol/clientInfo":{"name":"c"},"progressToken":7,)"
                 R"("io.modelcontextprotocol\/logLevel":"info")") +
       "}";
-  const ModernParams read = mcp::read_modern_params(text, memory);
+  const McpParams read = mcp::read_params(text, memory);
   EXPECT_EQ(read.name, R"("n")");
+  EXPECT_EQ(read.arguments, R"({"a":[1]})");
   EXPECT_EQ(read.uri, R"("u")");
   EXPECT_EQ(read.task_id, "3");
   EXPECT_EQ(read.request_state, R"("s")");
@@ -51,8 +53,45 @@ TEST(ModernParams, EachMemberIsFound) {
   EXPECT_EQ(read.of_meta.progress_token, "7");
 }
 
+// Some readers ignore case, as Unicode folds it.
+TEST(McpParams, KeysThatResembleOthersAreNoted) {
+  const struct {
+    const char* key;
+    int similar;
+  } cases[] = {
+      {R"("name")", 0},
+      {R"("\u006eame")", 0},  // it is the name
+      {R"("names")", 0},
+      {R"("nam")", 0},
+      {R"("Name")", mcp::kNameParam},
+      {R"("n\u0041me")", mcp::kNameParam},
+      {R"("ARGUMENTS")", mcp::kArgumentsParam},
+      {"\"argument\u017f\"", mcp::kArgumentsParam},  // a long s
+      {"\"tas\u212aId\"", mcp::kTaskIdParam},        // the sign for kelvin
+      {R"("uRi")", mcp::kUriParam},
+      {R"("_Meta")", mcp::kMetaParam},
+      {R"("requeststate")", mcp::kStateParam},
+      {R"("inputresponses")", mcp::kResponsesParam},
+      {R"("a key of more bytes than any")", 0},
+      {R"("")", 0},
+  };
+  for (const auto& [key, similar] : cases) {
+    const McpParams read = mcp::read_params("{" + std::string(key) + R"(:{"name":1}})");
+    EXPECT_EQ(read.similar, similar) << key;
+    EXPECT_EQ(read.name.has_value(), similar == 0 && std::string(key).ends_with("ame\"")) << key;
+  }
+}
+
+TEST(McpParams, AKeyThatIsThereTwiceHasNoValue) {
+  const McpParams read =
+      mcp::read_params(R"({"name":"a","arguments":{},"n\u0061me":"b","arguments":{}})");
+  EXPECT_EQ(read.name, tl::unexpected(rpc::MemberError::duplicate));
+  EXPECT_EQ(read.arguments, tl::unexpected(rpc::MemberError::duplicate));
+  EXPECT_TRUE(rpc::is_absent(read.uri));
+}
+
 // Whatever was read before, and the views are into what is read now.
-TEST(ModernParams, WhatIsRememberedChangesNoAnswer) {
+TEST(McpParams, WhatIsRememberedChangesNoAnswer) {
   const std::string large(2 * MetaMemory::kMaxText, 'x');
   const std::string texts[] = {
       "{" + meta_with("") + R"(,"name":"a"})",
@@ -76,9 +115,9 @@ TEST(ModernParams, WhatIsRememberedChangesNoAnswer) {
   for (const std::string& before : texts) {
     for (const std::string& text : texts) {
       MetaMemory none;
-      mcp::read_modern_params(before, memory);
-      const auto found = all_of(mcp::read_modern_params(text, memory));
-      EXPECT_EQ(found, all_of(mcp::read_modern_params(text, none))) << before << text;
+      mcp::read_params(before, memory);
+      const auto found = all_of(mcp::read_params(text, memory));
+      EXPECT_EQ(found, all_of(mcp::read_params(text, none))) << before << text;
       for (const rpc::Member& member : found) {
         if (!member) continue;
         EXPECT_GE(member->data(), text.data());
@@ -88,12 +127,12 @@ TEST(ModernParams, WhatIsRememberedChangesNoAnswer) {
   }
 }
 
-TEST(ModernParams, ALongMetaIsNotKept) {
+TEST(McpParams, ALongMetaIsNotKept) {
   MetaMemory memory;
-  mcp::read_modern_params("{" + meta_with("") + "}", memory);
+  mcp::read_params("{" + meta_with("") + "}", memory);
   EXPECT_EQ(memory.text(), meta_with("").substr(8));
   const std::string large(MetaMemory::kMaxText, 'x');
-  mcp::read_modern_params("{" + meta_with(R"(,"x":")" + large + "\"") + "}", memory);
+  mcp::read_params("{" + meta_with(R"(,"x":")" + large + "\"") + "}", memory);
   EXPECT_EQ(memory.text(), meta_with("").substr(8));
   memory.forget();
   EXPECT_EQ(memory.text(), "");

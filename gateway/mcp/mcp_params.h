@@ -1,9 +1,10 @@
-// ModernParams: what the params of a modern request say about the request. They are read in one go,
-// because a transport and the backend need all of them for each request.
+// McpParams: what the params of a request say about the request. They are read in one go, because a
+// transport, a virtual server and the backend need much of them for each request.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,7 +16,7 @@
 namespace stdgate::mcp {
 
 // Members of _meta, raw.
-struct ModernMeta {
+struct McpMeta {
   rpc::Member version = tl::unexpected(rpc::MemberError::absent);
   rpc::Member capabilities = version;
   rpc::Member client_info = version;
@@ -26,17 +27,30 @@ struct ModernMeta {
   bool has_similar_keys = false;
 };
 
+// Members of params. Bits, for sets of them.
+enum ParamKey : uint8_t {
+  kMetaParam = 1,
+  kNameParam = 2,
+  kArgumentsParam = 4,
+  kUriParam = 8,
+  kTaskIdParam = 16,
+  kStateParam = 32,
+  kResponsesParam = 64,
+};
+
 // Members of params, raw.
-struct ModernParams : call::KnownParams {
+struct McpParams : call::KnownParams {
   rpc::Member meta = tl::unexpected(rpc::MemberError::absent);
   rpc::Member name = meta;
+  rpc::Member arguments = meta;
   rpc::Member uri = meta;
   rpc::Member task_id = meta;
   rpc::Member request_state = meta;
   rpc::Member input_responses = meta;
-  ModernMeta of_meta;
-  // There are keys that some readers take for the keys of a state or of answers: see json_string.h.
-  bool has_similar_keys = false;
+  McpMeta of_meta;
+  // Those for which some readers take another key too: see json_string.h.
+  uint8_t similar = 0;
+  [[nodiscard]] bool has_similar(int keys) const { return (similar & keys) != 0; }
 };
 
 // MetaMemory: the last _meta that was read. Clients repeat theirs, and an equal one is neither
@@ -51,7 +65,7 @@ class MetaMemory {
 
   [[nodiscard]] std::string_view text() const { return text_; }
   // The members of `meta`, as views into it.
-  ModernMeta read(std::string_view meta);
+  McpMeta read(std::string_view meta);
   void forget() { text_.clear(); }
 
   // The parts of the text that a legacy child must not get, as places in it; nothing: not found out
@@ -60,11 +74,13 @@ class MetaMemory {
 
  private:
   std::string text_;  // an object; empty: none
-  ModernMeta read_;   // with views into `text_`
+  McpMeta read_;      // with views into `text_`
 };
 
 // `params` is raw, and has been validated. The result has views into it.
-ModernParams read_modern_params(std::string_view params, MetaMemory& memory);
+McpParams read_params(std::string_view params, MetaMemory& memory);
+// Without a memory: of clients whose _meta is different each time.
+McpParams read_params(std::string_view params);
 // The first _meta; empty: there is no _meta.
 std::string_view first_meta(std::string_view params, const MetaMemory& memory);
 
