@@ -31,13 +31,14 @@ void TextEdits::add(TextPlace place, std::string_view with) {
 std::string TextEdits::apply() const {
   std::string out;
   out.reserve(text_.size() + added_.size());
-  const char* at = text_.data();
+  const std::string_view all_added = added_;
+  size_t at = 0;
   for (const auto& [place, added] : edits_) {
-    out.append(at, text_.data() + place.offset);
-    out.append(added_.data() + added.offset, added.length);
-    at = text_.data() + place.offset + place.length;
+    out.append(text_.substr(at, place.offset - at));
+    out.append(all_added.substr(added.offset, added.length));
+    at = place.offset + place.length;
   }
-  return out.append(at, text_.data() + text_.size());
+  return out.append(text_.substr(at));
 }
 
 std::string_view TextEdits::moved(std::string_view part, std::string_view edited) const {
