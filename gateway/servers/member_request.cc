@@ -56,8 +56,11 @@ MemberRequest::MemberRequest(const call::Request& request, const Route& route, s
        {&envelope_.text, &envelope_.id, &envelope_.method, &envelope_.params}) {
     *part = edits.moved(*part, text_);
   }
+  // Members that have been added are read again.
   const auto* const known = static_cast<const mcp::McpParams*>(request.context.params);
-  if (known != nullptr) move(params_.emplace(*known), edits, text_);
+  const bool has_more =
+      route.tools != nullptr || (!insertions.empty() && known != nullptr && !known->meta);
+  if (known != nullptr && !has_more) move(params_.emplace(*known), edits, text_);
 }
 
 MemberAnswer::MemberAnswer(const session::Reply& reply) : whole_(reply.whole) {
