@@ -38,7 +38,11 @@ void LinkRemote::take(ClientMessage message) {
   const bool is_response =
       message.kind == rpc::MessageKind::result || message.kind == rpc::MessageKind::error;
   if (is_response && !message.is_batch && asked_.erase(message.id) == 0) return;
-  if (!message.cancelled.empty() && queue_.remove_request(message.cancelled)) return;
+  if (!message.cancelled.empty()) {
+    if (queue_.remove_request(message.cancelled)) return;
+    // Its answer is not waited for: many servers give none.
+    if (message.cancelled != greeting_id_) calls_.erase(message.cancelled);
+  }
   if (phase_ == Phase::fresh) is_mcp_ = is_mcp_greeting(message) || message.is_modern();
   queue_.push(std::move(message), now() + kReconnectTime);
   if (phase_ == Phase::fresh) open();

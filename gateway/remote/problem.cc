@@ -18,18 +18,23 @@ std::string shown(std::string_view text) {
   return visible(trim(text.substr(0, kMaxShown), " \t\r\n"), VisibleText::line);
 }
 
-// The text of a refusal: the message of a JSON-RPC error, or the whole body.
+// The text of a refusal: the message of a JSON-RPC error, which may lack its id, or the whole body.
 std::string said_by(std::string_view body) {
   std::string text(body);
   rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
   const auto document = parser.parse({text.data(), text.size()});
+  if (!document) return shown(body);
+  const std::string_view error = rpc::member_or_empty(document->messages[0].envelope.text, "error");
+  const std::string_view message = rpc::member_or_empty(error, "message");
   std::string scratch;
-  if (document && document->messages[0].envelope.kind == rpc::MessageKind::error) {
-    const std::string_view message =
-        rpc::member_or_empty(document->messages[0].envelope.payload, "message");
-    return shown(rpc::decode_string(rpc::string_content(message), scratch));
-  }
-  return shown(body);
+  if (!message.starts_with('"')) return shown(body);
+  return shown(rpc::decode_string(rpc::string_content(message), scratch));
+}
+
+bool has_path(std::string_view place) {
+  const size_t scheme = place.find("://");
+  const size_t path = place.find('/', scheme == std::string_view::npos ? 0 : scheme + 3);
+  return path != std::string_view::npos && path + 1 < place.size();
 }
 
 // The parts of WWW-Authenticate that say where to get a token.
@@ -53,7 +58,11 @@ Problem refusal(const WebHead& head, std::string_view body, const std::string& p
 
 bool names_lost_session(const WebHead& head, std::string_view body) {
   if (head.status == 404) return true;
-  return head.status == 400 && to_lower_ascii(said_by(body)).find("session") != std::string::npos;
+  const bool is_challenge = head.status == 401 && !head.find("www-authenticate").empty();
+  if ((head.status != 400 && head.status != 401) || is_challenge) return false;
+  const std::string said = to_lower_ascii(said_by(body));
+  return said.find("session") != std::string::npos ||
+         said.find("not initialized") != std::string::npos;
 }
 
 std::string shown_url(std::string_view url) {
@@ -79,8 +88,10 @@ Problem problem_of(const WebFailure& failure, std::string_view url) {
     case WebFailure::Kind::untrusted:
       return {Exit::unreachable, rpc::Fault::child_failed,
               "TLS with " + place + " failed: " + why +
-                  "; --ca FILE names the authority of its certificate, --cert and --key that of "
-                  "this client"};
+                  (why.ends_with("wrong version number")
+                       ? "; it may speak http:// there"
+                       : "; --ca FILE names the authority of its certificate, --cert and --key "
+                         "that of this client")};
     case WebFailure::Kind::timeout:
       return {Exit::unreachable, rpc::Fault::timeout, place + " did not answer in time"};
     case WebFailure::Kind::too_large:
@@ -116,7 +127,8 @@ Problem problem_of(const WebHead& head, std::string_view body, std::string_view 
   }
   if (head.status == 404) {
     return {Exit::no_server, rpc::Fault::not_found,
-            "nothing is served at " + place + " (404)" + said};
+            "nothing is served at " + place + " (404)" + said +
+                (has_path(place) ? "" : "; most servers are at /mcp or /sse")};
   }
   return {Exit::no_server, rpc::Fault::child_failed,
           place + " answers with status " + status + said};

@@ -46,7 +46,9 @@ void RemotePost::on_stream_end(const WebFailure* failure) {
 void RemotePost::end_document() {
   std::string& body = stream_.body();
   const bool is_json = stream_.head().has_type("application/json");
-  if (is_json && !body.empty()) owner_.on_post_text(*this, {body.data(), body.size()});
+  // Some servers say "null" to a notification.
+  if (is_json && !body.empty() && message_.is_request())
+    owner_.on_post_text(*this, {body.data(), body.size()});
   if (is_closed_) return;
   if (unanswered_.empty()) return owner_.on_post_end(*this, End::done);
   // The server speaks another protocol.

@@ -63,8 +63,6 @@ class RemotePost final : private RemoteStream::Owner {
   void resume() { stream_.resume(); }
   // An answer to this request (raw id) has come.
   void answered(std::string_view id) { std::erase(unanswered_, id); }
-  // The client does not wait for answers any more.
-  void cancel() { unanswered_.clear(); }
 
   [[nodiscard]] ClientMessage& message() { return message_; }
   [[nodiscard]] const ClientMessage& message() const { return message_; }

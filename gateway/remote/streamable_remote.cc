@@ -68,22 +68,19 @@ void StreamableRemote::take(ClientMessage message) {
   pump();
 }
 
-// Whether the cancel need not be sent: its request has not been sent, or ends with its stream (MCP
-// 2026-07-28, cancellation).
+// Ends the stream of the request: many servers never answer what was cancelled, and leave its
+// stream open. Whether the cancel need not be sent: its request has not been sent, or ends with its
+// stream (MCP 2026-07-28, cancellation).
 bool StreamableRemote::take_cancel(const ClientMessage& message) {
   if (queue_.remove_request(message.cancelled)) return true;
   const auto found = calls_.find(message.cancelled);
   if (found == calls_.end()) return fields_.is_modern();
   RemotePost& post = *found->second;
-  if (post.message().is_batch) return false;
-  if (post.message().is_modern()) {
-    take_out(post);
-    pump();
-    return true;
-  }
-  post.cancel();
-  calls_.erase(found);
-  return false;
+  if (post.message().is_batch || post.message().is_greeting()) return false;
+  take_out(post);
+  if (!post.message().is_modern()) return false;
+  pump();
+  return true;
 }
 
 void StreamableRemote::pump() {
@@ -244,7 +241,7 @@ void StreamableRemote::on_post_end(RemotePost& post, RemotePost::End end) {
   if (phase_ == Phase::over) return;
   if (post.message().is_greeting()) late_timer_.disarm();
   take_out(post);
-  // The request was answered on another stream, or cancelled, so its end is not reported.
+  // The request was answered on another stream, so its end is not reported.
   const bool is_settled = post.message().is_request() && post.unanswered().empty();
   if (post.origin() != RemotePost::Origin::client) {
     end_renewal(post, end);

@@ -70,8 +70,13 @@ void CurlConnection::watch() {
 }
 
 void CurlConnection::on_ready(int status, int ready) {
-  if (status < 0) return fail(CURLE_RECV_ERROR, uv_strerror(status));
   const auto is_alive = is_alive_;
+  if (status < 0) {
+    // libuv does not say what is wrong with the socket; reading does.
+    read();
+    if (*is_alive) fail(CURLE_RECV_ERROR, uv_strerror(status));
+    return;
+  }
   if ((ready & UV_WRITABLE) != 0) send();
   if (*is_alive && (ready & UV_READABLE) != 0) read();
 }

@@ -111,6 +111,10 @@ void SocketLink::take_head(std::span<char> bytes) {
       parse_response_head(std::string_view(head_).substr(0, end_of_head + kHeadEnd.size()));
   if (!head) return fail("it does not answer in HTTP/1.1");
   std::string rest = head_.substr(end_of_head + kHeadEnd.size());
+  if (head->is_success()) {
+    return fail("it answers in HTTP (" + std::to_string(head->status) +
+                "), so no WebSocket is served there");
+  }
   if (head->status != 101) {
     return end({remote::problem_of(*head, rest, url_), head->status});
   }

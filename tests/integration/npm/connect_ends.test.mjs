@@ -1,6 +1,7 @@
 // `stdgate connect` at its ends: of input, of patience, and of trust.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import http from 'node:http';
@@ -108,6 +109,34 @@ describe('a server that hangs', { timeout: 100_000 }, () => {
       assert.deepEqual(client.told, []);
     });
   }
+});
+
+describe('a WebSocket', { timeout: 30_000 }, () => {
+  const listening = async (test, server) => {
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    test.after(() => server.close());
+    return `ws://127.0.0.1:${server.address().port}/ws`;
+  };
+  it('that is reset is said to be', async (test) => {
+    const server = http.createServer();
+    server.on('upgrade', ({ headers }, socket) => {
+      const accept = createHash('sha1').update(`${headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`);
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n'
+        + `Sec-WebSocket-Accept: ${accept.digest('base64')}\r\n\r\n`);
+      socket.once('data', () => socket.resetAndDestroy());
+    });
+    const client = new Connect(await listening(test, server));
+    const { error } = await client.ask(1, 'm');
+    assert.match(error.message, /the answer of .* was lost .*reset by peer/);
+    client.process.kill('SIGTERM');
+  });
+
+  it('at an address that only speaks HTTP is not taken for another protocol', async (test) => {
+    const client = new Connect(await listening(test, http.createServer((_, response) => response.end('hi'))));
+    const { error } = await client.ask(1, 'm');
+    assert.match(error.message, /it answers in HTTP \(200\), so no WebSocket is served there/);
+    assert.equal(await client.exited, 5);
+  });
 });
 
 describe('TLS', { timeout: 100_000 }, () => {

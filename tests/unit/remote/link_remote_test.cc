@@ -90,5 +90,17 @@ TEST_F(LinkRemoteRoom, OnceWhatWaitedHasExpired) {
   EXPECT_EQ(world_.rooms, 1U);
 }
 
+// Many servers never answer what was cancelled.
+TEST_F(LinkRemoteRoom, ACancelledCallIsNotWaitedFor) {
+  take(2);
+  link_.owner->on_link_open();
+  remote_.take(*test::RemoteWorld::message(
+      R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}})"));
+  EXPECT_FALSE(remote_.is_answered());
+  std::string answer = R"({"jsonrpc":"2.0","id":0,"result":1})";
+  link_.owner->on_link_text(answer);
+  EXPECT_TRUE(remote_.is_answered());
+}
+
 }  // namespace
 }  // namespace stdgate::remote

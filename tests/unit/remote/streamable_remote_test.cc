@@ -36,6 +36,10 @@ std::string call(const std::string& id, const std::string& method = "tools/call"
   return R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":")" + method +
          R"(","params":{"name":"t"}})";
 }
+std::string cancel(const std::string& id) {
+  return R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":)" + id +
+         "}}";
+}
 std::string result(const std::string& id) {
   return R"({"jsonrpc":"2.0","id":)" + id + R"(,"result":1})";
 }
@@ -343,7 +347,7 @@ TEST_F(StreamableRemoteTest, AModernCancelEndsTheStreamAndIsNotSent) {
   take(modern("5", "tools/call", R"("name":"t",)"));
   Sent& sent = world_.web.last();
   const size_t before = world_.web.sent.size();
-  take(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}})");
+  take(cancel("5"));
   EXPECT_EQ(sent.events, nullptr);
   EXPECT_EQ(world_.web.sent.size(), before);
   EXPECT_THAT(world_.told, IsEmpty());
@@ -368,13 +372,33 @@ TEST_F(StreamableRemoteTest, AListenerIsOpenedAgainAndItsClientNotTold) {
 TEST_F(StreamableRemoteTest, ALegacyCancelIsSentAndNoErrorFollows) {
   begin();
   take(call("1"));
-  Sent& sent = post(call("1"));
-  const std::string cancel =
-      R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}})";
-  take(cancel);
-  post(cancel).answer(202);
-  sent.answer(200, kEvents);
+  const Sent& sent = post(call("1"));
+  take(cancel("1"));
+  EXPECT_EQ(sent.events, nullptr);
+  post(cancel("1")).answer(202);
+  EXPECT_TRUE(remote_.is_answered());
   EXPECT_THAT(world_.told, IsEmpty());
+}
+
+// Servers of the official TypeScript SDK leave the streams of cancelled calls open.
+TEST_F(StreamableRemoteTest, CancelledCallsTakeNoPlaces) {
+  begin();
+  for (size_t i = 1; i <= StreamableRemote::kMaxPosts; ++i) {
+    const std::string id = std::to_string(i);
+    take(call(id));
+    post(call(id)).head(200, {{"content-type", kEvents}});
+    take(cancel(id));
+    post(cancel(id)).answer(202);
+  }
+  take(call("\"next\""));
+  EXPECT_EQ(world_.web.count(call("\"next\"")), 1U);
+}
+
+TEST_F(StreamableRemoteTest, ABodyThatAnswersANotificationIsIgnored) {
+  begin();
+  take(cancel("1"));
+  post(cancel("1")).answer(202, kJson, "null");
+  EXPECT_THAT(world_.lines, IsEmpty());
 }
 
 TEST_F(StreamableRemoteTest, WhatTheServerAsksIsAnsweredOnceInItsOwnSession) {
