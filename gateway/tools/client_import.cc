@@ -216,14 +216,20 @@ class Import {
   void take_environment_file(const std::string& name, element server, BackendLines& lines) {
     std::string_view written;
     if (server["envFile"].get(written) != simdjson::SUCCESS || written.empty()) return;
-    std::string file(written);
+    std::string file = resolves() ? reference(name, written) : std::string(written);
     const std::string& workspace = surroundings_.workspace;
     if (file.starts_with(kWorkspace) && !workspace.empty()) {
       file.replace(0, kWorkspace.size(), workspace);
     } else if (!file.starts_with('/') && !file.starts_with("${") && !workspace.empty()) {
       file.insert(0, workspace + "/");
     }
-    if (file.find("${") != std::string::npos || !surroundings_.has_file(file)) {
+    const bool is_there = file.find("${") == std::string::npos && surroundings_.has_file(file);
+    if (resolves() && (!is_there || !file.starts_with('/'))) {
+      // Without it the server is another one.
+      if (problem_.empty()) problem_ = "its envFile " + file + " is not found";
+      return;
+    }
+    if (!is_there) {
       return warn(name,
                   "its envFile " + file +
                       " was left out, as there is no such file; write env_file: with its path");
@@ -236,7 +242,10 @@ class Import {
     if (server["env"].get(variables) != simdjson::SUCCESS) return;
     for (const auto [key, value] : variables) {
       std::string_view text;
-      if (value.get(text) != simdjson::SUCCESS) {
+      std::string number;
+      if (value.is_number() || value.is_bool()) {
+        text = number = simdjson::minify(value);
+      } else if (value.get(text) != simdjson::SUCCESS) {
         warn(name, "env." + std::string(key) + " is no text, and left out");
         continue;
       }

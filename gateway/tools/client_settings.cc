@@ -110,12 +110,30 @@ size_t end_of_paragraph(std::string_view text, size_t at) {
   }
 }
 
+// From the first to the last pair of a table of dotted keys; empty: other things stand between.
+TextSpan pairs_of_table(const TomlNode& root, const TomlNode& table) {
+  std::vector<TextSpan> own;
+  collect_pairs(table, own);
+  if (own.empty()) return {};
+  TextSpan pairs = own.front();
+  for (const TextSpan& pair : own) {
+    pairs = {std::min(pairs.begin, pair.begin), std::max(pairs.end, pair.end)};
+  }
+  std::vector<TextSpan> all;
+  collect_headers(root, all);
+  collect_pairs(root, all);
+  const auto within = std::ranges::count_if(all, [&pairs](const TextSpan& part) {
+    return part.begin >= pairs.begin && part.begin < pairs.end;
+  });
+  return within == static_cast<long>(own.size()) ? pairs : TextSpan{};
+}
+
 // From the first header of the table to the paragraph of the last thing that is in it; empty: other
 // tables stand between.
 TextSpan lines_of_table(std::string_view text, const TomlNode& root, const TomlNode& table) {
   std::vector<TextSpan> own;
   collect_headers(table, own);
-  if (own.empty()) return {};
+  if (own.empty()) return pairs_of_table(root, table);
   TextSpan lines = own.front();
   for (const TextSpan& header : own) lines.begin = std::min(lines.begin, header.begin);
   collect_pairs(table, own);
@@ -202,6 +220,15 @@ TextSpan with_line(std::string_view text, TextSpan pair) {
   return {begin, std::min(end + 1, text.size())};
 }
 
+// Of a dotted key, all before its last part: "mcp_servers.notes." of mcp_servers.notes.command.
+std::string key_prefix(std::string_view text, const PlacedServer& server) {
+  const std::string_view key =
+      text.substr(server.command_pair.begin, server.command.begin - server.command_pair.begin);
+  std::string_view prefix = key.substr(0, key.rfind("command"));
+  if (prefix.ends_with('"') || prefix.ends_with('\'')) prefix.remove_suffix(1);
+  return std::string(prefix);
+}
+
 void change_command(std::string_view text, const PlacedServer& server,
                     const std::vector<std::string>& command, std::vector<TextChange>& changes) {
   const bool is_of_toml = is_toml(text);
@@ -210,7 +237,8 @@ void change_command(std::string_view text, const PlacedServer& server,
     changes.push_back({*server.args, list_of(command)});
   } else {
     const size_t behind = server.command_pair.end;
-    const std::string key = is_of_toml ? "args = " : "\"args\": ";
+    const std::string key =
+        is_of_toml ? key_prefix(text, server) + "args = " : std::string("\"args\": ");
     changes.push_back(
         {{behind, behind}, separator(text, server, is_of_toml) + key + list_of(command)});
   }

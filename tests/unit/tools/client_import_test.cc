@@ -261,6 +261,32 @@ TEST(ClientImport, EnvironmentFilesOfVsCode) {
                           HasSubstr("one: its envFile ${workspaceFolder}/.env was left out")));
 }
 
+// Whoever adopts leaves a server alone whose file is not found: without it, it is another server.
+TEST(ClientImport, AnEnvironmentFileIsResolvedAndNeeded) {
+  ImportSurroundings surroundings;
+  surroundings.resolve = [](std::string_view text) {
+    return text.starts_with("${userHome}") ? "/home/ada" + std::string(text.substr(11))
+                                           : std::string(text);
+  };
+  surroundings.has_file = [](const std::string& name) { return name != "/home/ada/gone"; };
+  const auto servers = import_servers(R"({"servers":{
+      "one": {"command":"x","envFile":"${userHome}/.env"},
+      "two": {"command":"x","envFile":"${userHome}/gone"},
+      "three": {"command":"x","envFile":".env"}}})",
+                                      surroundings);
+  ASSERT_TRUE(servers.has_value());
+  ASSERT_EQ(servers->backends.size(), 1U);
+  EXPECT_THAT(servers->backends[0].others, ElementsAre("env_file: \"/home/ada/.env\""));
+  EXPECT_THAT(servers->warnings,
+              ElementsAre("two: left out, as its envFile /home/ada/gone is not found",
+                          "three: left out, as its envFile .env is not found"));
+}
+
+TEST(ClientImport, NumbersOfEnvironmentsAreTexts) {
+  EXPECT_THAT(imported(R"({"mcpServers":{"a":{"command":"x","env":{"PORT":8080,"DEBUG":true}}}})"),
+              HasSubstr("env: { DEBUG: \"true\", PORT: \"8080\" }"));
+}
+
 TEST(ClientImport, WhatIsNoSuchFile) {
   EXPECT_THAT(imported("{"), HasSubstr("no JSON"));
   EXPECT_THAT(imported("[]"), HasSubstr("none of mcpServers, servers,"));

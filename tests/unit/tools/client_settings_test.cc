@@ -68,6 +68,16 @@ TEST(ClientSettings, OnlyTheCommandChanges) {
        "mcp_servers.one = { command = \"/bin/stdgate\", args = [\"connect\", \"one\"], enabled = "
        "true "
        "}\n"},
+      {"TOML with dotted keys",
+       "m = 1\nmcp_servers.one.command = \"x\"\nmcp_servers.one.env.A = \"1\"\n[tui]\n",
+       "m = 1\nmcp_servers.one.command = \"/bin/stdgate\"\nmcp_servers.one.args = "
+       "[\"connect\", \"one\"]\n[tui]\n"},
+      {"TOML with dotted keys in a table",
+       "[mcp_servers]\none.\"command\" = \"x\"\none.args = []\ntwo.command = \"y\"\n",
+       "[mcp_servers]\none.\"command\" = \"/bin/stdgate\"\none.args = [\"connect\", "
+       "\"one\"]\ntwo.command = \"y\"\n"},
+      {"TOML with a quoted dotted key and no args", "[mcp_servers]\none.'command' = 'x'\n",
+       "[mcp_servers]\none.'command' = \"/bin/stdgate\"\none.args = [\"connect\", \"one\"]\n"},
   };
   for (const SettingsCase& one : cases) {
     SCOPED_TRACE(one.name);
@@ -89,8 +99,9 @@ TEST(ClientSettings, RefusesWhatItCannotChange) {
                      "one occurs twice"),
            std::pair("{\"mcpServers\": {\"two\": {\"command\": \"x\"}}}", "cannot be changed"),
            std::pair("{\"mcpServers\": {\"one\": {\"url\": \"x\"}}}", "cannot be changed"),
-           // Neither a table nor braces.
-           std::pair("[mcp_servers]\none.command = \"x\"\n", "cannot be changed"),
+           // Others stand between its lines.
+           std::pair("mcp_servers.one.command = \"x\"\na = 1\nmcp_servers.one.cwd = \"/\"\n",
+                     "cannot be changed"),
            // Its lines stand apart.
            std::pair(
                "[mcp_servers.one]\ncommand = \"x\"\n[other]\n[mcp_servers.one.env]\nA = \"1\"\n",
