@@ -69,6 +69,13 @@ ConnectLookup::ConnectLookup(const ConnectPlan& plan, const remote::RemoteServic
   stream_.open({.url = plan.gateway + "/", .fields = std::move(fields), .time = kTime});
 }
 
+// A server of MCP's HTTP and SSE at the address itself sends events for as long as they are read.
+void ConnectLookup::on_stream_head(const remote::WebHead& head) {
+  if (!head.is_success() || !head.has_type("text/event-stream")) return;
+  stream_.close();
+  done_(guessed());
+}
+
 void ConnectLookup::on_stream_end(const remote::WebFailure* failure) {
   if (failure != nullptr) {
     return done_(tl::unexpected(remote::problem_of(*failure, plan_.gateway)));

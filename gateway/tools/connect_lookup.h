@@ -26,7 +26,7 @@ class ConnectLookup final : private remote::RemoteStream::Owner {
                 std::function<void(Found)> done);
 
  private:
-  void on_stream_head(const remote::WebHead& /*head*/) override {}
+  void on_stream_head(const remote::WebHead& head) override;
   void on_stream_event(std::string_view /*name*/, std::span<char> /*data*/) override {}
   void on_stream_end(const remote::WebFailure* failure) override;
   [[nodiscard]] Found find() const;

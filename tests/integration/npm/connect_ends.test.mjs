@@ -139,6 +139,29 @@ describe('a WebSocket', { timeout: 30_000 }, () => {
   });
 });
 
+describe('an address without a path', { timeout: 30_000 }, () => {
+  it('may be a server of HTTP and SSE', async (test) => {
+    let events;
+    const server = http.createServer(async (request, response) => {
+      if (request.method === 'GET') {
+        events = response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+        events.write('event: endpoint\ndata: /messages\n\n');
+        return;
+      }
+      let body = '';
+      for await (const part of request) body += part;
+      response.writeHead(request.url === '/messages' ? 202 : 405).end();
+      const { id } = JSON.parse(body);
+      if (request.url === '/messages') events.write(`data: {"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{}}\n\n`);
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    test.after(() => { server.close(); server.closeAllConnections(); });
+    const client = new Connect(`http://127.0.0.1:${server.address().port}`);
+    assert.deepEqual((await client.greet()).result, {});
+    assert.equal(await client.end(), 0);
+  });
+});
+
 describe('TLS', { timeout: 100_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'stdgate-connect-tls-'));
   const file = (name) => join(folder, name);
