@@ -28,57 +28,45 @@ CheckFilter::CheckFilter(const pool::FilterServices& services, const McpDialect&
                      return std::span<const ListFacts>(kLists);
                    }()),
       config_(services.services.config.check),
-      states_(services.services.calls.reserve<State>()) {}
+      states_(services.services.calls.reserve<State>()),
+      schemas_(std::make_shared<ToolSchemas>(
+          services.services.payer,
+          [this](std::string_view tool, std::string_view why) { tell_unchecked(tool, why); })) {}
 
 // --- Tools ----------------------------------------------------------------------------------
 
-CheckFilter::SchemaRef CheckFilter::keep(std::string_view text) {
-  if (!text.starts_with('{')) return nullptr;
-  const auto known = schemas_.find(text);
-  if (known != schemas_.end()) {
-    if (SchemaRef schema = known->second.lock()) return schema;
-    text_bytes_ -= known->first.size();
-    schemas_.erase(known);
-  }
-  if (text_bytes_ + text.size() > kMaxText) {
-    std::erase_if(schemas_, [this](const auto& one) {
-      if (!one.second.expired()) return false;
-      text_bytes_ -= one.first.size();
-      return true;
-    });
-  }
-  if (text_bytes_ + text.size() > kMaxText) {
-    services_.core.observer.on_check_failed(services_.backend, CheckFailure::schema);
-    return nullptr;
-  }
-  auto schema = std::make_shared<Schema>();
-  schema->text = text;
-  schemas_.emplace(schema->text, schema);
-  text_bytes_ += text.size();
-  return schema;
+void CheckFilter::tell_unchecked(std::string_view tool, std::string_view why) {
+  services_.core.observer.on_check_failed(services_.backend, CheckFailure::schema);
+  if (why.empty()) return;
+  services_.core.log.write(LogLevel::warn, "a schema cannot be compiled, and checks nothing",
+                           {{"backend", services_.config.name}, {"tool", tool}, {"reason", why}});
 }
 
-void CheckFilter::read_tools(std::string_view payload, Tools& tools) {
+SchemaRef CheckFilter::keep(std::string_view text, std::string_view tool) {
+  return text.starts_with('{') ? schemas_->keep(text, tool) : nullptr;
+}
+
+void CheckFilter::read_tools(std::string_view payload, ToolList& tools) {
   rpc::JsonCursor cursor(rpc::member_or_empty(payload, "tools"));
   if (!cursor.take('[') || cursor.take(']')) return;
   do {
     const std::string_view text = cursor.take_value();
-    const std::string_view name = rpc::string_content(rpc::member_or_empty(text, "name"));
+    std::string name(
+        rpc::decode_string(rpc::string_content(rpc::member_or_empty(text, "name")), scratch_));
     if (name.empty()) continue;
     Tool tool;
-    if (config_.arguments) tool.input = keep(rpc::member_or_empty(text, "inputSchema"));
-    if (config_.results) tool.output = keep(rpc::member_or_empty(text, "outputSchema"));
-    const std::string key(rpc::decode_string(name, scratch_));
-    if (tools.size() < kMaxTools || tools.contains(key)) tools[key] = std::move(tool);
+    if (config_.arguments) tool.input = keep(rpc::member_or_empty(text, "inputSchema"), name);
+    if (config_.results) tool.output = keep(rpc::member_or_empty(text, "outputSchema"), name);
+    if (!tools.put(name, std::move(tool))) schemas_->tell_of_no_room(name);
   } while (cursor.take(','));
 }
 
-CheckFilter::ToolsRef CheckFilter::shared(Tools tools) {
+CheckFilter::ToolsRef CheckFilter::shared(ToolList tools) {
   std::erase_if(lists_, [](const auto& list) { return list.expired(); });
   for (const auto& list : lists_) {
     if (ToolsRef known = list.lock(); *known == tools) return known;
   }
-  auto list = std::make_shared<const Tools>(std::move(tools));
+  auto list = std::make_shared<const ToolList>(std::move(tools));
   lists_.push_back(list);
   return list;
 }
@@ -97,12 +85,12 @@ void CheckFilter::learn(const Page& page) {
   const pool::Child* const child = pool_.find_child(page.child);
   if (child == nullptr) return;
   Listed& listed = children_[page.child];
-  if (page.is_first) listed.coming.clear();
-  read_tools(page.payload, listed.coming);
+  if (page.is_first || !listed.coming) listed.coming.emplace(schemas_);
+  read_tools(page.payload, *listed.coming);
   if (!page.is_last) return;
   const bool is_shared = child->isolation() == config::Isolation::shared;
   listed.scope = is_shared ? 0 : scope_of(child->lease());
-  listed.tools = shared(std::exchange(listed.coming, {}));
+  listed.tools = shared(*std::exchange(listed.coming, std::nullopt));
   listed.is_whole = !page.is_stale;
   gather(listed.scope);
   known_[listed.scope].asked = now();
@@ -113,25 +101,25 @@ void CheckFilter::overhear(std::string_view payload, uint64_t child) {
   const auto known = children_.find(child);
   if (known == children_.end() || known->second.tools == nullptr) return;
   Listed& listed = known->second;
-  Tools heard;
+  ToolList heard(schemas_);
   read_tools(payload, heard);
   // Nearly always it says what is known.
   if (heard == *listed.tools) return;
-  Tools all = *listed.tools;
+  ToolList all(schemas_);
+  bool has_room = true;
   bool has_changed = false;
-  for (auto& [name, tool] : heard) {
-    const auto before = all.find(name);
-    if (before == all.end()) {
-      if (all.size() < kMaxTools) all.emplace(name, std::move(tool));
-    } else if (before->second != tool) {
-      before->second = std::move(tool);
-      has_changed = true;
-    }
+  for (const auto& [name, tool] : listed.tools->all()) has_room = all.put(name, tool) && has_room;
+  for (const auto& [name, tool] : heard.all()) {
+    const auto* const before = listed.tools->find(name);
+    has_changed = has_changed || (before != nullptr && before->second != tool);
+    all.put(name, tool);
   }
-  if (all.size() == listed.tools->size() && !has_changed) return;
-  listed.tools = shared(std::move(all));
-  gather(listed.scope);
-  if (!has_changed) return;
+  if (has_room && all == *listed.tools) return;
+  if (has_room) {
+    listed.tools = shared(std::move(all));
+    gather(listed.scope);
+  }
+  if (has_room && !has_changed) return;
   // It has not told so. The other pages may have changed too.
   listed.is_whole = false;
   forget(listed.scope, 0);
@@ -150,27 +138,12 @@ void CheckFilter::on_changed(size_t /*list*/, uint64_t child) {
   if (listed != children_.end()) listed->second.is_whole = false;
 }
 
-const schema::JsonSchema* CheckFilter::compiled(Schema& schema, std::string_view tool) {
-  if (!std::exchange(schema.is_tried, true)) {
-    auto compiled = schema::JsonSchema::compile(schema.text);
-    if (compiled) {
-      schema.compiled.emplace(*std::move(compiled));
-    } else {
-      services_.core.observer.on_check_failed(services_.backend, CheckFailure::schema);
-      services_.core.log.write(
-          LogLevel::warn, "a schema cannot be compiled, and checks nothing",
-          {{"backend", services_.config.name}, {"tool", tool}, {"reason", compiled.error()}});
-    }
-  }
-  return schema.compiled ? &*schema.compiled : nullptr;
-}
-
 // --- Arguments ------------------------------------------------------------------------------
 
 std::optional<std::string> CheckFilter::misfit_of(const Tool& tool, std::string_view name,
                                                   std::string_view arguments) {
   const schema::JsonSchema* const schema =
-      tool.input == nullptr ? nullptr : compiled(*tool.input, name);
+      tool.input == nullptr ? nullptr : schemas_->compiled(*tool.input, name);
   if (schema == nullptr) return std::nullopt;
   if (check_.check(*schema, arguments) != schema::Fit::fits) {
     return text_of(check_.misfits(), "arguments");
@@ -188,8 +161,8 @@ std::optional<std::string> CheckFilter::compare(State& state, std::span<const To
   const Tool* bad = nullptr;
   std::optional<std::string> misfit;
   for (const ToolsRef& tools : lists) {
-    const auto tool = tools->find(name);
-    if (tool == tools->end() || (bad != nullptr && bad->input == tool->second.input)) continue;
+    const auto* const tool = tools->find(name);
+    if (tool == nullptr || (bad != nullptr && bad->input == tool->second.input)) continue;
     const bool is_like_another = std::ranges::any_of(state.fits, [&](const ToolsRef& one) {
       return one->find(name)->second.input == tool->second.input;
     });
@@ -199,7 +172,7 @@ std::optional<std::string> CheckFilter::compare(State& state, std::span<const To
       if (!misfit) misfit = std::move(why);
     } else {
       state.fits.push_back(tools);
-      state.tool = &*tool;
+      state.tool = tool;
     }
   }
   if (!state.fits.empty()) return std::nullopt;
@@ -264,21 +237,21 @@ bool CheckFilter::is_compared(size_t /*list*/, uint64_t child) const {
 
 bool CheckFilter::suits(const call::Call& call, uint64_t child) const {
   const State& state = *states_.find(call.slots);
-  const Tools& tools = *children_.find(child)->second.tools;
+  const ToolList& tools = *children_.find(child)->second.tools;
   if (std::ranges::any_of(state.fits, [&](const ToolsRef& one) { return one.get() == &tools; })) {
     return true;
   }
   if (state.tool == nullptr) return false;
-  const auto tool = tools.find(state.tool->first);
-  return tool != tools.end() && std::ranges::any_of(state.fits, [&](const ToolsRef& one) {
+  const auto* const tool = tools.find(state.tool->first);
+  return tool != nullptr && std::ranges::any_of(state.fits, [&](const ToolsRef& one) {
            return one->find(state.tool->first)->second.input == tool->second.input;
          });
 }
 
-const CheckFilter::Tool* CheckFilter::tool_in(const Tools& tools, const State& state) {
+const CheckFilter::Tool* CheckFilter::tool_in(const ToolList& tools, const State& state) {
   if (&tools == state.fits.back().get()) return &state.tool->second;
-  const auto tool = tools.find(state.tool->first);
-  return tool == tools.end() ? nullptr : &tool->second;
+  const auto* const tool = tools.find(state.tool->first);
+  return tool == nullptr ? nullptr : &tool->second;
 }
 
 // --- Results --------------------------------------------------------------------------------
@@ -288,9 +261,9 @@ std::optional<std::string> CheckFilter::misfit_of_result(const call::Call& call,
   const State* const state = states_.find(call.slots);
   if (state == nullptr || state->tool == nullptr) return std::nullopt;
   const auto listed = children_.find(answer.child);
-  const Tools& tools = listed != children_.end() && listed->second.tools != nullptr
-                           ? *listed->second.tools
-                           : *state->fits.back();
+  const ToolList& tools = listed != children_.end() && listed->second.tools != nullptr
+                              ? *listed->second.tools
+                              : *state->fits.back();
   const Tool* const tool = tool_in(tools, *state);
   if (tool == nullptr || tool->output == nullptr) return std::nullopt;
   const auto members = rpc::find_members(
@@ -302,7 +275,7 @@ std::optional<std::string> CheckFilter::misfit_of_result(const call::Call& call,
     return std::nullopt;
   }
   if (!members[1]) return "structuredContent: expected, as there is an outputSchema";
-  const schema::JsonSchema* const schema = compiled(*tool->output, state->tool->first);
+  const schema::JsonSchema* const schema = schemas_->compiled(*tool->output, state->tool->first);
   if (schema == nullptr || check_.check(*schema, *members[1]) == schema::Fit::fits) {
     return std::nullopt;
   }

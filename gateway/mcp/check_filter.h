@@ -4,10 +4,9 @@
 // Job: answer a call whose arguments do not fit by a tool error that says where and what was
 // expected, so that a model can mend it; turn a result that does not fit into a fault. What
 // children list may differ: only those get a call whose own list it fits, and a result is held
-// against the list of the child that gave it. A schema is compiled when it is first needed, and
-// once for all that list it. One that cannot be compiled lets all pass, and is told and counted. A
-// notification that calls a tool is dropped. Owner: the backend. Limits: kMaxTools of a list,
-// kMaxText of all schemas: other tools are not checked.
+// against the list of the child that gave it. A schema that cannot be compiled, or that there is no
+// room for, lets all pass, and is told and counted. A notification that calls a tool is dropped.
+// Owner: the backend. Limits: those of ToolSchemas and ToolList: other tools are not checked.
 #pragma once
 
 #include <map>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "gateway/mcp/listed_filter.h"
+#include "gateway/mcp/tool_schemas.h"
 #include "gateway/schema/json_schema.h"
 #include "gateway/schema/schema_check.h"
 
@@ -28,9 +28,6 @@ class McpDialect;
 
 class CheckFilter final : public ListedFilter {
  public:
-  static constexpr size_t kMaxTools = 2000;
-  static constexpr size_t kMaxText = 16 << 20;
-
   CheckFilter(const pool::FilterServices& services, const McpDialect& dialect);
 
   void on_request(call::CallPtr& call, const call::Request& request) override {
@@ -38,28 +35,17 @@ class CheckFilter final : public ListedFilter {
     if (request.method == "tools/call") review(call, request, 0);
   }
   call::Passage on_notification(const call::Notification& notification) override;
+  void drop_kept() override { schemas_->drop_compiled(); }
 
  private:
-  // A schema, compiled when it is needed.
-  struct Schema {
-    std::string text;
-    std::optional<schema::JsonSchema> compiled;
-    bool is_tried = false;
-  };
-  using SchemaRef = std::shared_ptr<Schema>;
-  struct Tool {
-    SchemaRef input;
-    SchemaRef output;  // null: there is none
-    friend bool operator==(const Tool&, const Tool&) = default;
-  };
-  using Tools = std::map<std::string, Tool, std::less<>>;
-  using ToolsRef = std::shared_ptr<const Tools>;  // equal ones are shared
+  using Tool = ToolList::Tool;
+  using ToolsRef = std::shared_ptr<const ToolList>;  // equal ones are shared
   // What a child has listed.
   struct Listed {
     Scope scope = 0;
-    ToolsRef tools;         // null: nothing yet
-    Tools coming;           // the pages so far, while the list is being asked for
-    bool is_whole = false;  // `tools` is all of it, and no change has been told since
+    ToolsRef tools;                  // null: nothing yet
+    std::optional<ToolList> coming;  // the pages so far, while the list is being asked for
+    bool is_whole = false;           // `tools` is all of it, and no change has been told since
   };
   // What the children of a scope list, each list once.
   struct Known {
@@ -68,8 +54,9 @@ class CheckFilter final : public ListedFilter {
   };
   // Of a call that has been judged.
   struct State {
-    std::vector<ToolsRef> fits;               // the lists that it fits
-    const Tools::value_type* tool = nullptr;  // in the last one of them; null: no list has it
+    std::vector<ToolsRef> fits;  // the lists that it fits
+    const ToolList::Tools::value_type* tool =
+        nullptr;  // in the last one of them; null: no list has it
     bool is_judged = false;
     void clear() {
       fits.clear();
@@ -88,20 +75,19 @@ class CheckFilter final : public ListedFilter {
   [[nodiscard]] bool is_compared(size_t list, uint64_t child) const override;
   [[nodiscard]] bool suits(const call::Call& call, uint64_t child) const override;
 
-  void read_tools(std::string_view payload, Tools& tools);
+  void read_tools(std::string_view payload, ToolList& tools);
   // A list that a client has asked for.
   void overhear(std::string_view payload, uint64_t child);
-  ToolsRef shared(Tools tools);
+  ToolsRef shared(ToolList tools);
   void gather(Scope scope);
   // The called tool, as this list has it; null: it has not.
-  static const Tool* tool_in(const Tools& tools, const State& state);
+  static const Tool* tool_in(const ToolList& tools, const State& state);
   [[nodiscard]] std::span<const ToolsRef> lists_of(Scope scope) const {
     const auto known = known_.find(scope);
     return known == known_.end() ? std::span<const ToolsRef>() : known->second.lists;
   }
-  SchemaRef keep(std::string_view text);
-  // Null: what is checked by it passes.
-  const schema::JsonSchema* compiled(Schema& schema, std::string_view tool);
+  SchemaRef keep(std::string_view text, std::string_view tool);
+  void tell_unchecked(std::string_view tool, std::string_view why);
   // Notes which lists the call fits. If it fits none: why.
   std::optional<std::string> compare(State& state, std::span<const ToolsRef> lists,
                                      const call::ClientIntent& intent);
@@ -115,9 +101,8 @@ class CheckFilter final : public ListedFilter {
   const call::Slot<State> states_;
   std::map<uint64_t, Listed> children_;  // by number of the child
   std::map<Scope, Known> known_;
-  std::vector<std::weak_ptr<const Tools>> lists_;                      // all that are shared
-  std::map<std::string, std::weak_ptr<Schema>, std::less<>> schemas_;  // by text
-  size_t text_bytes_ = 0;
+  std::vector<std::weak_ptr<const ToolList>> lists_;  // all that are shared
+  const ToolSchemasRef schemas_;
   schema::SchemaCheck check_;
   std::string scratch_;
 };

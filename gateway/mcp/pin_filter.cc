@@ -1,6 +1,7 @@
 #include "gateway/mcp/pin_filter.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "gateway/call/name_table.h"
@@ -191,9 +192,8 @@ bool PinFilter::note(size_t list, std::string_view element, Shown* shown, Counts
 }
 
 void PinFilter::tell(size_t list, std::string_view name, PinState state) {
-  std::string key = std::to_string(list) + pin_state_name(state).data();
-  key.append(name.substr(0, call::NameTable::kMaxName));
-  if (told_.size() >= kMaxTold || !told_.insert(std::move(key)).second) return;
+  const std::string key = std::to_string(list) + pin_state_name(state).data() + std::string(name);
+  if (told_.size() >= kMaxTold || !told_.insert(std::hash<std::string>()(key)).second) return;
   services_.core.log.write(LogLevel::warn,
                            state == PinState::fresh
                                ? "a server offers what is not pinned"

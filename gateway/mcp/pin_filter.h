@@ -77,9 +77,9 @@ class PinFilter final : public ListedFilter {
   const call::Slot<State> states_;
   std::array<std::map<uint64_t, Shown>, kPinnedKinds> shown_;  // by number of the child
   std::array<Counts, kPinnedKinds> counts_{};
-  Names told_;
-  std::string cut_;      // scratch
-  std::string scratch_;  // the same
+  std::set<size_t> told_;  // hashes of what the log has said
+  std::string cut_;        // scratch
+  std::string scratch_;    // the same
 };
 
 }  // namespace stdgate::mcp

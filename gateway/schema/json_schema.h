@@ -34,6 +34,8 @@ class JsonSchema {
 
   [[nodiscard]] const CompiledSchema& compiled() const { return *compiled_; }
   [[nodiscard]] std::string_view text() const { return compiled_->text; }
+  // About, of all that it holds.
+  [[nodiscard]] size_t bytes() const { return bytes_of(*compiled_); }
 
  private:
   explicit JsonSchema(std::unique_ptr<CompiledSchema> compiled) : compiled_(std::move(compiled)) {}

@@ -42,6 +42,10 @@ class JsonTree {
 
   [[nodiscard]] size_t size() const { return values_.size(); }
   [[nodiscard]] std::string_view text() const { return text_; }
+  // That it holds itself.
+  [[nodiscard]] size_t bytes() const {
+    return values_.capacity() * sizeof(JsonValue) + open_.capacity() * sizeof(ValueId);
+  }
   [[nodiscard]] const JsonValue& at(ValueId id) const { return values_[id]; }
   [[nodiscard]] JsonKind kind(ValueId id) const { return static_cast<JsonKind>(at(id).kind); }
   [[nodiscard]] uint32_t count(ValueId id) const { return at(id).count; }

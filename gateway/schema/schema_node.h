@@ -127,4 +127,7 @@ struct CompiledSchema {
   std::vector<DynamicAnchors> resources;
 };
 
+// About, of all that it holds; of a pattern what matching it may take.
+size_t bytes_of(const CompiledSchema& schema);
+
 }  // namespace stdgate::schema

@@ -229,7 +229,7 @@ re2::RE2::Options options() {
   re2::RE2::Options options;
   options.set_log_errors(false);
   options.set_never_capture(true);
-  options.set_max_mem(256 << 10);
+  options.set_max_mem(TextPattern::kMaxMemory);
   return options;
 }
 

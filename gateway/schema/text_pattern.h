@@ -20,6 +20,8 @@ class TextPattern {
  public:
   static constexpr size_t kMaxExpression = 4096;
   static constexpr size_t kMaxProgram = 2000;
+  // That RE2 may take, half of it for the states that matching has come to.
+  static constexpr size_t kMaxMemory = 256 << 10;
 
   // Why it cannot be: a constant phrase.
   static tl::expected<TextPattern, const char*> compile(std::string_view pattern);
@@ -33,6 +35,8 @@ class TextPattern {
   // What matching a text of that size may cost, in steps of a check.
   [[nodiscard]] size_t cost(size_t bytes) const { return 1 + bytes * program_ / 64; }
   [[nodiscard]] const std::string& text() const { return text_; }
+  // At most, when it has matched texts of all kinds.
+  [[nodiscard]] size_t bytes() const { return kMaxMemory / 2 + 2 * text_.capacity(); }
 
  private:
   TextPattern(std::string text, std::unique_ptr<re2::RE2> compiled);

@@ -209,6 +209,30 @@ TEST_F(ChecksOfOne, AChangeThatAClientSeesIsLookedAt) {
   expect_nothing(child);
 }
 
+TEST_F(ChecksOfOne, WhatIsKeptOfListsIsInTheAccountOfTheBackend) {
+  const auto held = [this] {
+    return bench.accounts.held_at(0).of[static_cast<size_t>(Holding::caches)];
+  };
+  call("1", kNumbers);
+  EXPECT_EQ(held(), 0U);
+  answer(child, "tools/list", kOfNumbers);
+  answer(child, "tools/call", result_of(kNumbers));
+  const size_t of_list = held();
+  EXPECT_GT(of_list, 2 * kOfNumbers.size()) << "texts, and two compiled schemas";
+  bench.backend.drop_caches();
+  EXPECT_LT(held(), of_list);
+  call("2", kNumbers);
+  answer(child, "tools/call", result_of(kNumbers));
+  EXPECT_EQ(held(), of_list);
+  child.output(kToolsChanged + "\n");
+  call("3", kNumbers);
+  answer(child, "tools/list", list_of(""));
+  EXPECT_LT(held(), of_list / 4);
+  child.exit(1);
+  bench.settle();
+  EXPECT_EQ(held(), 0U);
+}
+
 TEST_F(ChecksOfOne, NoNotificationCallsATool) {
   call("1", kNumbers);
   answer(child, "tools/list", kOfNumbers);

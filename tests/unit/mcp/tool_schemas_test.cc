@@ -1,0 +1,173 @@
+#include "gateway/mcp/tool_schemas.h"
+
+#include <gmock/gmock.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stdgate::mcp {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr size_t kBound = size_t{1} << 20;
+
+// Of this size, and another one for each `id`.
+std::string schema_text(const std::string& id, size_t size = 0) {
+  const std::string head = R"({"$id":"http://x/)" + id + R"(","description":")";
+  const std::string tail = R"(","type":"object"})";
+  const size_t both = head.size() + tail.size();
+  return head + std::string(size > both ? size - both : 0, 'x') + tail;
+}
+
+// What takes most memory for its text.
+std::string with_patterns(const std::string& id, size_t count) {
+  std::string patterns;
+  for (size_t i = 0; i < count; ++i) {
+    patterns.append(patterns.empty() ? "\"" : ",\"").append(id + std::to_string(i)).append("\":{}");
+  }
+  return R"({"patternProperties":{)" + patterns + "}}";
+}
+
+class Schemas : public testing::Test {
+ public:
+  SchemaRef keep(const std::string& text) { return schemas->keep(text, "t"); }
+  [[nodiscard]] size_t held() const { return bytes.total(); }
+  ToolSchemasRef make(const Payer& payer) {
+    return std::make_shared<ToolSchemas>(
+        payer, [this](std::string_view tool, std::string_view why) {
+          told.emplace_back(std::string(tool) + ": " + std::string(why));
+        });
+  }
+
+  Account gateway{size_t{1} << 30};
+  // A schema may take a part of the account.
+  Account account{gateway, kBound* ToolSchemas::kPartOfAccount};
+  HeldBytes bytes;
+  std::vector<std::string> told;
+  ToolSchemasRef schemas = make({&account, &bytes});
+};
+
+TEST_F(Schemas, ATextIsKeptAndChargedOnce) {
+  const SchemaRef one = keep(schema_text("a"));
+  const size_t of_one = held();
+  EXPECT_GE(of_one, schema_text("a").size() + sizeof(ToolSchemas::Schema));
+  EXPECT_EQ(keep(schema_text("a")), one);
+  EXPECT_EQ(held(), of_one);
+  EXPECT_NE(keep(schema_text("b")), one);
+  EXPECT_EQ(held(), of_one) << "nobody uses the other one";
+  EXPECT_EQ(account.used(), of_one);
+}
+
+TEST_F(Schemas, ACompiledOneIsChargedUntilItsLastUserHasGone) {
+  SchemaRef one = keep(schema_text("a"));
+  const size_t before = held();
+  ASSERT_NE(schemas->compiled(*one, "t"), nullptr);
+  EXPECT_GE(held(), before + schema_text("a").size());
+  EXPECT_EQ(held(), schemas->text_bytes() + schemas->compiled_bytes());
+  schemas.reset();
+  EXPECT_GT(held(), before);
+  one.reset();
+  EXPECT_EQ(held(), 0U);
+}
+
+TEST_F(Schemas, BeyondTheRoomASchemaIsNotKept) {
+  SchemaRef small = keep(schema_text("a", 1000));
+  const size_t of_schema = held() - 1000;
+  small.reset();
+  SchemaRef all = keep(schema_text("b", kBound - of_schema));
+  ASSERT_NE(all, nullptr);
+  EXPECT_EQ(held(), kBound);
+  EXPECT_EQ(keep(schema_text("c")), nullptr);
+  EXPECT_EQ(keep(schema_text("d")), nullptr);
+  EXPECT_THAT(told, ElementsAre("t: there is no room for it", "t: "));
+  all.reset();
+  EXPECT_EQ(keep(schema_text("b", kBound - of_schema + 1)), nullptr);
+  EXPECT_NE(keep(schema_text("c")), nullptr);
+}
+
+TEST_F(Schemas, TheirOwnBoundHoldsWhereTheAccountIsLarge) {
+  const auto alone = make(Payer());
+  const size_t most = ToolSchemas::kMaxText;
+  const size_t half = most / 2 - sizeof(ToolSchemas::Schema) - 128;
+  const SchemaRef one = alone->keep(schema_text("a", half), "t");
+  SchemaRef other = alone->keep(schema_text("b", half), "t");
+  EXPECT_EQ(alone->text_bytes(), most);
+  other.reset();
+  EXPECT_EQ(alone->keep(schema_text("b", half + 1), "t"), nullptr);
+}
+
+// What is not needed is compiled again when it is.
+TEST_F(Schemas, ThoseNotUsedForLongestMakeRoomForCompiledOnes) {
+  std::vector<SchemaRef> all;
+  for (const std::string id : {"a", "b", "c"}) all.push_back(keep(with_patterns(id, 3)));
+  const auto compiled = [this](const SchemaRef& one) {
+    const schema::JsonSchema* const found = schemas->compiled(*one, "t");
+    return found == nullptr ? nullptr : &found->compiled();
+  };
+  const auto* const first = compiled(all[0]);
+  compiled(all[1]);
+  const size_t of_two = schemas->compiled_bytes();
+  EXPECT_LE(of_two, kBound);
+  EXPECT_EQ(compiled(all[0]), first);
+  EXPECT_NE(compiled(all[2]), nullptr);
+  EXPECT_EQ(schemas->compiled_bytes(), of_two);
+  EXPECT_EQ(compiled(all[0]), first) << "it has been used since the second one";
+  EXPECT_NE(compiled(all[1]), nullptr);
+  EXPECT_EQ(schemas->compiled_bytes(), of_two);
+  EXPECT_THAT(told, IsEmpty());
+}
+
+TEST_F(Schemas, OneThatIsTooLargeAloneChecksNothing) {
+  const SchemaRef one = keep(with_patterns("a", 2 * kBound / schema::TextPattern::kMaxMemory));
+  EXPECT_EQ(schemas->compiled(*one, "t"), nullptr);
+  EXPECT_EQ(schemas->compiled(*one, "t"), nullptr);
+  EXPECT_THAT(told, ElementsAre("t: there is no room for it"));
+  EXPECT_EQ(schemas->compiled_bytes(), 0U);
+}
+
+TEST_F(Schemas, OneThatCannotBeCompiledIsToldOnce) {
+  const SchemaRef one = keep(R"({"type":"nothing"})");
+  EXPECT_EQ(schemas->compiled(*one, "t"), nullptr);
+  EXPECT_EQ(schemas->compiled(*one, "t"), nullptr);
+  EXPECT_THAT(told, SizeIs(1));
+}
+
+TEST_F(Schemas, WhatIsCompiledIsGivenUpAndComesBack) {
+  const SchemaRef one = keep(schema_text("a"));
+  const size_t before = held();
+  schemas->compiled(*one, "t");
+  schemas->drop_compiled();
+  EXPECT_EQ(held(), before);
+  EXPECT_NE(schemas->compiled(*one, "t"), nullptr);
+  EXPECT_GT(held(), before);
+}
+
+TEST_F(Schemas, AListIsChargedForItsNames) {
+  {
+    ToolList list(schemas);
+    EXPECT_TRUE(list.put(std::string(1000, 'n'), {}));
+    const size_t of_one = held();
+    EXPECT_GE(of_one, 1000 + sizeof(ToolList::Tools::value_type));
+    EXPECT_TRUE(list.put(std::string(1000, 'n'), {keep(schema_text("a")), nullptr}));
+    EXPECT_FALSE(list.put(std::string(kBound, 'm'), {}));
+    ToolList other(std::move(list));
+    EXPECT_NE(other.find(std::string(1000, 'n')), nullptr);
+  }
+  EXPECT_EQ(held(), 0U);
+}
+
+TEST_F(Schemas, AListHasALimit) {
+  ToolList list(schemas);
+  for (size_t i = 0; i < ToolList::kMaxTools; ++i) {
+    EXPECT_TRUE(list.put(std::to_string(i), {})) << i;
+  }
+  EXPECT_FALSE(list.put("more", {}));
+  EXPECT_TRUE(list.put("0", {}));
+}
+
+}  // namespace
+}  // namespace stdgate::mcp
