@@ -203,7 +203,8 @@ class SessionRouter final : public pool::SessionEvents {
     journal_.describe(sessions_, status);
   }
 
-  // Passes on the client's answer to a request of a child. False: it answers none.
+  // Passes on the client's answer to a request of a child. False: it answers none, or could be read
+  // as a request.
   bool pass_answer(session::SessionId session, const rpc::Envelope& answer);
   // The child that waits for an answer of the session; 0: none.
   [[nodiscard]] uint64_t asking_child(session::SessionId id) {

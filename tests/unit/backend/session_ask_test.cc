@@ -86,6 +86,26 @@ TEST_F(OwnChild, AnErrorIsAnAnswerToo) {
   EXPECT_THAT(child_.take_lines(), ElementsAre(error_text("5", -1, "no")));
 }
 
+// A child that ignores case would read a request that nothing has judged.
+TEST_F(OwnChild, AnAnswerThatResemblesARequestIsDropped) {
+  child_.say(request_text("5", "ask"));
+  const std::string ask = id_in(session_.take().at(0));
+  const auto answer = [&](const std::string& more) {
+    return bench_.send(
+        session_, R"({"jsonrpc":"2.0","id":)" + ask + R"(,"result":{"Method":1})" + more + "}");
+  };
+  for (const std::string more : {R"(,"Method":"tools/call","params":{})", R"(,"\u004dethod":"x")",
+                                 R"(,"METHOD":null)", R"(,"Id":7)", R"(,"Params":{})",
+                                 R"(,"Result":{})", R"(,"Error":{})", R"(,"JSONRPC":"2.0")"}) {
+    EXPECT_EQ(answer(more), backend::Admission::dropped) << more;
+  }
+  EXPECT_EQ(bench_.observer.dropped[DropReason::stray_response], 8);
+  EXPECT_THAT(child_.take_lines(), IsEmpty());
+  EXPECT_EQ(answer(R"(,"params":{})"), backend::Admission::delivered);
+  EXPECT_THAT(child_.take_lines(),
+              ElementsAre(R"({"jsonrpc":"2.0","id":5,"result":{"Method":1},"params":{}})"));
+}
+
 TEST_F(OwnChild, EqualIdsOfSeveralAsks) {
   child_.say(request_text("1", "first"));
   child_.say(request_text("1", "second"));
