@@ -61,7 +61,7 @@ bool OwnRequests::list(call::CallPtr& call, const call::Request& request, ListKi
   const call::CallContext& context = request.context;
   // Members that are awake are asked for their capabilities. No client waits for the answer.
   services_.answers.prepare(ListKind::greeting, context);
-  if (!services_.answers.prepare(kind, context)) return false;
+  if (!services_.answers.prepare_list(kind, context)) return false;
   if (const Member* const missing = services_.answers.missing_required(kind, context)) {
     services_.changes.arm_retry();
     services_.chain.on_fault(std::move(call),

@@ -60,6 +60,26 @@ bool ServerAnswers::prepare(ListKind kind, const call::CallContext& context) {
   return is_settled;
 }
 
+bool ServerAnswers::prepare_list(ListKind kind, const call::CallContext& context) {
+  if (prepare(kind, context)) return true;
+  for (size_t i = 0; i < members_.size(); ++i) {
+    const bool is_open = !members_[i]->is_settled(view_at(i, context), kind);
+    if (is_open && counts(i, kind, context)) return false;
+  }
+  return true;
+}
+
+bool ServerAnswers::counts(size_t member, ListKind kind, const call::CallContext& context) const {
+  if (kind != ListKind::tools || !config_.expose.is_search) return true;
+  const Member& one = *members_[member];
+  // Whether the server is there at all for such a client is what all of them say.
+  if (is_modern(context) && one.may_refuse_modern()) return true;
+  return one.config().is_required ||
+         std::ranges::any_of(config_.expose.search.pin, [&one](const std::string& pin) {
+           return may_be_of(one.config().prefix, pin);
+         });
+}
+
 TimePoint ServerAnswers::waited_until(ListKind kind, const call::CallContext& context) {
   TimePoint until = TimePoint::max();
   for (size_t i = 0; i < members_.size(); ++i) {
@@ -257,7 +277,7 @@ tl::expected<std::string, const char*> ServerAnswers::list(ListKind kind, std::s
   for (size_t i = 0; i < members_.size(); ++i) {
     Member* const member = members_[i].get();
     MemberView& view = view_at(i, context);
-    if (member->is_missing(view, kind)) member->note_missed(view, kind);
+    if (counts(i, kind, context) && member->is_missing(view, kind)) member->note_missed(view, kind);
   }
   return out + "}";
 }
@@ -266,7 +286,7 @@ void ServerAnswers::append_missing(ListKind kind, const call::CallContext& conte
                                    std::string& out) {
   std::string missing;
   for (size_t i = 0; i < members_.size(); ++i) {
-    if (!members_[i]->is_missing(view_at(i, context), kind)) continue;
+    if (!counts(i, kind, context) || !members_[i]->is_missing(view_at(i, context), kind)) continue;
     missing.append(missing.empty() ? "[" : ",").append(json_text(members_[i]->name()));
   }
   if (missing.empty()) return;

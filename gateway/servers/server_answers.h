@@ -51,6 +51,8 @@ class ServerAnswers {
 
   // Whether nothing is to be waited for; what is not known is asked for.
   bool prepare(ListKind kind, const call::CallContext& context);
+  // As prepare(), for a list: members that show nothing on it are asked, and not waited for.
+  bool prepare_list(ListKind kind, const call::CallContext& context);
   // Until when what is missing is waited for.
   [[nodiscard]] TimePoint waited_until(ListKind kind, const call::CallContext& context);
 
@@ -86,6 +88,9 @@ class ServerAnswers {
   // `view`: the client's of this member.
   const ElementList& elements_of(MemberView& view, size_t member, ListKind kind,
                                  const call::CallContext& context);
+  // Whether a list of this kind says anything of the member. With search the pinned tools are
+  // shown alone.
+  [[nodiscard]] bool counts(size_t member, ListKind kind, const call::CallContext& context) const;
   std::string capabilities(const call::CallContext& context);
   std::vector<std::string> shown_texts(ListKind kind, const call::CallContext& context);
   void append_missing(ListKind kind, const call::CallContext& context, std::string& out);

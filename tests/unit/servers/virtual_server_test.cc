@@ -352,6 +352,46 @@ TEST(VirtualServerSearch, AMembersToolHasNoneOfItsNames) {
   EXPECT_THAT(bench.member(0).methods(), Not(Contains("tools/call")));
 }
 
+// Only members that may have a pinned tool matter for the list.
+TEST(VirtualServerSearch, TheListWaitsForThoseWithPinnedTools) {
+  config::ServerConfig config;
+  config.expose.is_search = true;
+  config.expose.search.pin = {"good_t"};
+  ServerBench bench({"good", "hung"}, config);
+  bench.member(0).script = with_tool("t");
+  bench.member(1).script = with_tool("t", {{"tools/list", ""}});
+  const std::string list = bench.ask("tools/list");
+  EXPECT_THAT(list, AllOf(HasSubstr("find_tool"), HasSubstr("good_t")));
+  EXPECT_THAT(list, Not(HasSubstr("stdgate/missing")));
+  EXPECT_THAT(bench.member(1).methods(), Contains("tools/list"));
+  // What is sought may be anywhere.
+  FakeClient client(bench.callers);
+  bench.send(client, R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{)"
+                     R"("name":"find_tool","arguments":{"query":"t"}}})");
+  bench.advance(milliseconds(1));
+  EXPECT_THAT(client.answers, IsEmpty());
+}
+
+TEST(VirtualServerSearch, TheListWaitsForAMemberThatMayHaveAPinnedTool) {
+  config::ServerConfig config;
+  config.expose.is_search = true;
+  config.expose.search.pin = {"hung_t"};
+  ServerBench bench({"good", "hung"}, config);
+  bench.member(0).script = with_tool("t");
+  bench.member(1).script = with_tool("t", {{"tools/list", ""}});
+  EXPECT_EQ(bench.ask("tools/list"), "");
+}
+
+TEST(VirtualServerSearch, TheListWaitsForARequiredMember) {
+  config::ServerConfig config;
+  config.expose.is_search = true;
+  config.members.emplace_back().backend = "hung";
+  config.members.back().is_required = true;
+  ServerBench bench({"hung"}, config);
+  bench.member(0).script = with_tool("t", {{"tools/list", ""}});
+  EXPECT_EQ(bench.ask("tools/list"), "");
+}
+
 // --- Memory --------------------------------------------------------------------------------------
 
 TEST(VirtualServerMemory, ListsThatAreTheSameAreKeptOnce) {
