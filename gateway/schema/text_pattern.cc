@@ -225,6 +225,41 @@ class Rewriter {
   bool in_class_ = false;
 };
 
+// Passes over a pattern outside of escapes and classes.
+class Outline {
+ public:
+  explicit Outline(std::string_view pattern) : pattern_(pattern) {}
+
+  // Calls visit(at, depth) for each character that groups or separates, until it returns true. The
+  // place where it did; npos: nowhere. `depth` is that of the groups around.
+  template <class Visitor>
+  size_t find(Visitor&& visit) const {
+    size_t depth = 0;
+    bool in_class = false;
+    for (size_t at = 0; at < pattern_.size(); ++at) {
+      const char c = pattern_[at];
+      if (c == '\\') {
+        ++at;
+      } else if (in_class || c == '[') {
+        in_class = c != ']';
+      } else if (c == '(' || c == ')' || c == '|') {
+        if (c == ')' && depth > 0) --depth;
+        if (visit(c, depth)) return at;
+        if (c == '(') ++depth;
+      }
+    }
+    return std::string_view::npos;
+  }
+
+ private:
+  const std::string_view pattern_;
+};
+
+bool has_alternatives(std::string_view pattern) {
+  const auto is_bar = [](char c, size_t depth) { return c == '|' && depth == 0; };
+  return Outline(pattern).find(is_bar) != std::string_view::npos;
+}
+
 re2::RE2::Options options() {
   re2::RE2::Options options;
   options.set_log_errors(false);
@@ -239,27 +274,52 @@ tl::expected<std::string, const char*> in_re2_syntax(std::string_view pattern) {
   return Rewriter(pattern).rewrite();
 }
 
-TextPattern::TextPattern(std::string text, std::unique_ptr<re2::RE2> compiled)
-    : text_(std::move(text)),
-      compiled_(std::move(compiled)),
-      program_(static_cast<size_t>(compiled_->ProgramSize())) {}
+TextPattern::TextPattern(std::string_view text) : text_(text) {}
 TextPattern::TextPattern(TextPattern&&) noexcept = default;
 TextPattern& TextPattern::operator=(TextPattern&&) noexcept = default;
 TextPattern::~TextPattern() = default;
 
+const char* TextPattern::add(std::string_view pattern, std::unique_ptr<re2::RE2>& into) {
+  const auto text = in_re2_syntax(pattern);
+  if (!text) return text.error();
+  into = std::make_unique<re2::RE2>(*text, options());
+  if (!into->ok()) return kBroken;
+  program_ += static_cast<size_t>(into->ProgramSize());
+  return program_ > kMaxProgram ? kTooLarge : nullptr;
+}
+
+const char* TextPattern::compile_whole() {
+  std::string_view rest = text_;
+  if (!rest.starts_with("^(?=") && !rest.starts_with("^(?!")) return add(rest, compiled_);
+  rest.remove_prefix(1);
+  while (rest.starts_with("(?=") || rest.starts_with("(?!")) {
+    const auto is_end = [](char c, size_t depth) { return c == ')' && depth == 0; };
+    const size_t end = Outline(rest).find(is_end);
+    if (end == std::string_view::npos) return kBroken;
+    if (aheads_.size() == kMaxAheads) return kTooLarge;
+    Ahead& ahead = aheads_.emplace_back();
+    ahead.is_forbidden = rest[2] == '!';
+    const std::string inside(rest.substr(3, end - 3));
+    if (const char* const why = add("^(?:" + inside + ")", ahead.compiled)) return why;
+    rest.remove_prefix(end + 1);
+  }
+  // Of alternatives the first one alone would look ahead, and repeating it means something else.
+  const bool is_repeated = rest.find_first_of("*+?{") == 0;
+  if (is_repeated || has_alternatives(rest)) return kBacktracks;
+  return add("^" + std::string(rest), compiled_);
+}
+
 tl::expected<TextPattern, const char*> TextPattern::compile(std::string_view pattern) {
   if (pattern.size() > kMaxExpression) return tl::unexpected(kTooLarge);
-  auto text = in_re2_syntax(pattern);
-  if (!text) return tl::unexpected(text.error());
-  auto compiled = std::make_unique<re2::RE2>(*text, options());
-  if (!compiled->ok()) return tl::unexpected(kBroken);
-  if (static_cast<size_t>(compiled->ProgramSize()) > kMaxProgram) {
-    return tl::unexpected(kTooLarge);
-  }
-  return TextPattern(std::string(pattern), std::move(compiled));
+  TextPattern compiled(pattern);
+  if (const char* const why = compiled.compile_whole()) return tl::unexpected(why);
+  return compiled;
 }
 
 bool TextPattern::matches(std::string_view text) const {
+  for (const Ahead& ahead : aheads_) {
+    if (re2::RE2::PartialMatch(text, *ahead.compiled) == ahead.is_forbidden) return false;
+  }
   return re2::RE2::PartialMatch(text, *compiled_);
 }
 

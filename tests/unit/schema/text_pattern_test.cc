@@ -40,6 +40,22 @@ TEST(TextPattern, MatchesAsEcmaScriptDoes) {
       {"^(?:a|b)(?<n>c)$", "bc", true},
       {"^[[]$", "[", true},
       {R"(^\0$)", std::string_view("\0", 1), true},
+      // Looking ahead from the beginning.
+      {R"(^(?=.*[a-z])(?=.*\d)[^ ]{4,}$)", "abc1", true},
+      {R"(^(?=.*[a-z])(?=.*\d)[^ ]{4,}$)", "abcd", false},
+      {R"(^(?=.*[a-z])(?=.*\d)[^ ]{4,}$)", "ab1", false},
+      {R"(^(?!\.)(?!.*\.\.)([\w.]*)\w@(\w+\.)+[a-z]{2,}$)", "a.b@c.de", true},
+      {R"(^(?!\.)(?!.*\.\.)([\w.]*)\w@(\w+\.)+[a-z]{2,}$)", ".b@c.de", false},
+      {R"(^(?!\.)(?!.*\.\.)([\w.]*)\w@(\w+\.)+[a-z]{2,}$)", "a..b@c.de", false},
+      {"^(?=.{1,3}$)", "abc", true},
+      {"^(?=.{1,3}$)", "abcd", false},
+      {R"(^(?!a|[)\]]|\)|(b|c))x?)", "x", true},
+      {R"(^(?!a|[)\]]|\)|(b|c))x?)", "c", false},
+      {R"(^(?!a|[)\]]|\)|(b|c))x?)", ")", false},
+      {R"(^(?!a|[)\]]|\)|(b|c))x?)", "]", false},
+      {"^(?=a)(b|a)", "ab", true},
+      {"^(?!a)", "", true},
+      {"^(?!$)", "", false},
   };
   for (const auto& [pattern, text, matches] : cases) {
     const auto compiled = TextPattern::compile(pattern);
@@ -50,17 +66,35 @@ TEST(TextPattern, MatchesAsEcmaScriptDoes) {
 
 TEST(TextPattern, RefusesWhatNeedsBacktrackingOrIsBroken) {
   for (const std::string_view pattern :
-       {"(?=a)", "(?!a)", "(?<=a)b", "(?<!a)b", R"((a)\1)", R"((?<n>a)\k<n>)", "(a", "[a", "a{2,1}",
+       {"(?=a)", "(?!a)", "^(?=a)b|c", "^(?=a)*b", "^a(?=b)", "^(?=(?=a))", "^(?=a",
+        R"(^(?=(a)\1))", "(?<=a)b", "(?<!a)b", R"((a)\1)", R"((?<n>a)\k<n>)", "(a", "[a", "a{2,1}",
         R"(\)", R"(\u12)", R"(\q)", "((a{100}){100}){100}"}) {
     EXPECT_FALSE(TextPattern::compile(pattern)) << pattern;
   }
   EXPECT_FALSE(TextPattern::compile(std::string(TextPattern::kMaxExpression + 1, 'a')));
 }
 
+TEST(TextPattern, LooksAheadAFewTimes) {
+  std::string pattern = "^";
+  for (size_t i = 0; i < TextPattern::kMaxAheads; ++i) pattern += "(?=a)";
+  EXPECT_TRUE(TextPattern::compile(pattern));
+  EXPECT_FALSE(TextPattern::compile(pattern + "(?=a)"));
+}
+
+// All parts of it count.
+TEST(TextPattern, LookingAheadCosts) {
+  const auto one = TextPattern::compile("^a{900}");
+  const auto two = TextPattern::compile("^(?=b{900})a{900}");
+  ASSERT_TRUE(one && two);
+  EXPECT_GT(two->cost(1000), one->cost(1000) * 3 / 2);
+  EXPECT_GE(two->bytes(), one->bytes() + TextPattern::kMaxMemory / 2);
+  EXPECT_FALSE(TextPattern::compile("^(?=b{900})(?=c{900})a{900}"));
+}
+
 TEST(TextPattern, TakesLinearTime) {
   const std::string text(1 << 20, 'a');
   for (const std::string_view pattern :
-       {"^(a+)+$", "^(a|a)*b$", "(x+x+)+y", "^(a*)*b", "a{1,50}b"}) {
+       {"^(a+)+$", "^(a|a)*b$", "(x+x+)+y", "^(a*)*b", "a{1,50}b", "^(?=(a+)+$)(?!(a*)*b)a"}) {
     const auto compiled = TextPattern::compile(pattern);
     ASSERT_TRUE(compiled) << pattern;
     const auto start = std::chrono::steady_clock::now();
