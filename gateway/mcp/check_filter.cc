@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gateway/mcp/param_headers.h"
+#include "gateway/policy/name_pattern.h"
 #include "gateway/rpc/json_cursor.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
@@ -203,8 +204,11 @@ void CheckFilter::judge(call::CallPtr& call, const call::Request& request) {
   if (!request.intent.is_clear) return refuse_lookalikes(call);
   State& state = states_.of(call->slots);
   const auto misfit = compare(state, lists, request.intent);
+  if (!misfit && state.tool != nullptr) return;
   if (!misfit) {
-    if (state.tool == nullptr && looks_for_new(scope)) review(call, request, 0);
+    const std::string_view name = rpc::decode_string(request.intent.tool, scratch_);
+    if (!policy::is_plain_name(name)) return refuse_lookalikes(call);
+    if (looks_for_new(scope)) review(call, request, 0);
     return;
   }
   services_.core.observer.on_check_failed(services_.backend, CheckFailure::arguments);

@@ -233,6 +233,18 @@ TEST_F(ChecksOfOne, WhatIsKeptOfListsIsInTheAccountOfTheBackend) {
   EXPECT_EQ(held(), 0U);
 }
 
+// Some readers end a text at a zero, and some read params by their position.
+TEST_F(ChecksOfOne, ANameThatCouldBeReadAsAnotherOneIsRefused) {
+  call("1", kNumbers);
+  answer(child, "tools/list", kOfNumbers);
+  answer(child, "tools/call", result_of(kNumbers));
+  for (const char* const name : {R"(t\u0000)", R"(t\u0000x)", R"(t\n)", ""}) {
+    call("2", kTexts, name);
+    expect_nothing(child);
+    EXPECT_EQ(client.answers.back().fault, rpc::Fault::invalid_request) << name;
+  }
+}
+
 TEST_F(ChecksOfOne, NoNotificationCallsATool) {
   call("1", kNumbers);
   answer(child, "tools/list", kOfNumbers);
