@@ -21,7 +21,7 @@ size_t bytes_of(const ObjectChecks& object) {
   }
   for (const auto& [name, names] : object.dependent_names) {
     bytes += sizeof(object.dependent_names[0]) + name.capacity();
-    for (const std::string& one : names) bytes += sizeof(one) + one.capacity();
+    for (const std::string& one : names) bytes += sizeof(std::string) + one.capacity();
   }
   for (const auto& one : object.dependent_schemas) bytes += sizeof(one) + one.first.capacity();
   return bytes;
@@ -35,7 +35,7 @@ size_t bytes_of(const SchemaParts& parts) {
 size_t bytes_of(const SchemaNode& node) {
   size_t bytes = sizeof(node);
   for (const auto& values : node.values) {
-    bytes += sizeof(values) + values.capacity() * sizeof(ValueId);
+    bytes += sizeof(std::vector<ValueId>) + values.capacity() * sizeof(ValueId);
   }
   if (node.number) bytes += sizeof(NumberChecks);
   if (node.string) bytes += sizeof(StringChecks);
@@ -53,8 +53,10 @@ size_t bytes_of(const CompiledSchema& schema) {
   bytes += (schema.nodes.capacity() - schema.nodes.size()) * sizeof(SchemaNode);
   for (const SchemaNode& node : schema.nodes) bytes += bytes_of(node);
   for (const DynamicAnchors& anchors : schema.resources) {
-    bytes += sizeof(anchors);
-    for (const auto& [name, node] : anchors) bytes += kOfNode + sizeof(name) + name.capacity();
+    bytes += sizeof(DynamicAnchors);
+    for (const auto& [name, node] : anchors) {
+      bytes += kOfNode + sizeof(DynamicAnchors::value_type) + name.capacity();
+    }
   }
   return bytes;
 }
