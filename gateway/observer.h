@@ -17,7 +17,6 @@
 #include "gateway/base/session_name.h"
 #include "gateway/base/time.h"
 #include "gateway/base/trace_context.h"
-#include "gateway/base/wall_clock.h"
 #include "gateway/rpc/fault.h"
 
 namespace stdgate {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gateway/acp/acp_texts.h"
-#include "gateway/backend/dispatch.h"
+#include "gateway/backend/upstream.h"
 #include "gateway/base/check.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/session/asks.h"

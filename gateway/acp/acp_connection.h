@@ -20,11 +20,11 @@
 #include <string_view>
 
 #include "gateway/acp/answers.h"
-#include "gateway/backend/open_session.h"
+#include "gateway/backend/upstream.h"
 #include "gateway/base/timers.h"
 #include "gateway/session/event_sink.h"
 #include "gateway/session/replay_log.h"
-#include "gateway/session/session_keeper.h"
+#include "gateway/session/session_sink.h"
 
 namespace stdgate::acp {
 

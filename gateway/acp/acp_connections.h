@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "gateway/acp/acp_connection.h"
-#include "gateway/session/session_ids.h"
+#include "gateway/session/sealed_texts.h"
 
 namespace stdgate::acp {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "gateway/pool/greeting_facts.h"
+#include "gateway/pool/child_facts.h"
 #include "gateway/rpc/json_member.h"
 
 namespace stdgate::acp {

@@ -12,7 +12,7 @@
 #include "gateway/app/command_name.h"
 #include "gateway/app/command_version.h"
 #include "gateway/app/command_words.h"
-#include "gateway/base/visible_text.h"
+#include "gateway/base/utf8.h"
 #include "gateway/config/config_parser.h"
 #include "gateway/config/config_ranges.h"
 #include "gateway/config/config_reference.h"

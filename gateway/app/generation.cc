@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "gateway/app/memory_key.h"
+#include "gateway/app/state_files.h"
 #include "gateway/backend/backend.h"
 #include "gateway/backend/principal_pools.h"
-#include "gateway/backend/upstream_facts.h"
+#include "gateway/backend/upstream.h"
 #include "gateway/config/config_changes.h"
 #include "gateway/config/principal_variables.h"
 #include "gateway/config/secret.h"

@@ -13,7 +13,6 @@
 #include "gateway/config/config.h"
 #include "gateway/policy/accounts.h"
 #include "gateway/policy/overload.h"
-#include "gateway/policy/relief.h"
 
 namespace stdgate::app {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "gateway/config/served_config.h"
+#include "gateway/config/config.h"
 #include "gateway/policy/name_pattern.h"
 #include "gateway/policy/rules.h"
 #include "gateway/rpc/json_writer.h"

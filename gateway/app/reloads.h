@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "gateway/base/confirming_log.h"
+#include "gateway/base/log.h"
 #include "gateway/base/time.h"
 #include "gateway/base/timers.h"
 #include "gateway/config/config_changes.h"

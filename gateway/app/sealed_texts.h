@@ -8,10 +8,8 @@
 #include <vector>
 
 #include "gateway/base/time.h"
-#include "gateway/base/wall_clock.h"
 #include "gateway/config/config.h"
-#include "gateway/session/session_ids.h"
-#include "gateway/session/state_seal.h"
+#include "gateway/session/sealed_texts.h"
 #include "transports/seal/sealer.h"
 
 namespace stdgate::app {

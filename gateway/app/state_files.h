@@ -7,6 +7,7 @@
 // with each new one those go that were used longest ago.
 #pragma once
 
+#include <cstdint>
 #include <future>
 #include <map>
 #include <optional>
@@ -16,10 +17,22 @@
 
 #include "gateway/base/log.h"
 #include "gateway/base/rate_limit.h"
-#include "gateway/mcp/server_memories.h"
+#include "gateway/config/config.h"
+#include "gateway/mcp/server_memory.h"
+#include "gateway/pool/child_link.h"
 #include "transports/net/loop.h"
 
 namespace stdgate::app {
+
+// Of the values of env and env_file, which may be secrets, while the key stands in a file: enough
+// to see a change, too little to find out a value.
+uint16_t digest_of_values(const config::BackendConfig& backend);
+
+// The key of what is remembered about a server: it identifies the program that the server's
+// children run. Command, directory, user, names of the environment's variables, `values`, and size
+// and time of the program and of each file that the command names, as a script is one. A package
+// that a runner fetches is known by its name alone. Looks at the files.
+std::string memory_key(const pool::LaunchSpec& launch, uint16_t values);
 
 // What is wrong with the directory, or why it cannot be made.
 tl::expected<void, std::string> check_state_dir(const std::string& path);

@@ -14,7 +14,7 @@
 #include "gateway/backend/upstreams.h"
 #include "gateway/base/time.h"
 #include "gateway/policy/accounts.h"
-#include "gateway/pool/confinement.h"
+#include "gateway/pool/child_link.h"
 
 namespace stdgate::app {
 

@@ -18,7 +18,7 @@
 #include "gateway/app/shutdown.h"
 #include "gateway/app/state_files.h"
 #include "gateway/app/state_report.h"
-#include "gateway/base/confirming_log.h"
+#include "gateway/base/log.h"
 #include "gateway/base/timers.h"
 #include "gateway/config/config.h"
 #include "gateway/config/config_changes.h"

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "gateway/backend/upstream_facts.h"
+#include "gateway/backend/upstream.h"
 #include "gateway/call/audit_filter.h"
 #include "gateway/call/schema_filter.h"
 #include "gateway/pool/call_trace.h"
-#include "gateway/pool/filter_services.h"
+#include "gateway/pool/pool_services.h"
 
 namespace stdgate::backend {
 

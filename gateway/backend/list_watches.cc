@@ -1,6 +1,6 @@
 #include "gateway/backend/list_watches.h"
 
-#include "gateway/pool/told_change.h"
+#include "gateway/pool/dialect.h"
 
 namespace stdgate::backend {
 

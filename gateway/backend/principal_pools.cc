@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "gateway/backend/session_journal.h"
-#include "gateway/backend/upstream_facts.h"
+#include "gateway/backend/upstream.h"
 #include "gateway/base/check.h"
 #include "gateway/pool/exit_journal.h"
 

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "gateway/config/config.h"
-#include "gateway/policy/client_quotas.h"
+#include "gateway/policy/quotas.h"
 #include "gateway/session/session_table.h"
 
 namespace stdgate::backend {

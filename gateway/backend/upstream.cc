@@ -1,5 +1,7 @@
 #include "gateway/backend/upstream.h"
 
+#include "gateway/pool/child_output.h"
+
 namespace stdgate::backend {
 
 // Links the neighbours of this in the chain.
@@ -27,6 +29,53 @@ std::optional<Admission> Upstream::pass_elsewhere(const rpc::ParsedMessage& mess
   if (!is_retired_ || is_of_session || gave(request, context)) return std::nullopt;
   refuse(rpc::faults::overloaded("this server is not configured any more"), request.id, context);
   return Admission::answered_by_reply;
+}
+
+UpstreamFacts upstream_facts(BackendId id, const config::BackendConfig& config,
+                             const config::LimitsConfig& limits, const pool::Dialect& dialect,
+                             HeldBytes* held) {
+  return {.id = id,
+          .name = config.name,
+          .is_default = config.is_default,
+          .is_required = config.is_required,
+          .protocol = config.protocol,
+          .codes = dialect.codes(),
+          .envelope_limits = pool::ChildOutput::envelope_limits(limits, config.envelope),
+          .owns_children = config.isolation == config::Isolation::session,
+          .max_sessions = config.pool.sessions,
+          .timeout = config.timeout,
+          .idle_timeout = config.pool.idle_timeout,
+          .grace = config.pool.grace,
+          .held = held};
+}
+
+tl::expected<void, rpc::FaultReport> OpenSession::open(session::SessionSink& sink,
+                                                       const policy::Client& client) {
+  if (!caller_.take(callers_, sink)) return tl::unexpected(rpc::faults::too_many_clients());
+  return keep(upstream_.open_session(caller_.caller(), sink, client));
+}
+
+tl::expected<void, rpc::FaultReport> OpenSession::adopt(session::SessionSink& sink,
+                                                        const policy::Client& client,
+                                                        const session::Beginning& beginning) {
+  if (!caller_.take(callers_, sink)) return tl::unexpected(rpc::faults::too_many_clients());
+  return keep(upstream_.adopt_session(caller_.caller(), sink, client, beginning));
+}
+
+tl::expected<void, rpc::FaultReport> OpenSession::keep(
+    const tl::expected<session::SessionId, rpc::FaultReport>& opened) {
+  if (!opened) {
+    caller_.release();
+    return tl::unexpected(opened.error());
+  }
+  id_ = *opened;
+  return {};
+}
+
+void OpenSession::close(std::string_view why) {
+  if (is_none()) return;
+  upstream_.close_session(id_, why);
+  caller_.release();
 }
 
 }  // namespace stdgate::backend

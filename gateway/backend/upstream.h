@@ -1,5 +1,5 @@
-// Upstream: the core as endpoints, connections and sessions know it. An upstream takes the
-// messages of clients and answers them.
+// Upstream: the core as endpoints, connections and sessions know it. An upstream takes the messages
+// of clients and answers them. OpenSession: a session of one. dispatch(): hands messages over.
 //
 // Contract: one thread, the thread of the loop. Implementations hold no pointer to a client, only
 // callers and the sinks of open sessions. They may call a sink from within a call of theirs, when
@@ -25,6 +25,7 @@
 #include "gateway/observer.h"
 #include "gateway/policy/client.h"
 #include "gateway/pool/backend_status.h"
+#include "gateway/pool/dialect.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/fault.h"
 #include "gateway/session/session_sink.h"
@@ -205,5 +206,67 @@ class Upstream {
   bool is_retired_ = false;
   ListWatches list_watches_;
 };
+
+// The facts about a backend that rarely change, from its configuration and its protocol.
+UpstreamFacts upstream_facts(BackendId id, const config::BackendConfig& config,
+                             const config::LimitsConfig& limits, const pool::Dialect& dialect,
+                             HeldBytes* held);
+
+// OpenSession: a session of an upstream, and the place of its sink among the callers: they are
+// taken together, and given back together.
+//
+// Owner: the object that is, or has, the sink. It closes the session before the upstream goes.
+class OpenSession {
+ public:
+  // Both outlive this.
+  OpenSession(Upstream& upstream, session::Callers& callers)
+      : upstream_(upstream), callers_(callers) {}
+  OpenSession(const OpenSession&) = delete;
+  OpenSession& operator=(const OpenSession&) = delete;
+
+  // See Upstream. Only while is_none().
+  tl::expected<void, rpc::FaultReport> open(session::SessionSink& sink,
+                                            const policy::Client& client);
+  tl::expected<void, rpc::FaultReport> adopt(session::SessionSink& sink,
+                                             const policy::Client& client,
+                                             const session::Beginning& beginning);
+  // See Upstream::close_session(). Without effect while is_none().
+  void close(std::string_view why);
+
+  [[nodiscard]] bool is_none() const { return caller_.is_none(); }
+  [[nodiscard]] session::Caller caller() const { return caller_.caller(); }
+  [[nodiscard]] session::SessionId id() const { return id_; }
+
+ private:
+  tl::expected<void, rpc::FaultReport> keep(
+      const tl::expected<session::SessionId, rpc::FaultReport>& opened);
+
+  Upstream& upstream_;
+  session::Callers& callers_;
+  session::CallerSlot caller_;
+  session::SessionId id_;
+};
+
+// The tags of a document's calls: consecutive ones, beginning with the context's, or the context's
+// tag for all.
+enum class Tags : uint8_t { one_each, shared };
+
+// Passes the messages of a document to an upstream, one by one and in order. The one place where
+// transports and sessions hand messages over. Calls `expect(message, context)` before each message,
+// because its answer may come at once, and `leave_out()` after a message that will get no answer.
+// False: no message was taken, for lack of room.
+template <class Expect, class LeaveOut>
+bool dispatch(Upstream& upstream, const rpc::Document& document, call::CallContext context,
+              Tags tags, Expect&& expect, LeaveOut&& leave_out) {
+  bool some_taken = false;
+  for (const rpc::ParsedMessage& message : document.messages) {
+    expect(message, context);
+    const Admission admission = upstream.accept(message, context);
+    if (admission != Admission::answered_by_reply) leave_out();
+    some_taken = some_taken || admission != Admission::refused_overloaded;
+    if (tags == Tags::one_each) ++context.tag;
+  }
+  return some_taken;
+}
 
 }  // namespace stdgate::backend

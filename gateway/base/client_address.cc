@@ -149,4 +149,12 @@ std::vector<AddressBlock> loopback_blocks() {
   return {*AddressBlock::parse("127.0.0.0/8"), *AddressBlock::parse("::1")};
 }
 
+std::optional<ProxySource> ProxySource::parse(std::string_view text) {
+  ProxySource source;
+  if (text == "unix") return source;
+  source.block_ = AddressBlock::parse(text);
+  if (!source.block_) return std::nullopt;
+  return source;
+}
+
 }  // namespace stdgate

@@ -79,4 +79,23 @@ class AddressBlock {
 // 127.0.0.0/8 and ::1.
 std::vector<AddressBlock> loopback_blocks();
 
+// ProxySource: where a trusted proxy connects from: a block of IP addresses, or any Unix socket.
+//
+// A plain value.
+class ProxySource {
+ public:
+  // "10.0.0.0/8", "2001:db8::1", "unix".
+  static std::optional<ProxySource> parse(std::string_view text);
+  [[nodiscard]] bool contains(const ClientAddress& peer) const {
+    return block_ ? block_->contains(peer) : peer.kind == ClientAddress::Kind::unix_user;
+  }
+  // parse() reads it.
+  [[nodiscard]] std::string to_string() const { return block_ ? block_->to_string() : "unix"; }
+
+  friend bool operator==(const ProxySource&, const ProxySource&) = default;
+
+ private:
+  std::optional<AddressBlock> block_;  // nothing: Unix sockets
+};
+
 }  // namespace stdgate

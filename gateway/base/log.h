@@ -35,4 +35,12 @@ class Log {
                      std::initializer_list<LogField> fields) = 0;
 };
 
+// ConfirmingLog: a log that confirms what an operator has asked for.
+class ConfirmingLog : public Log {
+ public:
+  // As write(), but the line appears at every level of the log except `off`.
+  virtual void confirm(LogLevel level, std::string_view event,
+                       std::initializer_list<LogField> fields) = 0;
+};
+
 }  // namespace stdgate

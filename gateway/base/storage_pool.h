@@ -12,13 +12,50 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "gateway/base/account.h"
 #include "gateway/base/byte_queue.h"
-#include "gateway/base/shared_bytes.h"
 
 namespace stdgate {
+
+// SharedBytes: one copy of bytes with many holders: streams that have yet to send a broadcast, logs
+// that keep it. Charged once, as unsent, until the last holder has released it.
+//
+// A value.
+class SharedBytes {
+ public:
+  SharedBytes() = default;
+  explicit SharedBytes(std::string_view text, const Payer& payer = {})
+      : block_(std::make_shared<Block>(text, payer)) {
+    view_ = block_->text;
+  }
+
+  [[nodiscard]] std::string_view view() const { return view_; }
+  [[nodiscard]] bool empty() const { return view_.empty(); }
+  // A part of the bytes; it keeps the whole block alive.
+  [[nodiscard]] SharedBytes part(size_t offset, size_t size) const {
+    SharedBytes out = *this;
+    out.view_ = view_.substr(offset, size);
+    return out;
+  }
+
+ private:
+  struct Block {
+    Block(std::string_view from, const Payer& payer) : text(from), share(payer, Holding::unsent) {
+      share.set(text.capacity());
+    }
+    const std::string text;
+    Share share;
+  };
+  std::shared_ptr<Block> block_;
+  std::string_view view_;
+};
 
 class StoragePool {
  public:
@@ -119,6 +156,76 @@ class SharedOffer {
   const std::string_view text_;
   const Payer payer_;
   SharedBytes copy_;
+};
+
+// PooledBuffer: bytes that wait, in storage of a StoragePool.
+//
+// Job: borrow storage with the first byte, let it grow, and give it back when it is not needed.
+// Owner: the code that reads or writes the descriptor; the pool outlives it. Limit: none of its
+// own; each user has a named limit, and checks size() before it appends.
+class PooledBuffer {
+ public:
+  explicit PooledBuffer(StoragePool& pool) : pool_(pool) {}
+  ~PooledBuffer() { release(); }
+  PooledBuffer(const PooledBuffer&) = delete;
+  PooledBuffer& operator=(const PooledBuffer&) = delete;
+
+  [[nodiscard]] size_t size() const { return queue_.size(); }
+  [[nodiscard]] bool empty() const { return queue_.empty(); }
+  [[nodiscard]] size_t capacity() const { return queue_.capacity(); }
+  // Valid until the next change.
+  [[nodiscard]] std::string_view view() const { return queue_.view(); }
+  [[nodiscard]] std::span<char> bytes() { return queue_.bytes(); }
+
+  // Makes room for `count` bytes behind the last one; new storage has room for `expected` bytes.
+  // commit() says how many of them were written.
+  char* reserve(size_t count, size_t expected) {
+    if (queue_.capacity() == 0) queue_ = pool_.borrow(expected);
+    return queue_.reserve(count);
+  }
+  void commit(size_t count) { queue_.commit(count); }
+
+  // `expected`: number of bytes to come, these included, as far as it is known.
+  void append(std::string_view bytes, size_t expected) {
+    if (bytes.empty()) return;
+    reserve(expected, expected);
+    queue_.append(bytes);
+  }
+  void append(std::string_view bytes) { append(bytes, bytes.size()); }
+  // As append(), if a peer has announced the number of bytes up to the end of the message; 0:
+  // unknown. Announced bytes cost nothing before they have come. See StoragePool::make_room().
+  void append_announced(std::string_view bytes, uint64_t announced) {
+    if (bytes.empty()) return;
+    make_room(bytes.size(), announced);
+    queue_.append(bytes);
+  }
+  // Makes room for `count` bytes that are there, out of `announced`.
+  void make_room(size_t count, uint64_t announced) { pool_.make_room(queue_, count, announced); }
+  void consume(size_t count) { queue_.consume(count); }
+  // Drops the bytes; the storage stays until it is released.
+  void clear() { queue_.clear(); }
+
+  // Offers the storage while the message in it is handled, so that a stream may take it over.
+  [[nodiscard]] StorageOffer offer() { return {pool_, queue_}; }
+  // Gives the storage away.
+  ByteQueue take() { return std::exchange(queue_, {}); }
+  // Takes over waiting bytes in storage of the same pool.
+  void adopt(ByteQueue queue) {
+    release();
+    queue_ = std::move(queue);
+  }
+
+  // Drops the bytes, and gives the storage back.
+  void release() {
+    if (queue_.capacity() > 0) pool_.give_back(take());
+  }
+  void release_if_empty() {
+    if (queue_.empty()) release();
+  }
+
+ private:
+  StoragePool& pool_;
+  ByteQueue queue_;
 };
 
 }  // namespace stdgate

@@ -1,7 +1,9 @@
-// UTF-8: where a sequence ends, and cuts that do not split one.
+// UTF-8: where a sequence ends, cuts that do not split one, and foreign text made visible.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace stdgate {
@@ -18,5 +20,22 @@ size_t incomplete_utf8_tail(std::string_view text);
 
 // The first `limit` bytes of `text`, or up to 3 fewer, so that no sequence is split.
 std::string_view cut_utf8(std::string_view text, size_t limit);
+
+// Visible text: foreign text in a form that is safe on a terminal or in a log.
+//
+// Escapes control characters (C0, DEL, C1), line and paragraph separators, characters that change
+// the direction of text (Unicode TR 36, "bidirectional text spoofing"), the byte order mark, and
+// bytes that are no UTF-8. Copies everything else.
+enum class VisibleText : uint8_t {
+  json,    // the inside of a JSON string: quotes and backslashes are escaped; a bad byte is \ufffd
+  quoted,  // like json, but a bad byte shows its value: \x9b
+  line,    // a message of one line: a line feed is escaped, quotes and backslashes are not
+  lines,   // several lines: line feeds are copied
+};
+
+// Appends `text`. An escape is at most 6 times as long as the original.
+void append_visible(std::string& out, std::string_view text, VisibleText form);
+
+std::string visible(std::string_view text, VisibleText form);
 
 }  // namespace stdgate

@@ -22,7 +22,6 @@
 #include "gateway/base/check.h"
 #include "gateway/base/log.h"
 #include "gateway/base/time.h"
-#include "gateway/base/wall_clock.h"
 #include "gateway/call/filter.h"
 #include "gateway/call/held_calls.h"
 #include "gateway/call/protocol.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/call/backend_names.h"
 #include "gateway/call/filter.h"
+#include "gateway/call/name_table.h"
 
 namespace stdgate::call {
 

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "gateway/call/chain.h"
-#include "gateway/policy/client_quotas.h"
+#include "gateway/policy/quotas.h"
 
 namespace stdgate::call {
 

@@ -18,11 +18,9 @@
 
 #include "gateway/base/client_address.h"
 #include "gateway/base/log.h"
-#include "gateway/base/proxy_source.h"
 #include "gateway/base/time.h"
 #include "gateway/config/key_file.h"
 #include "gateway/config/protocol.h"
-#include "gateway/config/rule_config.h"
 #include "gateway/config/server_config.h"
 #include "gateway/rpc/framer.h"
 
@@ -483,5 +481,10 @@ struct Config {
 
   friend bool operator==(const Config&, const Config&) = default;
 };
+
+// All that a configuration serves, as if it were backends alone.
+//
+// The backends, and what stands for each virtual server.
+std::vector<BackendConfig> all_that_is_served(const Config& config);
 
 }  // namespace stdgate::config

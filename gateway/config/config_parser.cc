@@ -16,7 +16,7 @@
 #include <tuple>
 #include <variant>
 
-#include "gateway/base/visible_text.h"
+#include "gateway/base/utf8.h"
 #include "gateway/config/option_reader.h"
 #include "gateway/config/options/gateway_rules.h"
 #include "gateway/config/principal_variables.h"

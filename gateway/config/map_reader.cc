@@ -2,6 +2,11 @@
 
 #include <utility>
 
+#include "gateway/base/address.h"
+#include "gateway/config/option_reader.h"
+#include "gateway/config/options/gateway_rules.h"
+#include "gateway/config/options/text_rules.h"
+
 namespace stdgate::config {
 
 namespace {
@@ -12,6 +17,29 @@ std::optional<std::vector<Value>> entries_of(const Value& value, size_t most) {
   if (!entries || entries->size() <= most) return entries;
   value.fail_at_key("at most " + std::to_string(most) + " of them");
   return std::nullopt;
+}
+
+void read_listener_tls(Section& section, ListenerConfig& out) {
+  const auto tls = section.find("tls");
+  if (!tls) return;
+  Section tls_section(*tls);
+  read_options(tls_section, out.tls);
+  complete_tls(tls_section, out.tls);
+}
+
+// The roles of the admin listener's readers.
+void read_roles(Section& section, ListenerConfig& out) {
+  const auto roles = section.find("roles");
+  const auto items = roles ? roles->list() : std::nullopt;
+  if (!items) return;
+  for (const Value& item : *items) {
+    auto role = item.text();
+    if (role && is_role(*role)) {
+      out.roles.push_back(*std::move(role));
+    } else if (role) {
+      item.fail("expected " + std::string(kRole.expected) + "; found " + item.found());
+    }
+  }
 }
 
 }  // namespace
@@ -68,6 +96,52 @@ bool read_arguments(const Value& value, size_t most, ToolArguments& out) {
       if (json) out[tool.name()][argument.name()] = *std::move(json);
     }
   }
+  return good;
+}
+
+bool check_address(const Value& value, const std::string& text, std::set<std::string>* used) {
+  const auto address = Address::parse(text);
+  if (!address) {
+    value.fail(address.error());
+    return false;
+  }
+  if (const std::string wrong = wrong_with_path(address->path); !wrong.empty()) {
+    value.fail(wrong);
+    return false;
+  }
+  if (used == nullptr || address->has_any_port()) return true;
+  if (used->insert(address->to_string()).second) return true;
+  value.fail("'" + text + "' is already in listen");
+  return false;
+}
+
+bool read_listener_map(const Value& value, std::set<std::string>* used, ListenerConfig& out) {
+  Section section(value);
+  bool good = true;
+  if (const auto address = section.find("address")) {
+    auto text = address->text();
+    good = text && check_address(*address, *text, used);
+    if (text) out.address = *std::move(text);
+  } else {
+    section.fail("address", "missing; name the address to listen on");
+    good = false;
+  }
+  read_listener_tls(section, out);
+  if (used == nullptr) {
+    read_roles(section, out);
+  } else if (const auto anonymous = section.find("anonymous")) {
+    out.anonymous = anonymous->flag().value_or(false);
+  }
+  section.finish();
+  return good;
+}
+
+bool read_listener(const Value& value, std::set<std::string>* used, ListenerConfig& out) {
+  if (value.is_map()) return read_listener_map(value, used, out);
+  auto text = value.text();
+  if (!text) return false;
+  const bool good = check_address(value, *text, used);
+  out.address = *std::move(text);
   return good;
 }
 

@@ -9,7 +9,6 @@
 #include "gateway/config/environment_section.h"
 #include "gateway/config/foreign_keys.h"
 #include "gateway/config/key_file.h"
-#include "gateway/config/listener_reader.h"
 #include "gateway/config/map_reader.h"
 #include "gateway/config/options/auth_rules.h"
 #include "gateway/config/options/backend_rules.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "gateway/pool/greeting_facts.h"
+#include "gateway/pool/child_facts.h"
 #include "gateway/rpc/json_member.h"
 
 namespace stdgate::lsp {

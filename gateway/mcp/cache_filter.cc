@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "gateway/policy/principal.h"
-#include "gateway/pool/told_change.h"
+#include "gateway/pool/dialect.h"
 
 namespace stdgate::mcp {
 

@@ -9,8 +9,8 @@
 
 #include "gateway/call/chain.h"
 #include "gateway/mcp/answer_cache.h"
-#include "gateway/pool/filter_services.h"
 #include "gateway/pool/pool.h"
+#include "gateway/pool/pool_services.h"
 
 namespace stdgate::mcp {
 

@@ -26,8 +26,8 @@
 #include "gateway/mcp/claim_seal.h"
 #include "gateway/mcp/mcp_params.h"
 #include "gateway/mcp/task_listening.h"
-#include "gateway/pool/filter_services.h"
 #include "gateway/pool/pool.h"
+#include "gateway/pool/pool_services.h"
 
 namespace stdgate::mcp {
 

@@ -9,7 +9,7 @@
 
 #include "gateway/call/chain.h"
 #include "gateway/mcp/mcp_revision.h"
-#include "gateway/pool/filter_services.h"
+#include "gateway/pool/pool_services.h"
 
 namespace stdgate::mcp {
 

@@ -19,8 +19,8 @@
 #include "gateway/base/timers.h"
 #include "gateway/call/chain.h"
 #include "gateway/mcp/mcp_revision.h"
-#include "gateway/pool/filter_services.h"
 #include "gateway/pool/pool.h"
+#include "gateway/pool/pool_services.h"
 
 namespace stdgate::mcp {
 

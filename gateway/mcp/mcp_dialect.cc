@@ -6,7 +6,7 @@
 #include "gateway/mcp/bridge/mcp_bridge.h"
 #include "gateway/mcp/mcp_elements.h"
 #include "gateway/mcp/mcp_revision.h"
-#include "gateway/pool/greeting_facts.h"
+#include "gateway/pool/child_facts.h"
 #include "gateway/rpc/json_cursor.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "gateway/backend/dispatch.h"
+#include "gateway/backend/upstream.h"
 #include "gateway/base/check.h"
 #include "gateway/rpc/json_member.h"
 

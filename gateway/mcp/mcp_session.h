@@ -16,10 +16,10 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/backend/open_session.h"
+#include "gateway/backend/upstream.h"
 #include "gateway/base/timers.h"
 #include "gateway/mcp/mcp_stream.h"
-#include "gateway/session/session_ids.h"
+#include "gateway/session/sealed_texts.h"
 
 namespace stdgate::mcp {
 

@@ -6,7 +6,6 @@
 
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/pool/dialect.h"
-#include "gateway/pool/told_change.h"
 #include "gateway/rpc/json_cursor.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"

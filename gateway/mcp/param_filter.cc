@@ -5,7 +5,7 @@
 #include "gateway/call/call_clock.h"
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/mcp/mcp_revision.h"
-#include "gateway/pool/told_change.h"
+#include "gateway/pool/dialect.h"
 
 namespace stdgate::mcp {
 

@@ -17,8 +17,8 @@
 
 #include "gateway/call/chain.h"
 #include "gateway/mcp/param_headers.h"
-#include "gateway/pool/filter_services.h"
 #include "gateway/pool/pool.h"
+#include "gateway/pool/pool_services.h"
 
 namespace stdgate::mcp {
 

@@ -21,7 +21,7 @@
 #include "gateway/base/account.h"
 #include "gateway/base/timers.h"
 #include "gateway/mcp/claim_places.h"
-#include "gateway/pool/filter_services.h"
+#include "gateway/pool/pool_services.h"
 #include "gateway/rpc/json_member.h"
 
 namespace stdgate::mcp {

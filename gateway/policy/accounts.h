@@ -20,7 +20,7 @@
 
 #include "gateway/base/account.h"
 #include "gateway/config/config.h"
-#include "gateway/policy/client_key.h"
+#include "gateway/policy/client.h"
 
 namespace stdgate::policy {
 

@@ -1,10 +1,10 @@
 #include "gateway/policy/rules.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "gateway/base/check.h"
 #include "gateway/policy/name_pattern.h"
-#include "gateway/policy/role_closure.h"
 
 namespace stdgate::policy {
 
@@ -15,6 +15,21 @@ bool is_for_everybody(const std::vector<std::string>& roles) {
 }
 
 }  // namespace
+
+std::vector<std::string> with_including(std::vector<std::string> named,
+                                        const std::vector<config::RoleConfig>& roles) {
+  const auto is_named = [&named](std::string_view role) {
+    return std::ranges::find(named, role) != named.end();
+  };
+  for (size_t known = 0; known != named.size();) {
+    known = named.size();
+    for (const config::RoleConfig& role : roles) {
+      const bool includes_one = std::ranges::any_of(role.includes, is_named);
+      if (includes_one && !is_named(role.name)) named.push_back(role.name);
+    }
+  }
+  return named;
+}
 
 Rules::Rules(const config::BackendConfig& backend, const std::vector<config::RoleConfig>& roles)
     : methods_(backend.methods) {

@@ -20,6 +20,13 @@
 
 namespace stdgate::policy {
 
+// Stands for any client, with or without roles.
+inline constexpr std::string_view kEverybody = "*";
+
+// `named`, and all roles that include one of them, directly or by others.
+std::vector<std::string> with_including(std::vector<std::string> named,
+                                        const std::vector<config::RoleConfig>& roles);
+
 // Kinds of elements that a protocol has and rules name.
 enum class ElementKind : uint8_t { none, tool, resource, prompt };
 

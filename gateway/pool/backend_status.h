@@ -13,7 +13,7 @@
 #include "gateway/observer.h"
 #include "gateway/pool/child_end.h"
 #include "gateway/pool/child_facts.h"
-#include "gateway/pool/sandbox_status.h"
+#include "gateway/pool/child_link.h"
 
 namespace stdgate::pool {
 

@@ -10,7 +10,6 @@
 // From `breaker_failures` on the breaker is tripped: while no child is ready, calls are refused at
 // once instead of queued, except for one trial call after each wait. Pure: time and randomness are
 // passed in. Owner: the pool.
-// for one after each wait. Pure: time and randomness are passed in. Owner: the pool.
 #pragma once
 
 #include <cstdint>

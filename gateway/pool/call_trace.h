@@ -13,7 +13,7 @@
 
 #include "gateway/call/call.h"
 #include "gateway/call/message_trace.h"
-#include "gateway/pool/child_name.h"
+#include "gateway/pool/child_link.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/rpc/correlator.h"
 

@@ -26,7 +26,6 @@
 #include "gateway/pool/child_listener.h"
 #include "gateway/pool/child_log.h"
 #include "gateway/pool/child_output.h"
-#include "gateway/pool/farewell.h"
 #include "gateway/pool/handshake.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/pool/signs_of_life.h"

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace stdgate::pool {
 
@@ -26,5 +27,12 @@ struct ChildFacts {
 
   friend bool operator==(const ChildFacts&, const ChildFacts&) = default;
 };
+
+// From the members that answers to `initialize` have in several protocols. `result` is raw JSON:
+// serverInfo with name and version, and capabilities. The dialect adds the version of the protocol.
+ChildFacts greeting_facts(std::string_view result);
+
+// The decoded text of a raw JSON string, cut at ChildFacts::kMaxNameBytes; empty for anything else.
+std::string fact_text(std::string_view raw);
 
 }  // namespace stdgate::pool

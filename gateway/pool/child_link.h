@@ -12,12 +12,50 @@
 #include <vector>
 
 #include "gateway/base/account.h"
+#include "gateway/base/session_name.h"
 #include "gateway/base/time.h"
 #include "gateway/config/config.h"
-#include "gateway/pool/child_name.h"
-#include "gateway/pool/sandbox_status.h"
 
 namespace stdgate::pool {
+
+// How log lines name a child and its client. Owner: the child, and its link, which writes log lines
+// of its own.
+struct ChildName {
+  uint64_t number = 0;  // the ordinal within the backend, from 1; 0: it has none
+  int pid = 0;          // 0: not yet
+  // The session that has the child alone, or had it last. Empty: none.
+  SessionName session{};
+  std::string client{};     // its address
+  std::string principal{};  // its name
+  // The method of a request of the gateway that the child may complain about now, a constant;
+  // empty: none.
+  std::string_view probe{};
+};
+
+// How far children are kept apart from each other and from the gateway, for log and
+// reports.
+struct Confinement {
+  int landlock_abi = 0;         // 0: the kernel has no Landlock
+  bool children_apart = false;  // children cannot trace each other or read each other's memory
+  bool signals_scoped = false;  // children can signal only their own descendants
+  bool abstract_sockets_scoped = false;  // children cannot connect to abstract sockets of others
+  bool syscalls_filtered = false;        // in a sandbox
+  bool gateway_dumpable = true;          // processes of its user may trace it and read its memory
+  bool runs_as_root = false;
+  std::vector<std::string_view> capabilities;  // that the gateway has and its children keep
+  uint64_t unconfined_starts = 0;  // starts of children that the kernel refused to confine
+};
+
+// Which parts of a backend's sandbox this machine can hold, for reports. Made by the launcher.
+struct SandboxStatus {
+  bool used = false;
+  bool required = false;
+  // Parts out of "system_calls", "files" and "network" that the configuration asks for.
+  std::vector<std::string_view> holds;
+  std::vector<std::string_view> lacks;
+  std::string_view missing;  // the first missing feature of the kernel, for people; empty: none
+  uint64_t incomplete_starts = 0;  // starts of children without the whole sandbox
+};
 
 struct LaunchSpec {
   std::string backend;               // for logs

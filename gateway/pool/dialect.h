@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "gateway/call/client_intent.h"
+#include "gateway/call/filter.h"
 #include "gateway/call/insertion.h"
 #include "gateway/call/protocol.h"
 #include "gateway/config/config.h"
@@ -214,5 +215,10 @@ class Dialect : public call::Protocol {
  private:
   const DialectTraits traits_;
 };
+
+// The change that this message reports: of a list (Audience::list), or of an item that clients have
+// subscribed to. A child that knows no sessions reports changes only to clients that listen.
+// Nothing: no change for all clients.
+std::optional<Audience> change_told_by(const call::ChildMessage& message, const Dialect& dialect);
 
 }  // namespace stdgate::pool

@@ -16,8 +16,8 @@
 
 #include "gateway/call/call_queue.h"
 #include "gateway/pool/child.h"
+#include "gateway/pool/pool_events.h"
 #include "gateway/pool/revival.h"
-#include "gateway/pool/session_events.h"
 #include "gateway/pool/session_memory.h"
 
 namespace stdgate::pool {

@@ -17,7 +17,6 @@
 
 #include "gateway/pool/backend_status.h"
 #include "gateway/pool/bound_calls.h"
-#include "gateway/pool/bridge_events.h"
 #include "gateway/pool/call_expiry.h"
 #include "gateway/pool/child.h"
 #include "gateway/pool/child_listener.h"
@@ -26,7 +25,6 @@
 #include "gateway/pool/pool_events.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/pool/replacement.h"
-#include "gateway/pool/session_events.h"
 #include "gateway/pool/session_lane.h"
 #include "gateway/pool/shared_queues.h"
 

@@ -1,14 +1,24 @@
-// PoolEvents: how the calls of a pool end. The pool is consistent before each call, since the
-// implementation may call back. Implemented by Backend. Events of sessions go to SessionEvents,
-// events for the bridge to BridgeEvents, messages of children to the ChildListener.
+// What a pool tells its backend: PoolEvents, SessionEvents and BridgeEvents. Messages of children
+// go to the ChildListener.
+//
+// The pool is consistent before each call, since the implementation may call back.
 #pragma once
 
+#include <span>
+#include <string_view>
+
 #include "gateway/call/call_store.h"
+#include "gateway/observer.h"
 #include "gateway/pool/child_facts.h"
 #include "gateway/rpc/envelope.h"
+#include "gateway/rpc/fault.h"
+#include "gateway/session/session_sink.h"
 
 namespace stdgate::pool {
 
+class Child;
+
+// PoolEvents: how the calls of a pool end. Implemented by Backend.
 class PoolEvents {
  public:
   virtual ~PoolEvents() = default;
@@ -20,6 +30,59 @@ class PoolEvents {
   // No child has got the call: its child has gone (Route::is_bound), or it was written for another
   // kind (Route::written_for).
   virtual void on_misdirected(call::CallPtr call, const call::Outgoing& message) = 0;
+};
+
+// SessionEvents: what a pool reports about the sessions that it serves: whether their messages are
+// taken, and whether each has a child. Implemented by SessionRouter.
+class SessionEvents {
+ public:
+  virtual ~SessionEvents() = default;
+  // Whether a session's messages are taken: false when its queue has become half full, true again
+  // at a quarter. No session: all sessions that share children.
+  virtual void on_reading(session::SessionId session, bool reading) = 0;
+  // The session has got this child for itself.
+  virtual void on_session_served(session::SessionId session, Child& child) = 0;
+  // The session has lost its child, and gets another one with its next message.
+  virtual void on_session_parked(session::SessionId session, ParkReason reason) = 0;
+  // A session without a child has got a message, so it is to get a child.
+  virtual void on_session_waking(session::SessionId session) = 0;
+  // The session has got the first child of its life.
+  virtual void on_session_begun(session::SessionId session) = 0;
+  // The waking session has got a child, and its messages follow; or it has none again (`failed`),
+  // and on_session_parked() follows; or it is over. `notices` are for the client.
+  virtual void on_session_revived(session::SessionId session, RevivalOutcome outcome,
+                                  Duration since_request,
+                                  std::span<const std::string_view> notices) = 0;
+  // The connection or stream that keeps the session's client connected.
+  [[nodiscard]] virtual session::ClientHold hold_of(session::SessionId session) const = 0;
+  // Whether the session's new child has asked something first, so that its calls have to wait.
+  [[nodiscard]] virtual bool holds_calls(session::SessionId session) const = 0;
+  // Whether the child with this number waits for an answer of the session's client; without a
+  // session: of any client.
+  [[nodiscard]] virtual bool awaits_answer(uint64_t child, session::SessionId session) const = 0;
+  // The session's own child has gone, or could not be started. The session's calls have been
+  // answered.
+  virtual void on_session_end(session::SessionId session, session::SessionEnd end,
+                              std::string_view message) = 0;
+};
+
+// BridgeEvents: what a pool finds out when clients and children are of different kinds (see
+// PeerKind). Implemented by backend::Bridge. A protocol of one kind has no such events.
+class BridgeEvents {
+ public:
+  virtual ~BridgeEvents() = default;
+  // A shared child has shown this kind, which is news. The child gets its first call afterwards.
+  virtual void on_peer_kind(PeerKind /*peer_kind*/) {}
+  // The children are stateful ones, and cannot serve this stateless call.
+  virtual void on_wrong_peer_kind(call::CallPtr /*call*/) {}
+  // The children are stateful ones, so this call (Call::alone) needs a child of its own.
+  virtual void on_call_alone(call::CallPtr /*call*/, const call::Outgoing& /*message*/) {}
+  // A call listens at a child that is not told about it.
+  virtual void on_listening(const call::Call& /*call*/, const ChildFacts& /*facts*/) {}
+  // The child has ended what the call listens to.
+  virtual void on_listening_end(call::CallPtr /*call*/) {}
+  // The child of a call that listens has gone for this reason. Another child may take its place.
+  virtual void on_listener_lost(call::CallPtr /*call*/, const rpc::FaultReport& /*report*/) {}
 };
 
 }  // namespace stdgate::pool

@@ -1,4 +1,5 @@
 // PoolServices: what a pool and its children need from outside, as references that outlive them.
+// FilterServices: what filters of a dialect need.
 #pragma once
 
 #include <functional>
@@ -10,20 +11,23 @@
 #include "gateway/base/storage_pool.h"
 #include "gateway/base/time.h"
 #include "gateway/base/timers.h"
-#include "gateway/base/wall_clock.h"
 #include "gateway/call/call_store.h"
+#include "gateway/call/chain.h"
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
 #include "gateway/policy/accounts.h"
-#include "gateway/policy/call_quota.h"
-#include "gateway/policy/client_rates.h"
 #include "gateway/policy/overload.h"
+#include "gateway/policy/quotas.h"
+#include "gateway/policy/rates.h"
 #include "gateway/pool/breaker.h"
 #include "gateway/pool/child_link.h"
+#include "gateway/pool/child_listener.h"
 #include "gateway/pool/dialect.h"
-#include "gateway/session/state_seal.h"
+#include "gateway/session/sealed_texts.h"
 
 namespace stdgate::pool {
+
+class Pool;
 
 struct CoreServices {  // one for the whole gateway
   const Clock& clock;
@@ -64,6 +68,15 @@ struct PoolServices {  // one a backend
 
   // Pays for what is kept here for a client; null: no client is charged.
   [[nodiscard]] Payer payer_for(Account* client) const { return {client, payer.held}; }
+};
+
+// From the backend of the filters.
+struct FilterServices {
+  const PoolServices& services;
+  Pool& pool;  // may not be constructed yet
+  call::Chain& chain;
+  ChildListener& next;            // receives what the chain lets through of the children's messages
+  const Duration& input_timeout;  // may change
 };
 
 }  // namespace stdgate::pool

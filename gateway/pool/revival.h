@@ -15,7 +15,7 @@
 
 #include "gateway/observer.h"
 #include "gateway/pool/child.h"
-#include "gateway/pool/session_events.h"
+#include "gateway/pool/pool_events.h"
 #include "gateway/pool/session_memory.h"
 
 namespace stdgate::pool {

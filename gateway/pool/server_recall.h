@@ -18,7 +18,7 @@
 #include "gateway/call/filter.h"
 #include "gateway/pool/backend_status.h"
 #include "gateway/pool/pool_services.h"
-#include "gateway/session/told_lists.h"
+#include "gateway/session/session.h"
 
 namespace stdgate::pool {
 

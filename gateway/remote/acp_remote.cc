@@ -4,8 +4,8 @@
 #include <iterator>
 #include <utility>
 
-#include "gateway/remote/listen_stream.h"
-#include "gateway/remote/server_text.h"
+#include "gateway/remote/remote.h"
+#include "gateway/remote/remote_stream.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 

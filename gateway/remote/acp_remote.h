@@ -19,7 +19,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "gateway/remote/message_queue.h"
+#include "gateway/remote/client_message.h"
 #include "gateway/remote/remote.h"
 #include "gateway/remote/remote_stream.h"
 #include "gateway/rpc/envelope.h"

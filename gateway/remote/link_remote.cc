@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "gateway/remote/server_text.h"
+#include "gateway/remote/remote.h"
 #include "gateway/rpc/json_member.h"
 
 namespace stdgate::remote {

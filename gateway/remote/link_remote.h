@@ -12,7 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "gateway/remote/message_queue.h"
+#include "gateway/remote/client_message.h"
 #include "gateway/remote/remote.h"
 #include "gateway/remote/remote_link.h"
 #include "gateway/remote/session_memory.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "gateway/base/ascii.h"
-#include "gateway/base/visible_text.h"
+#include "gateway/base/utf8.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"

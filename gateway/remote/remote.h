@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -18,6 +19,7 @@
 #include "gateway/remote/client_message.h"
 #include "gateway/remote/problem.h"
 #include "gateway/remote/web_client.h"
+#include "gateway/rpc/envelope.h"
 
 namespace stdgate::remote {
 
@@ -89,5 +91,10 @@ class Backoff {
   Random& random_;
   Duration next_ = kFirst;
 };
+
+// Hands each message of `text` to `each`, until that returns false; people are told of what is no
+// JSON-RPC. `url` is for them.
+void read_server_text(rpc::EnvelopeParser& parser, std::span<char> text, const std::string& url,
+                      LocalClient& client, const std::function<bool(const rpc::Envelope&)>& each);
 
 }  // namespace stdgate::remote

@@ -1,18 +1,44 @@
 // RequestFields: the header fields that MCP's transport demands of requests, in each era.
+// MarkedTools: those that repeat arguments of tools.
 //
 // Owner: a StreamableRemote, which passes the session in. Limit: kMaxSessionId bytes of an id.
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "gateway/mcp/param_headers.h"
 #include "gateway/remote/client_message.h"
-#include "gateway/remote/marked_tools.h"
 #include "gateway/remote/remote.h"
 #include "gateway/remote/web_client.h"
+#include "gateway/rpc/envelope.h"
 
 namespace stdgate::remote {
+
+// MarkedTools: the arguments of tools that a request repeats in header fields (MCP 2026-07-28,
+// transports: custom headers from tool parameters), learnt from the lists that pass.
+//
+// Owner: a Remote. Limit: kMaxTools tools with such arguments. Arguments of further tools are not
+// repeated, which the server will refuse.
+class MarkedTools {
+ public:
+  static constexpr size_t kMaxTools = 1000;
+
+  // Learns from an answer to tools/list.
+  void learn(const rpc::Envelope& answer);
+  // Whether the tool has such arguments.
+  [[nodiscard]] bool knows(std::string_view tool) const { return tools_.contains(tool); }
+  // Appends the header fields of a call of this tool. `params` is raw.
+  void append_fields(std::string_view tool, std::string_view params,
+                     std::vector<std::string>& fields) const;
+
+ private:
+  std::map<std::string, mcp::MarkedTool, std::less<>> tools_;
+};
 
 // The facts about a session that the heads of its requests state.
 struct SessionTag {

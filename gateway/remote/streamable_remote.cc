@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "gateway/base/visible_text.h"
-#include "gateway/remote/server_text.h"
+#include "gateway/base/utf8.h"
+#include "gateway/remote/remote.h"
 #include "gateway/rpc/json_member.h"
 
 namespace stdgate::remote {

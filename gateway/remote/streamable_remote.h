@@ -22,10 +22,10 @@
 #include <unordered_set>
 #include <vector>
 
-#include "gateway/remote/listen_stream.h"
-#include "gateway/remote/message_queue.h"
+#include "gateway/remote/client_message.h"
 #include "gateway/remote/remote.h"
 #include "gateway/remote/remote_post.h"
+#include "gateway/remote/remote_stream.h"
 #include "gateway/remote/request_fields.h"
 #include "gateway/remote/session_memory.h"
 #include "gateway/rpc/envelope.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "gateway/base/ascii.h"
-#include "gateway/base/pooled_buffer.h"
+#include "gateway/base/storage_pool.h"
 #include "gateway/rpc/skipped_message.h"
 
 namespace stdgate::rpc {

@@ -6,7 +6,7 @@
 
 #include "gateway/base/ascii.h"
 #include "gateway/base/check.h"
-#include "gateway/base/visible_text.h"
+#include "gateway/base/utf8.h"
 
 namespace stdgate::rpc {
 namespace {

@@ -112,7 +112,7 @@ std::string without_texts(std::string_view array,
 std::string with_member(std::string_view object, std::string_view key, std::string_view value) {
   if (const auto former = rpc::find_member(object, key)) {
     TextEdits edits(object);
-    edits.replace(*former, std::string(value));
+    edits.replace(*former, value);
     return edits.apply();
   }
   std::string out(object.substr(0, object.find_last_of('}')));

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "gateway/backend/upstream_facts.h"
+#include "gateway/backend/upstream.h"
 #include "gateway/call/audit_filter.h"
 #include "gateway/mcp/mcp_params.h"
 #include "gateway/mcp/mcp_revision.h"

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/backend/open_session.h"
+#include "gateway/backend/upstream.h"
 #include "gateway/base/account.h"
 #include "gateway/base/trace_context.h"
 #include "gateway/call/call_context.h"

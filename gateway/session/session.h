@@ -4,6 +4,8 @@
 // requests of children that its client has not answered yet.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -21,9 +23,27 @@
 #include "gateway/session/asks.h"
 #include "gateway/session/log_verbosity.h"
 #include "gateway/session/session_sink.h"
-#include "gateway/session/told_lists.h"
 
 namespace stdgate::session {
+
+// ToldLists: the lists that a client has been told while its server slept.
+//
+// Owner: the session, or the filter that answers. Limit: kKinds.
+struct ToldLists {
+  static constexpr size_t kKinds = 4;
+
+  // Digests of the lists, by kind; 0: not told.
+  std::array<uint64_t, kKinds> digests{};
+  // The client was told different lists, so an answer of a child is news in any case.
+  static constexpr uint64_t kMixed = 1;
+
+  void note(size_t kind, uint64_t digest) {
+    const bool is_other = digests[kind] != 0 && digests[kind] != digest;
+    digests[kind] = is_other ? kMixed : digest;
+  }
+  [[nodiscard]] bool any() const { return digests != decltype(digests){}; }
+  friend bool operator==(const ToldLists&, const ToldLists&) = default;
+};
 
 // The purpose of a session.
 enum class SessionKind : uint8_t {

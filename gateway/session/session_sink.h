@@ -9,8 +9,10 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <tl/expected.hpp>
 
 #include "gateway/base/session_name.h"
+#include "gateway/rpc/fault.h"
 #include "gateway/session/reply_sink.h"
 
 namespace stdgate::session {
@@ -63,6 +65,29 @@ class SessionSink : public ReplySink {
   virtual void set_reading(bool reading) = 0;
   // No more messages come, and the session has to be closed. `message`: for the client.
   virtual void on_session_end(SessionEnd end, std::string_view message) = 0;
+};
+
+// SessionKeeper: keeps sessions whose client may lose its connection and come back on another one.
+//
+// Implemented by acp::AcpConnections. Known to the connections that carry such a session by its id
+// alone: the session may end before they do. Nothing here is called from within a call of the core.
+class SessionKeeper {
+ public:
+  virtual ~SessionKeeper() = default;
+
+  struct Kept {
+    SessionId session;
+    Caller caller;  // of its calls
+  };
+  // `client` hears the session from now on, in the place of who did before. Until replay() it is
+  // told nothing. It is told of the session's end, and detached before it goes.
+  virtual tl::expected<Kept, rpc::FaultReport> attach(std::string_view id, SessionSink& client) = 0;
+  // Tells it what it has missed.
+  virtual void replay(std::string_view id, SessionSink& client) = 0;
+  // It has answered the request with this id (raw JSON), which is not told again.
+  virtual void note_answer(std::string_view id, std::string_view request) = 0;
+  // Without effect if another one has taken its place.
+  virtual void detach(std::string_view id, SessionSink& client) = 0;
 };
 
 }  // namespace stdgate::session

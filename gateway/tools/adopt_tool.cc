@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "gateway/base/visible_text.h"
+#include "gateway/base/utf8.h"
 #include "gateway/config/config_parser.h"
 #include "gateway/config/secret.h"
 #include "gateway/config/text_file.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "gateway/base/visible_text.h"
+#include "gateway/base/utf8.h"
 #include "gateway/config/backend_name.h"
 #include "gateway/config/secret.h"
 #include "gateway/tools/client_settings.h"

@@ -1,34 +1,117 @@
-// ConnectSession: one run of `stdgate connect`: the client on stdin and stdout, the server over the
-// network, and the loop that both are on.
-//
-// Owner: the tool. Only JSON-RPC goes to stdout; texts for people go to stderr. Limits: kMaxMessage
-// bytes of a message of the client, kMaxUnread bytes that the client has not read, kMaxEarly
-// messages before the server's address is known, kLastWordsTime for a client to read the rest at
-// the end.
+// One run of `stdgate connect`: ConnectSession, with its plan, its credentials (ConnectAuthorizer)
+// and its question to a gateway (ConnectLookup).
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
 
 #include "gateway/base/random.h"
+#include "gateway/base/timers.h"
+#include "gateway/remote/problem.h"
 #include "gateway/remote/remote.h"
+#include "gateway/remote/remote_stream.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/framer.h"
-#include "gateway/tools/connect_authorizer.h"
-#include "gateway/tools/connect_lookup.h"
-#include "gateway/tools/connect_plan.h"
 #include "transports/fetch/curl_web_client.h"
 #include "transports/net/byte_stream.h"
 #include "transports/net/departure_watch.h"
 #include "transports/net/loop.h"
+#include "transports/stdio/command_output.h"
 
 namespace stdgate::tools {
 
+// The URL of an agent ends so.
+inline constexpr std::string_view kAcpPath = "/acp";
+
+// What the options of `stdgate connect` say.
+struct ConnectPlan {
+  std::string endpoint;  // http://…, https://…, ws://… or wss://…; empty: the gateway is asked
+  std::string gateway;  // its URL, without a slash at the end; empty: no gateway is asked
+  std::string backend;  // there; empty: the only one
+  fetch::WebClientOptions web;
+  std::vector<std::string> fields;  // of every request: "Name: value"
+  std::string token_file;
+  std::string token_command;
+  rpc::Framing framing = rpc::Framing::newline;
+  uint64_t chance = 0;
+};
+
+// ConnectAuthorizer: the header fields that identify the client: fields of the options, and a token
+// from a file or a command.
+//
+// Owner: a ConnectSession. A token is read when it is needed first, and again after a 401. Limits:
+// kMaxToken bytes, kCommandTime for the command.
+class ConnectAuthorizer final : public remote::Authorizer {
+ public:
+  static constexpr size_t kMaxToken = 64 << 10;
+  static constexpr Duration kCommandTime = std::chrono::seconds(30);
+
+  ConnectAuthorizer(net::Loop& loop, const ConnectPlan& plan);
+  ~ConnectAuthorizer() override;
+  ConnectAuthorizer(const ConnectAuthorizer&) = delete;
+  ConnectAuthorizer& operator=(const ConnectAuthorizer&) = delete;
+
+  [[nodiscard]] std::vector<std::string> fields() const override;
+  [[nodiscard]] bool can_renew() const override;
+  void renew(Done done) override;
+
+ private:
+  tl::expected<void, std::string> take(tl::expected<std::string, std::string> text,
+                                       const std::string& source);
+
+  void finish(tl::expected<void, std::string> read);
+
+  net::Loop& loop_;
+  const ConnectPlan& plan_;
+  std::string token_;
+  tl::expected<void, std::string> read_;  // from a file
+  Done done_;
+  Timer done_timer_;
+  std::unique_ptr<stdio::CommandOutput> command_;  // while it runs
+};
+
+// ConnectLookup: where a backend of a running gateway is served, as the gateway lists it.
+//
+// Owner: a ConnectSession. Limits: kMaxList bytes of the list, kTime.
+class ConnectLookup final : private remote::RemoteStream::Owner {
+ public:
+  static constexpr size_t kMaxList = 4 << 20;
+  static constexpr Duration kTime = std::chrono::seconds(10);
+  // A URL, of http or of ws.
+  using Found = tl::expected<std::string, remote::Problem>;
+
+  // `done` is called once, from the outermost level of the loop.
+  ConnectLookup(const ConnectPlan& plan, const remote::RemoteServices& services,
+                std::function<void(Found)> done);
+
+ private:
+  void on_stream_head(const remote::WebHead& head) override;
+  void on_stream_event(std::string_view /*name*/, std::span<char> /*data*/) override {}
+  void on_stream_end(const remote::WebFailure* failure) override;
+  [[nodiscard]] Found find() const;
+  [[nodiscard]] std::string guessed() const;
+
+  const ConnectPlan& plan_;
+  const std::function<void(Found)> done_;
+  remote::RemoteStream stream_;
+};
+
+// ConnectSession: the client on stdin and stdout, the server over the network, and the loop that
+// both are on.
+//
+// Owner: the tool. Only JSON-RPC goes to stdout; texts for people go to stderr. Limits: kMaxMessage
+// bytes of a message of the client, kMaxUnread bytes that the client has not read, kMaxEarly
+// messages before the server's address is known, kLastWordsTime for a client to read the rest at
+// the end.
 class ConnectSession final : private remote::LocalClient,
                              private net::StreamEvents,
                              private rpc::FrameSink {

@@ -7,7 +7,6 @@
 #include "gateway/base/ascii.h"
 #include "gateway/base/web_url.h"
 #include "gateway/config/text_file.h"
-#include "gateway/tools/connect_plan.h"
 #include "gateway/tools/connect_session.h"
 #include "gateway/tools/peer.h"
 

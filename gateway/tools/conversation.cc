@@ -7,7 +7,6 @@
 
 #include "gateway/base/ascii.h"
 #include "gateway/base/utf8.h"
-#include "gateway/base/visible_text.h"
 #include "gateway/pool/child_output.h"
 #include "gateway/rpc/fault.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "gateway/base/visible_text.h"
+#include "gateway/base/utf8.h"
 #include "gateway/config/value_names.h"
 #include "gateway/rpc/json_writer.h"
 #include "gateway/tools/findings.h"

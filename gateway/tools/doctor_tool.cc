@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "gateway/base/visible_text.h"
+#include "gateway/base/utf8.h"
 #include "gateway/config/package_run.h"
 #include "gateway/config/secret.h"
 #include "gateway/tools/backend_yaml.h"

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "gateway/base/visible_text.h"
+#include "gateway/base/utf8.h"
 #include "gateway/tools/hints.h"
 
 namespace stdgate::tools {

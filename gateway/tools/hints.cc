@@ -29,11 +29,9 @@ constexpr std::array<std::string_view, 16> kOtherWords = {
     "ERROR", "FATAL",     "WARN", "WARNING", "INFO", "DEBUG", "MCP", "STDIO",
     "API",   "API_KEYS_", "CLI",  "HTTP",    "JSON", "LLM",   "PAT", "URL"};
 
-template <size_t N>
-bool holds_any(std::string_view text, const std::array<std::string_view, N>& words) {
-  return std::any_of(words.begin(), words.end(), [text](std::string_view word) {
-    return text.find(word) != std::string_view::npos;
-  });
+bool holds_any(std::string_view text, std::span<const std::string_view> words) {
+  return std::ranges::any_of(
+      words, [text](std::string_view word) { return text.find(word) != std::string_view::npos; });
 }
 
 void add_names(std::string_view line, bool of_variables, std::vector<std::string>& names) {
@@ -138,11 +136,6 @@ constexpr std::string_view kMissingNetwork[] = {"enotfound",
                                                 "name or service not known",
                                                 "eafnosupport",
                                                 "address family not supported"};
-
-bool holds_any(std::string_view text, std::span<const std::string_view> words) {
-  return std::ranges::any_of(
-      words, [text](std::string_view word) { return text.find(word) != std::string_view::npos; });
-}
 
 std::string ports_text(const std::vector<config::Port>& ports) {
   std::vector<std::string> texts;

@@ -120,6 +120,17 @@ class JsonPlaceReader {
 
 }  // namespace
 
+std::string changed_text(std::string_view text, std::vector<TextChange> changes) {
+  std::ranges::sort(changes, {}, [](const TextChange& change) { return change.span.begin; });
+  std::string out;
+  size_t at = 0;
+  for (const TextChange& change : changes) {
+    out.append(text.substr(at, change.span.begin - at)).append(change.text);
+    at = change.span.end;
+  }
+  return out.append(text.substr(at));
+}
+
 const JsonPlace* JsonPlace::find(std::string_view key) const {
   const auto found = std::ranges::find(keys, key);
   return found == keys.end() ? nullptr : &values[found - keys.begin()];

@@ -2,14 +2,32 @@
 // kMaxSettingsDepth of nesting.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "gateway/tools/text_span.h"
-
 namespace stdgate::tools {
+
+// A part of a text, and texts with other parts. Pure.
+struct TextSpan {
+  size_t begin = 0;
+  size_t end = 0;  // behind the last byte
+
+  [[nodiscard]] bool is_empty() const { return begin == end; }
+  [[nodiscard]] std::string_view of(std::string_view text) const {
+    return text.substr(begin, end - begin);
+  }
+};
+
+struct TextChange {
+  TextSpan span;
+  std::string text;  // instead of it
+};
+
+// The changes must not overlap; their order is free.
+std::string changed_text(std::string_view text, std::vector<TextChange> changes);
 
 struct JsonPlace {
   TextSpan value;

@@ -10,7 +10,6 @@
 #include "gateway/app/dialects.h"
 #include "gateway/base/check.h"
 #include "gateway/base/utf8.h"
-#include "gateway/base/visible_text.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/json_walk.h"

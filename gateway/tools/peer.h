@@ -1,6 +1,7 @@
 // Peer: who answers a tool's calls: a gateway that runs, or a command that is started for them.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -80,5 +81,12 @@ tl::expected<std::string, std::string> read_key(const std::string& file);
 // Of --url, else of the configuration; without one, where a gateway usually is.
 tl::expected<fetch::GatewayAddress, Trouble> find_gateway(const ToolArguments& arguments,
                                                           const ToolSurroundings& surroundings);
+
+// What a running gateway reports of its backends, at its admin address: which of them sleep, what
+// is remembered of these, how many of their processes have been replaced, and which fail. Texts for
+// people, by the name of the backend, without backends that have nothing to report. Empty if the
+// configuration is not known, or nothing answers at its admin address.
+std::map<std::string, std::string> backend_lives(const ToolArguments& arguments,
+                                                 const ToolSurroundings& surroundings);
 
 }  // namespace stdgate::tools

@@ -9,13 +9,12 @@
 
 #include "gateway/app/client_snippets.h"
 #include "gateway/app/permissions.h"
-#include "gateway/base/visible_text.h"
-#include "gateway/config/served_config.h"
+#include "gateway/base/utf8.h"
+#include "gateway/config/config.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/fault.h"
 #include "gateway/rpc/json_writer.h"
 #include "gateway/servers/tool_look.h"
-#include "gateway/tools/backend_lives.h"
 #include "gateway/tools/listing.h"
 #include "gateway/tools/peer.h"
 

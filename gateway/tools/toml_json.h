@@ -11,7 +11,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "gateway/tools/text_span.h"
+#include "gateway/tools/json_places.h"
 
 namespace stdgate::tools {
 

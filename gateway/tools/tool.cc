@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "gateway/app/command_flags.h"
-#include "gateway/base/visible_text.h"
+#include "gateway/base/utf8.h"
 #include "gateway/config/nearest_word.h"
 
 namespace stdgate::tools {

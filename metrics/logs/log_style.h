@@ -20,7 +20,6 @@
 #include "gateway/base/copy_text.h"
 #include "gateway/base/time.h"
 #include "gateway/base/utf8.h"
-#include "gateway/base/visible_text.h"
 
 namespace stdgate::logs {
 

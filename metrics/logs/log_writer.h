@@ -20,7 +20,6 @@
 #include <string_view>
 
 #include "gateway/base/byte_queue.h"
-#include "gateway/base/confirming_log.h"
 #include "gateway/base/log.h"
 #include "gateway/base/time.h"
 #include "gateway/config/config.h"

@@ -12,7 +12,6 @@
 
 #include "gateway/base/time.h"
 #include "gateway/base/trace_context.h"
-#include "gateway/base/wall_clock.h"
 
 namespace stdgate::metrics {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "gateway/base/check.h"
-#include "gateway/base/visible_text.h"
+#include "gateway/base/utf8.h"
 
 namespace stdgate::metrics {
 namespace {

@@ -3,7 +3,6 @@
 #include <memory>
 #include <string>
 
-#include "gateway/base/baggage.h"
 #include "gateway/base/trace_context.h"
 #include "tests/cost/cost_case.h"
 #include "transports/http/credentials.h"

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "gateway/base/base64.h"
-#include "gateway/base/visible_text.h"
+#include "gateway/base/utf8.h"
 #include "gateway/call/splice.h"
-#include "gateway/mcp/cacheable.h"
+#include "gateway/mcp/answer_cache.h"
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/mcp/mcp_params.h"
 #include "gateway/mcp/modern_members.h"

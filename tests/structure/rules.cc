@@ -38,8 +38,7 @@ const std::vector<Layer>& layers() {
   static const Patterns kBackend = kPool + Patterns{"gateway/backend/*"};
   // What is in front of the core knows what answers it by an interface.
   static const Patterns kUpstream =
-      kPool + Patterns{"gateway/backend/dispatch.h", "gateway/backend/open_session.h",
-                       "gateway/backend/upstream.h", "gateway/backend/upstreams.h"};
+      kPool + Patterns{"gateway/backend/upstream.h", "gateway/backend/upstreams.h"};
   static const Patterns kAll = {"gateway/*", "transports/*", "metrics/*"};
   static const std::vector<Layer> kTable = {
       {"gateway/base/*", {}},

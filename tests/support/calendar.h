@@ -1,7 +1,7 @@
 // Calendar: a wall clock that follows a test's clock from a day of 2027 on.
 #pragma once
 
-#include "gateway/base/wall_clock.h"
+#include "gateway/base/time.h"
 
 namespace stdgate::test {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "gateway/session/state_seal.h"
+#include "gateway/session/sealed_texts.h"
 
 namespace stdgate::test {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <utility>
 
-#include "gateway/session/session_ids.h"
+#include "gateway/session/sealed_texts.h"
 
 namespace stdgate::test {
 

@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "gateway/base/time.h"
-#include "gateway/base/wall_clock.h"
 #include "gateway/policy/principal.h"
 #include "transports/net/peer_certificate.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "gateway/base/calendar_time.h"
+#include "gateway/base/time.h"
 #include "gateway/config/key_file.h"
 #include "gateway/policy/name_pattern.h"
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "gateway/base/base64.h"
-#include "gateway/base/calendar_time.h"
 #include "gateway/base/check.h"
+#include "gateway/base/time.h"
 
 namespace stdgate::auth {
 

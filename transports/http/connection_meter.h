@@ -16,7 +16,7 @@
 #include "gateway/base/timers.h"
 #include "gateway/observer.h"
 #include "gateway/policy/principal.h"
-#include "gateway/policy/rate_window.h"
+#include "gateway/policy/rates.h"
 #include "transports/http/client_connection.h"
 #include "transports/net/loop.h"
 #include "transports/net/stream.h"

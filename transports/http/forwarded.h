@@ -12,7 +12,6 @@
 #include <span>
 
 #include "gateway/base/client_address.h"
-#include "gateway/base/proxy_source.h"
 #include "transports/http/request_head.h"
 
 namespace stdgate::http {

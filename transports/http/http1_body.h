@@ -16,7 +16,7 @@
 #include <string_view>
 
 #include "gateway/base/byte_queue.h"
-#include "gateway/base/pooled_buffer.h"
+#include "gateway/base/storage_pool.h"
 #include "transports/http/http1_head.h"
 
 namespace stdgate::http {

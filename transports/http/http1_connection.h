@@ -27,7 +27,7 @@
 #include <span>
 #include <string_view>
 
-#include "gateway/base/pooled_buffer.h"
+#include "gateway/base/storage_pool.h"
 #include "transports/http/admission.h"
 #include "transports/http/client_connection.h"
 #include "transports/http/connection_meter.h"

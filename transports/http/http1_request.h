@@ -12,7 +12,7 @@
 #include <span>
 
 #include "gateway/config/config.h"
-#include "gateway/policy/rate_window.h"
+#include "gateway/policy/rates.h"
 #include "transports/http/http1_body.h"
 #include "transports/http/http1_head.h"
 #include "transports/http/response.h"

@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "gateway/backend/dispatch.h"
+#include "gateway/backend/upstream.h"
 #include "gateway/mcp/modern_request.h"
 #include "gateway/rpc/version_member.h"
 #include "transports/http/response.h"

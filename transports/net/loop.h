@@ -24,7 +24,6 @@
 #include "gateway/base/storage_pool.h"
 #include "gateway/base/time.h"
 #include "gateway/base/timers.h"
-#include "gateway/base/wall_clock.h"
 
 namespace stdgate::net {
 

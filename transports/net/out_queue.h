@@ -12,8 +12,7 @@
 #include <vector>
 
 #include "gateway/base/byte_queue.h"
-#include "gateway/base/pooled_buffer.h"
-#include "gateway/base/shared_bytes.h"
+#include "gateway/base/storage_pool.h"
 
 namespace stdgate::net {
 

@@ -25,7 +25,6 @@
 
 #include "gateway/base/log.h"
 #include "gateway/pool/child_link.h"
-#include "gateway/pool/confinement.h"
 #include "transports/net/loop.h"
 #include "transports/stdio/child_usage.h"
 #include "transports/stdio/guard_watch.h"

@@ -7,8 +7,6 @@
 
 #include "gateway/config/config.h"
 #include "gateway/pool/child_link.h"
-#include "gateway/pool/confinement.h"
-#include "gateway/pool/sandbox_status.h"
 #include "transports/stdio/guard/sandbox.h"
 
 namespace stdgate::stdio {

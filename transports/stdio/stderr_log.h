@@ -15,7 +15,7 @@
 #include "gateway/base/log.h"
 #include "gateway/base/rate_limit.h"
 #include "gateway/base/time.h"
-#include "gateway/pool/child_name.h"
+#include "gateway/pool/child_link.h"
 
 namespace stdgate::stdio {
 

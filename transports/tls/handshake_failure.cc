@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/base/calendar_time.h"
+#include "gateway/base/time.h"
 
 namespace stdgate::tls {
 

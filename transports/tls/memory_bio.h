@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "gateway/base/copy_text.h"
-#include "gateway/base/pooled_buffer.h"
+#include "gateway/base/storage_pool.h"
 
 namespace stdgate::tls {
 

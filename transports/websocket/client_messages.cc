@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "gateway/backend/dispatch.h"
+#include "gateway/backend/upstream.h"
 #include "gateway/base/check.h"
 #include "gateway/mcp/modern_request.h"
 #include "gateway/rpc/version_member.h"

@@ -9,14 +9,13 @@
 #include <string_view>
 #include <tl/expected.hpp>
 
-#include "gateway/backend/open_session.h"
-#include "gateway/base/pooled_buffer.h"
+#include "gateway/backend/upstream.h"
 #include "gateway/base/slot_map.h"
+#include "gateway/base/storage_pool.h"
 #include "gateway/base/time.h"
 #include "gateway/base/trace_context.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/session/batch_answer.h"
-#include "gateway/session/session_keeper.h"
 #include "gateway/session/session_sink.h"
 
 namespace stdgate::http {

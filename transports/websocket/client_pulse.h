@@ -12,7 +12,7 @@
 
 #include "gateway/base/time.h"
 #include "gateway/config/config.h"
-#include "gateway/policy/rate_window.h"
+#include "gateway/policy/rates.h"
 
 namespace stdgate::websocket {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <tl/expected.hpp>
 
-#include "gateway/base/pooled_buffer.h"
+#include "gateway/base/storage_pool.h"
 #include "transports/websocket/frame.h"
 
 namespace stdgate::websocket {

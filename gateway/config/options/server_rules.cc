@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
+#include "gateway/config/config.h"
 #include "gateway/config/options/text_rules.h"
-#include "gateway/config/served_config.h"
 
 namespace stdgate::config {
 namespace {

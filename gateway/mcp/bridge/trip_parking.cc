@@ -1,11 +1,93 @@
 #include "gateway/mcp/bridge/trip_parking.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <utility>
 
+#include "gateway/base/check.h"
 #include "gateway/rpc/known_message.h"
 
 namespace stdgate::mcp {
+
+namespace {
+
+constexpr std::string_view kPurpose = "stdgate request state";
+
+using Numbers = std::array<uint64_t, 4>;  // instance, trip, round, end
+
+}  // namespace
+
+size_t ParkedPlaces::share() const { return std::max<size_t>(1, all() / 2); }
+
+size_t ParkedPlaces::taken_by(const std::string& identity) const {
+  const auto found = holders_.find(identity);
+  return found == holders_.end() ? 0 : found->second;
+}
+
+bool ParkedPlaces::has_one_for(const std::string& identity) const {
+  if (taken_ >= all()) return false;
+  return (identity.empty() && !has_principals_) || taken_by(identity) < share();
+}
+
+void ParkedPlaces::take(const std::string& identity) {
+  ++taken_;
+  ++holders_[identity];
+}
+
+void ParkedPlaces::give_back(const std::string& identity) {
+  const auto found = holders_.find(identity);
+  STDGATE_CHECK(found != holders_.end());
+  --taken_;
+  if (--found->second == 0) holders_.erase(found);
+}
+
+std::string ParkedPlaces::why_none(const std::string& identity) const {
+  const auto of = [](size_t some, size_t most) {
+    return std::to_string(some) + " of " + std::to_string(most);
+  };
+  const std::string why =
+      taken_ >= all() ? of(taken_, all()) + " places of parked calls are taken"
+                      : (identity.empty() ? "anonymous clients have " : "this client has ") +
+                            of(taken_by(identity), share()) + " places of parked calls";
+  return why + "; raise backends." + services_.config.name + ".pool.parked";
+}
+
+void ParkedPlaces::note_waiting(const std::string& identity) {
+  if (!warnings_.allow(services_.core.clock.now())) return;
+  services_.core.log.write(LogLevel::warn, "calls wait for places of parked calls",
+                           {{"backend", services_.config.name},
+                            {"why", why_none(identity)},
+                            {"suppressed", warnings_.take_suppressed()}});
+}
+
+std::string TripStates::issue(const TripRound& round, std::string_view identity,
+                              std::string_view essence) {
+  if (!instance_) instance_ = services_.core.random();
+  const auto end = static_cast<uint64_t>(round.expires.time_since_epoch().count());
+  const Numbers numbers{*instance_, round.trip, round.round, end};
+  const std::string_view plain(reinterpret_cast<const char*>(numbers.data()), sizeof(numbers));
+  return services_.core.states->seal(plain, context_of(identity, essence));
+}
+
+std::optional<TripRound> TripStates::open(std::string_view state, std::string_view identity,
+                                          std::string_view essence) const {
+  const auto plain = services_.core.states->open(state, context_of(identity, essence));
+  Numbers numbers{};
+  if (!plain || plain->size() != sizeof(numbers)) return std::nullopt;
+  std::memcpy(numbers.data(), plain->data(), sizeof(numbers));
+  if (numbers[0] != instance_) return std::nullopt;
+  return TripRound{numbers[1], numbers[2],
+                   TimePoint(Duration(static_cast<Duration::rep>(numbers[3])))};
+}
+
+std::string TripStates::context_of(std::string_view identity, std::string_view essence) const {
+  std::string context(kPurpose);
+  for (const std::string_view part : {std::string_view(services_.config.name), identity, essence}) {
+    context.append(1, '\0').append(std::to_string(part.size())).append(1, ':').append(part);
+  }
+  return context;
+}
 
 std::string error_member(const call::Absence& error) {
   std::string member = R"("error":)";

@@ -1,24 +1,135 @@
+// Parked calls of trips: their places (ParkedPlaces), their states (TripStates), those whose child
+// has gone (LostTrips), and what parks them (TripParking).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "gateway/backend/session_router.h"
+#include "gateway/base/rate_limit.h"
+#include "gateway/base/time.h"
+#include "gateway/mcp/bridge/round_trip.h"
+#include "gateway/pool/pool.h"
+#include "gateway/pool/pool_services.h"
+#include "gateway/rpc/fault.h"
+
+namespace stdgate::mcp {
+
+// ParkedPlaces: how many calls of a backend may be parked, see RoundTrips, and who has the places.
+//
+// One principal has half of them at most, so that some are left for others. All anonymous clients
+// together count as one client, because one address may stand for many, but only where there are
+// principals. Owner: RoundTrips. Limit: config.pool.parked.
+class ParkedPlaces {
+ public:
+  // `has_principals`: see BackendOptions.
+  ParkedPlaces(const pool::PoolServices& services, bool has_principals)
+      : services_(services), has_principals_(has_principals) {}
+
+  [[nodiscard]] size_t taken() const { return taken_; }
+  // Whether a call of this client (empty: anonymous) may have a place.
+  [[nodiscard]] bool has_one_for(const std::string& identity) const;
+  void take(const std::string& identity);
+  void give_back(const std::string& identity);
+
+  // Why there was no place for this client, and what helps.
+  [[nodiscard]] std::string why_none(const std::string& identity) const;
+  // Logs that a call of this client begins to wait for a place.
+  void note_waiting(const std::string& identity);
+
+ private:
+  [[nodiscard]] size_t all() const { return services_.config.pool.parked; }
+  [[nodiscard]] size_t share() const;
+  [[nodiscard]] size_t taken_by(const std::string& identity) const;
+
+  const pool::PoolServices& services_;
+  const bool has_principals_;
+  size_t taken_ = 0;
+  std::map<std::string, size_t> holders_;  // by identity; never zero
+  RateLimit warnings_{1};
+};
+
+// A round of a trip, and its end.
+struct TripRound {
+  uint64_t trip = 0;
+  uint64_t round = 0;
+  TimePoint expires{};
+};
+
+// TripStates: makes and opens the states that clients of parked calls keep, see RoundTrips.
+//
+// A state is sealed over a number of this instance, the trip, its round and its end. Principal and
+// request are the context of the seal: in another context the state does not open. Owner:
+// RoundTrips.
+class TripStates {
+ public:
+  explicit TripStates(const pool::PoolServices& services) : services_(services) {}
+
+  std::string issue(const TripRound& round, std::string_view identity, std::string_view essence);
+  // Nothing: the state was not issued here for this identity and request.
+  [[nodiscard]] std::optional<TripRound> open(std::string_view state, std::string_view identity,
+                                              std::string_view essence) const;
+
+ private:
+  [[nodiscard]] std::string context_of(std::string_view identity, std::string_view essence) const;
+
+  const pool::PoolServices& services_;
+  std::optional<uint64_t> instance_;  // tells it from other instances with the same keys
+};
+
+// LostTrips: parked calls whose child has gone before their client came back, see RoundTrips.
+//
+// They have lost their place among the parked calls. Their reports are kept until their clients
+// come back. Owner: RoundTrips. Limit: as many as may be parked, but at least kLeast. Beyond the
+// limit the oldest is forgotten; its state then counts as expired.
+class LostTrips {
+ public:
+  // A further call is parked in the place of a lost one, so the minimum matters where there are few
+  // places.
+  static constexpr size_t kLeast = 64;
+
+  explicit LostTrips(size_t limit) : limit_(std::max(limit, kLeast)) {}
+
+  void add(const TripRound& round, rpc::FaultReport report) {
+    if (lost_.size() >= limit_) lost_.pop_front();
+    lost_.push_back({round, std::move(report)});
+  }
+  // The report about the call that was parked for this round, which is told once; nothing: not
+  // known.
+  std::optional<rpc::FaultReport> take(const TripRound& round, TimePoint now) {
+    const auto found = std::ranges::find_if(lost_, [&round](const Lost& lost) {
+      return lost.round.trip == round.trip && lost.round.round == round.round;
+    });
+    if (found == lost_.end() || found->round.expires <= now) return std::nullopt;
+    rpc::FaultReport report = std::move(found->report);
+    lost_.erase(found);
+    return report;
+  }
+
+ private:
+  struct Lost {
+    TripRound round;
+    rpc::FaultReport report;
+  };
+
+  const size_t limit_;
+  std::deque<Lost> lost_;  // oldest first
+};
+
 // TripParking: parks calls of trips, and lets them continue; see RoundTrips.
 //
 // Job: answer the client with the server's questions and a state, leave a stand-in in the place of
 // the call, count taken places, and find the trip that a retry continues. Owner: RoundTrips.
 // Limits: the limits of ParkedPlaces and LostTrips; the input timeout.
-#pragma once
-
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-
-#include "gateway/backend/session_router.h"
-#include "gateway/mcp/bridge/lost_trips.h"
-#include "gateway/mcp/bridge/parked_places.h"
-#include "gateway/mcp/bridge/round_trip.h"
-#include "gateway/mcp/bridge/trip_states.h"
-#include "gateway/pool/pool.h"
-
-namespace stdgate::mcp {
-
 class TripParking {
  public:
   struct Terms {

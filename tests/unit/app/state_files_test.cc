@@ -8,7 +8,6 @@
 #include <chrono>
 #include <filesystem>
 
-#include "gateway/app/memory_key.h"
 #include "tests/support/loop_runner.h"
 #include "tests/support/recording_log.h"
 #include "tests/support/test_folder.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "gateway/base/shared_bytes.h"
+#include "gateway/base/storage_pool.h"
 
 namespace stdgate {
 namespace {

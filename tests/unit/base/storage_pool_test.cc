@@ -5,8 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "gateway/base/pooled_buffer.h"
-
 namespace stdgate {
 namespace {
 

@@ -9,7 +9,6 @@
 #include "gateway/base/base64.h"
 #include "gateway/base/text_place.h"
 #include "gateway/base/utf8.h"
-#include "gateway/base/visible_text.h"
 
 namespace stdgate {
 namespace {

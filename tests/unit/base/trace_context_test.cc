@@ -4,8 +4,6 @@
 
 #include <string>
 
-#include "gateway/base/baggage.h"
-
 namespace stdgate {
 namespace {
 

@@ -1,9 +1,9 @@
-#include "gateway/mcp/bridge/lost_trips.h"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <cstdint>
+
+#include "gateway/mcp/bridge/trip_parking.h"
 
 namespace stdgate::mcp {
 namespace {

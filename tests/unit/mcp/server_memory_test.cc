@@ -1,10 +1,11 @@
 // What is remembered of a server: limits, what is found out, and its text.
 
+#include "gateway/mcp/server_memory.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "gateway/mcp/server_memories.h"
 #include "gateway/policy/accounts.h"
 #include "tests/support/manual_clock.h"
 

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "metrics/prometheus/exposition.h"
-#include "metrics/prometheus/process_stats.h"
 
 namespace stdgate {
 namespace {

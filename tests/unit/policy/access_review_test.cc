@@ -1,9 +1,8 @@
 // Roles without effect, and listeners that open more than they seem to.
-#include "gateway/policy/access_review.h"
-
 #include <gmock/gmock.h>
 
 #include "gateway/config/config_parser.h"
+#include "gateway/policy/rule_review.h"
 
 namespace stdgate::policy {
 namespace {

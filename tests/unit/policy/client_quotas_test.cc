@@ -1,12 +1,12 @@
 // ClientQuotas: calls of each client in a time, and under way.
 
-#include "gateway/policy/client_quotas.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
 #include <string>
 #include <vector>
+
+#include "gateway/policy/quotas.h"
 
 namespace stdgate {
 namespace {

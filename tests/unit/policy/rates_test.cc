@@ -1,9 +1,7 @@
 // Rates: of clients, by buckets of tokens, and of bytes that have to come.
-#include <gtest/gtest.h>
+#include "gateway/policy/rates.h"
 
-#include "gateway/policy/client_rates.h"
-#include "gateway/policy/rate_window.h"
-#include "gateway/policy/token_bucket.h"
+#include <gtest/gtest.h>
 
 namespace stdgate {
 namespace {

@@ -1,6 +1,6 @@
-#include "gateway/pool/session_counts.h"
-
 #include <gtest/gtest.h>
+
+#include "gateway/pool/call_table.h"
 
 namespace stdgate::pool {
 namespace {

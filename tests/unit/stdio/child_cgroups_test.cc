@@ -1,6 +1,4 @@
 // Cgroups of children, in a tree of plain files that stands for the kernel's.
-#include "transports/stdio/child_cgroups.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/xattr.h>
@@ -13,6 +11,7 @@
 
 #include "tests/support/test_folder.h"
 #include "tests/unit/stdio/child_fixture.h"
+#include "transports/stdio/child_usage.h"
 
 namespace stdgate::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "gateway/pool/greeting_facts.h"
+#include "gateway/pool/child_facts.h"
 
 #include "gateway/base/utf8.h"
 #include "gateway/rpc/json_member.h"

@@ -1,4 +1,4 @@
-#include "gateway/policy/client_rates.h"
+#include "gateway/policy/rates.h"
 
 namespace stdgate::policy {
 

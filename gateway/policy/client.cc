@@ -1,4 +1,4 @@
-#include "gateway/policy/client_key.h"
+#include "gateway/policy/client.h"
 
 #include <functional>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "gateway/policy/client_quotas.h"
+#include "gateway/policy/quotas.h"
 
 #include "gateway/base/check.h"
 

@@ -1,9 +1,6 @@
-// SessionIds: makes the ids by which clients name their sessions, and opens ids that carry what is
-// needed to take a session over.
-//
-// An id is the only protection of its session, so it cannot be guessed. Implementations: the sealed
-// ids of gateway/app; RandomSessionIds, for tests. Owner: the worker. The caller has no wall clock:
-// an implementation whose ids expire has its own.
+// Texts that clients keep for the gateway, and that they can neither make nor change: ids of sessions
+// (SessionIds), and states of calls (StateSeal). The core knows no cryptography, so the worker
+// implements both.
 #pragma once
 
 #include <optional>
@@ -32,6 +29,12 @@ struct CarriedSession {
   Duration age{0};   // since the id was issued, by the clocks of both processes
 };
 
+// SessionIds: makes the ids by which clients name their sessions, and opens ids that carry what is
+// needed to take a session over.
+//
+// An id is the only protection of its session, so it cannot be guessed. Implementations: the sealed
+// ids of gateway/app; RandomSessionIds, for tests. Owner: the worker. The caller has no wall clock:
+// an implementation whose ids expire has its own.
 class SessionIds {
  public:
   virtual ~SessionIds() = default;
@@ -46,6 +49,25 @@ class SessionIds {
   [[nodiscard]] virtual SessionName name_of(std::string_view id) const = 0;
   // How long a session lives from its first request on, even if it is in use; nothing: no limit.
   [[nodiscard]] virtual std::optional<Duration> lifetime() const { return std::nullopt; }
+};
+
+// StateSeal: implemented by SealedStates.
+class StateSeal {
+ public:
+  virtual ~StateSeal() = default;
+  // `context` is authenticated with the text, but is not part of it.
+  virtual std::string seal(std::string_view plain, std::string_view context) = 0;
+  // Nothing: the text was not sealed here or in this context, or has been changed.
+  virtual std::optional<std::string> open(std::string_view sealed, std::string_view context) = 0;
+
+  // As seal(), for texts that load balancers read too: they begin with the name of the replica, as
+  // session ids do, and are equal for equal text and context.
+  virtual std::string seal_named(std::string_view plain, std::string_view context) {
+    return seal(plain, context);
+  }
+  virtual std::optional<std::string> open_named(std::string_view sealed, std::string_view context) {
+    return open(sealed, context);
+  }
 };
 
 }  // namespace stdgate::session

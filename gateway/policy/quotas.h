@@ -1,12 +1,8 @@
-// ClientQuotas: how many calls each client of one backend makes in a time, and has under way; and
-// how many all clients together, at this backend and at all backends.
-//
-// Clients are told apart by their ClientKey; a client without one counts only among all. Owner: a
-// backend. Time is passed in. Limit: kMaxClients known clients. A client with calls under way
-// stays. Among the others, the one whose last call ended or was refused longest ago goes first.
-// Allocates nothing for a client that is known.
+// Quotas: how many calls are made in a time and are under way, of all clients (CallQuota) and of each
+// (ClientQuotas).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -14,12 +10,56 @@
 #include <tl/expected.hpp>
 #include <unordered_map>
 
+#include "gateway/base/check.h"
 #include "gateway/config/config.h"
-#include "gateway/policy/call_quota.h"
-#include "gateway/policy/client_key.h"
-#include "gateway/policy/token_bucket.h"
+#include "gateway/policy/client.h"
+#include "gateway/policy/rates.h"
 
 namespace stdgate::policy {
+
+// CallQuota: how many calls of all clients are made in a time, and are under way.
+//
+// Owner: a backend for its own calls, the worker for the calls of all backends. Time is passed in.
+
+// The bucket's size by the configured `rate` and `burst`.
+template <class Limits>
+BucketSize bucket_size(const Limits& limits) {
+  const std::chrono::duration<double> per = limits.rate.per;
+  const double burst = limits.burst > 0 ? limits.burst : limits.rate.count;
+  return {limits.rate.count / per.count(), burst};
+}
+
+class CallQuota {
+ public:
+  explicit CallQuota(const config::CallLimits& limits)
+      : limits_(limits), size_(bucket_size(limits)), bucket_(size_, TimePoint{}) {}
+  CallQuota(const CallQuota&) = delete;
+  CallQuota& operator=(const CallQuota&) = delete;
+
+  [[nodiscard]] bool any() const { return limits_.rate.count > 0 || limits_.in_flight > 0; }
+  // Whether the limit of calls under way is reached.
+  [[nodiscard]] bool is_full() const {
+    return limits_.in_flight > 0 && in_flight_ >= limits_.in_flight;
+  }
+  // How long the next call has to wait for its turn; zero: it may begin.
+  [[nodiscard]] Duration wait(TimePoint now) {
+    return limits_.rate.count > 0 ? bucket_.wait(size_, now) : Duration::zero();
+  }
+  void begin(TimePoint now) {
+    if (limits_.rate.count > 0) bucket_.take(size_, now);
+    ++in_flight_;
+  }
+  void end() {
+    STDGATE_CHECK(in_flight_ > 0);
+    --in_flight_;
+  }
+
+ private:
+  const config::CallLimits limits_;
+  const BucketSize size_;
+  TokenBucket bucket_;
+  size_t in_flight_ = 0;
+};
 
 struct QuotaRefusal {
   enum class Reason : uint8_t {
@@ -33,6 +73,13 @@ struct QuotaRefusal {
   Duration wait{0};  // rate: until there is room
 };
 
+// ClientQuotas: how many calls each client of one backend makes in a time, and has under way; and
+// how many all clients together, at this backend and at all backends.
+//
+// Clients are told apart by their ClientKey; a client without one counts only among all. Owner: a
+// backend. Time is passed in. Limit: kMaxClients known clients. A client with calls under way
+// stays. Among the others, the one whose last call ended or was refused longest ago goes first.
+// Allocates nothing for a client that is known.
 class ClientQuotas {
  public:
   static constexpr size_t kMaxClients = 8192;

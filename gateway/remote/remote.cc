@@ -1,6 +1,15 @@
-#include "gateway/remote/server_text.h"
+#include "gateway/remote/remote.h"
+
+#include <algorithm>
 
 namespace stdgate::remote {
+
+Duration Backoff::next() {
+  const Duration whole = next_;
+  next_ = std::min(2 * next_, kLongest);
+  std::uniform_int_distribution<Duration::rep> part(0, (whole / 2).count());
+  return whole / 2 + Duration(part(random_));
+}
 
 void read_server_text(rpc::EnvelopeParser& parser, std::span<char> text, const std::string& url,
                       LocalClient& client, const std::function<bool(const rpc::Envelope&)>& each) {
