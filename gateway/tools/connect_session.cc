@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <simdjson.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,17 +21,12 @@
 #include "gateway/remote/http_remote.h"
 #include "gateway/remote/link_remote.h"
 #include "gateway/rpc/fault.h"
+#include "gateway/tools/peer.h"
 #include "transports/websocket/socket_link.h"
 
 namespace stdgate::tools {
 
 namespace {
-
-struct ListedBackend {
-  std::string name;
-  std::string protocol;
-  std::vector<std::string> paths;
-};
 
 std::string path_of(std::string_view url) {
   const size_t scheme = url.find("://");
@@ -40,37 +34,13 @@ std::string path_of(std::string_view url) {
   return path == std::string_view::npos ? std::string("/") : std::string(url.substr(path));
 }
 
-bool read_list(std::string_view text, std::vector<ListedBackend>& backends) {
-  simdjson::dom::parser parser;
-  simdjson::dom::array list;
-  if (parser.parse(simdjson::padded_string(text))["backends"].get(list) != simdjson::SUCCESS) {
-    return false;
-  }
-  for (const simdjson::dom::element element : list) {
-    std::string_view name;
-    std::string_view protocol;
-    simdjson::dom::array paths;
-    if (element["name"].get(name) != simdjson::SUCCESS ||
-        element["protocol"].get(protocol) != simdjson::SUCCESS ||
-        element["paths"].get(paths) != simdjson::SUCCESS) {
-      continue;
-    }
-    ListedBackend& backend =
-        backends.emplace_back(ListedBackend{std::string(name), std::string(protocol), {}});
-    for (const simdjson::dom::element path : paths) {
-      std::string_view url;
-      if (path["url"].get(url) == simdjson::SUCCESS) backend.paths.push_back(path_of(url));
-    }
-  }
-  return true;
-}
-
 // MCP servers and agents over HTTP, all else over WebSocket, which keeps the order of messages.
-std::string url_of(const ListedBackend& backend, const std::string& gateway) {
+std::string url_of(const PeerBackend& backend, const std::string& gateway) {
   const std::string_view end = backend.protocol == "mcp"   ? "/mcp"
                                : backend.protocol == "acp" ? kAcpPath
                                                            : "/ws";
-  for (const std::string& path : backend.paths) {
+  for (const std::string& place : backend.places) {
+    const std::string path = path_of(place);
     if (path.ends_with(end)) return (end == "/ws" ? "ws" + gateway.substr(4) : gateway) + path;
   }
   return {};
@@ -199,16 +169,16 @@ std::string ConnectLookup::guessed() const {
 
 ConnectLookup::Found ConnectLookup::find() const {
   using remote::Problem;
-  std::vector<ListedBackend> backends;
   const remote::WebHead& head = stream_.head();
   if (head.status == 401 || head.status == 403) {
     return tl::unexpected(remote::problem_of(head, stream_.body(), plan_.gateway));
   }
-  if (!head.is_success() || !read_list(stream_.body(), backends)) return guessed();
+  const auto backends = head.is_success() ? listed_backends(stream_.body()) : std::nullopt;
+  if (!backends) return guessed();
   std::string names;
-  for (const ListedBackend& backend : backends) {
+  for (const PeerBackend& backend : *backends) {
     names += (names.empty() ? "" : ", ") + backend.name;
-    if (plan_.backend.empty() ? backends.size() > 1 : backend.name != plan_.backend) continue;
+    if (plan_.backend.empty() ? backends->size() > 1 : backend.name != plan_.backend) continue;
     if (std::string url = url_of(backend, plan_.gateway); !url.empty()) return url;
   }
   const std::string said = plan_.backend.empty() ? "name one of the backends of the gateway"

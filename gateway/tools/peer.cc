@@ -74,6 +74,32 @@ std::vector<Peer::Result> Peer::call_all(const std::vector<PeerCall>& calls) {
   return results;
 }
 
+std::optional<std::vector<PeerBackend>> listed_backends(std::string_view text) {
+  simdjson::dom::parser parser;
+  simdjson::dom::array list;
+  if (parser.parse(simdjson::padded_string(text))["backends"].get(list) != simdjson::SUCCESS) {
+    return std::nullopt;
+  }
+  std::vector<PeerBackend> backends;
+  for (const simdjson::dom::element element : list) {
+    std::string_view name;
+    std::string_view protocol;
+    if (element["name"].get(name) != simdjson::SUCCESS ||
+        element["protocol"].get(protocol) != simdjson::SUCCESS) {
+      continue;
+    }
+    PeerBackend& backend =
+        backends.emplace_back(PeerBackend{std::string(name), std::string(protocol), {}});
+    simdjson::dom::array paths;
+    if (element["paths"].get(paths) != simdjson::SUCCESS) continue;
+    for (const simdjson::dom::element path : paths) {
+      std::string_view url;
+      if (path["url"].get(url) == simdjson::SUCCESS) backend.places.emplace_back(url);
+    }
+  }
+  return backends;
+}
+
 std::string request_text(uint64_t id, std::string_view method, std::string_view params) {
   std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":)";
   rpc::append_json_string(text, method);
@@ -140,32 +166,9 @@ class GatewayPeer final : public Peer {
   tl::expected<std::vector<PeerBackend>, Trouble> backends() override {
     auto answer = client_.send("/");
     if (!answer) return tl::unexpected(Trouble{kUnreachable, answer.error()});
-    simdjson::dom::parser parser;
-    simdjson::dom::array list;
-    if (answer->status != 200 ||
-        parser.parse(simdjson::padded_string(answer->body))["backends"].get(list) !=
-            simdjson::SUCCESS) {
-      return tl::unexpected(Trouble{kUnreachable, words_for(*answer, client_.url() + "/")});
-    }
-    std::vector<PeerBackend> backends;
-    for (const simdjson::dom::element element : list) {
-      std::string_view name;
-      std::string_view protocol;
-      if (element["name"].get(name) != simdjson::SUCCESS ||
-          element["protocol"].get(protocol) != simdjson::SUCCESS) {
-        continue;
-      }
-      PeerBackend backend{std::string(name), std::string(protocol), {}};
-      simdjson::dom::array paths;
-      if (element["paths"].get(paths) == simdjson::SUCCESS) {
-        for (const simdjson::dom::element path : paths) {
-          std::string_view text;
-          if (path["url"].get(text) == simdjson::SUCCESS) backend.places.emplace_back(text);
-        }
-      }
-      backends.push_back(std::move(backend));
-    }
-    return backends;
+    auto backends = answer->status == 200 ? listed_backends(answer->body) : std::nullopt;
+    if (backends) return *std::move(backends);
+    return tl::unexpected(Trouble{kUnreachable, words_for(*answer, client_.url() + "/")});
   }
 
   tl::expected<std::string, Trouble> call(const std::string& backend, const std::string& method,

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -22,6 +23,9 @@ struct PeerCall {
   std::string method;
   std::string params;  // raw JSON; empty: none
 };
+
+// The list of a gateway at "/", in JSON. Nothing: `text` is no such list.
+std::optional<std::vector<PeerBackend>> listed_backends(std::string_view text);
 
 class Peer {
  public:
