@@ -128,7 +128,7 @@ std::string for_vscode(const Backends& backends, bool with_key) {
   return settings("servers", "http", backends, with_key);
 }
 
-// Its file knows commands only, so one that speaks HTTP for it.
+// The file of Claude Desktop knows only commands, so it gets a command that connects by HTTP.
 std::string for_claude_desktop(const Backends& backends, bool with_key) {
   rpc::JsonWriter json(rpc::JsonWriter::Layout::lines);
   json.begin_object();

@@ -150,6 +150,9 @@ struct SandboxConfig {
   friend bool operator==(const SandboxConfig&, const SandboxConfig&) = default;
 };
 
+// Variables that a stdio server usually needs to start, and that hold no secret.
+std::vector<std::string> usual_variables();
+
 struct BackendConfig {
   std::string name;                  // [a-z0-9_-]+, at most 64 bytes; unique
   std::vector<std::string> command;  // argv, not empty
@@ -169,10 +172,7 @@ struct BackendConfig {
   std::map<std::string, VariableSource> env_sources;  // of variables that are not written down
   std::vector<std::string> env_files;                 // paths, as given
   std::map<std::string, std::string> env_from_files;  // content of these; env takes precedence
-  // Names, or prefixes ending in '*': variables that a stdio server usually needs to start, and
-  // that hold no secret.
-  std::vector<std::string> env_inherit{"PATH", "HOME", "USER",   "LOGNAME", "SHELL",
-                                       "TERM", "LANG", "LC_ALL", "TZ",      "TMPDIR"};
+  std::vector<std::string> env_inherit = usual_variables();  // names, or prefixes ending in '*'
   std::string cwd;
   std::string user;
   ResourceLimits rlimits;

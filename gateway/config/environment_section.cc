@@ -122,6 +122,22 @@ tl::expected<void, std::string> read_line(std::string_view line,
 
 }  // namespace
 
+std::vector<std::string> usual_variables() {
+  return {"PATH",
+          "HOME",
+          "USER",
+          "LOGNAME",
+          "SHELL",
+          "TERM",
+          "LANG",
+          "LC_ALL",
+          "TZ",
+          "TMPDIR",
+          "SSL_CERT_FILE",
+          "SSL_CERT_DIR",
+          "NODE_EXTRA_CA_CERTS"};
+}
+
 tl::expected<std::map<std::string, std::string>, std::vector<EnvFileError>> parse_env_file(
     std::string_view text) {
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());

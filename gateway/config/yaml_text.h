@@ -15,7 +15,7 @@ namespace stdgate::config {
 // Mistakes in the bytes: not UTF-8, UTF-16, a control character. A byte order mark is fine.
 std::optional<ConfigError> check_yaml_bytes(std::string_view yaml);
 
-// `message` is the parser's, of what it found at this place.
+// `message` is what the parser says about this place.
 ConfigError explain_yaml_error(std::string_view yaml, int line, int column,
                                const std::string& message);
 

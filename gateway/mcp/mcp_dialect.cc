@@ -20,7 +20,7 @@ constexpr std::string_view kUnsubscribe = "resources/unsubscribe";
 constexpr std::string_view kSetLevel = "logging/setLevel";
 constexpr std::string_view kInitialized = "notifications/initialized";
 constexpr std::string_view kEmptyResult = "{}";
-// The end of "isError". A search stops at each occurrence of the first letter, and E is rare.
+// Of "isError" the end is searched for, as a search stops at each first letter: E is rarer than i.
 constexpr std::string_view kErrorEnd = "Error";
 
 constexpr std::array<std::string_view, 31> kMethods = {"initialize",

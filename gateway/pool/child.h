@@ -112,7 +112,7 @@ class Child final : private ChildEvents, private ChildMessages {
   [[nodiscard]] TimePoint ready_since() const { return ready_since_; }
   // Only while no call is in flight.
   [[nodiscard]] TimePoint idle_since() const { return std::max(ready_since_, calls_.idle_since()); }
-  // Only while no call does more than listen.
+  // Valid only while the calls that it has all listen.
   [[nodiscard]] TimePoint rests_since() const {
     return std::max(ready_since_, calls_.rests_since());
   }

@@ -61,7 +61,7 @@ class Cut {
   }
 
   std::string_view name_of(ValueId method) {
-    // A reference to a reference, and so on: no circle is longer.
+    // A reference may lead to another one. The bound ends a circle of them.
     for (int step = 0; step < 16; ++step) {
       const auto name = tree_.find(method, "name");
       if (name && tree_.kind(*name) == JsonKind::string) return tree_.string(*name, name_);

@@ -171,7 +171,8 @@ class PlainCheck {
 
   // Of a number that is not written as a whole one.
   static bool fits_bounds(const NumberChecks& checks, std::string_view raw) {
-    // Between the two whole numbers beside it. Bounds that are excluded are kept as whole ones.
+    // The number fits if the whole numbers below and above it both do. Bounds that exclude their
+    // own value are not looked at here.
     const size_t point = raw.find('.');
     if (point == std::string_view::npos || checks.above || checks.below) return false;
     const auto value = whole(raw.substr(0, point));

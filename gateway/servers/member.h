@@ -118,7 +118,7 @@ class Member final : public session::ReplySink {
   void want(MemberView& view, ListKind kind, TimePoint since);
   // Whether nothing is to be waited for: it is known, has failed, or is late.
   [[nodiscard]] bool is_settled(MemberView& view, ListKind kind) const;
-  // Until when it is waited for; max(): it is not asked for.
+  // How long clients wait for the list at most; max(): nobody has asked the member for it.
   [[nodiscard]] TimePoint waited_until(MemberView& view, ListKind kind) const {
     const MemberList& list = view.list(kind);
     const Duration wait = is_down_ ? std::min(config_.wait, kWaitIfDown) : config_.wait;

@@ -57,7 +57,7 @@ std::string without_members(std::string_view object,
 // `array` without the texts that are to go, decoded.
 std::string without_texts(std::string_view array,
                           const std::function<bool(std::string_view text)>& goes);
-// With this member: in the place of one of the same key, else behind the last one.
+// `object` with this member, which replaces one of the same key, or is added as the last one.
 std::string with_member(std::string_view object, std::string_view key, std::string_view value);
 // A text as JSON, with its quotes.
 std::string json_text(std::string_view text);

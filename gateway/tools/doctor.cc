@@ -25,7 +25,8 @@ using Weight = Finding::Weight;
 
 // A method of OpenRPC; a server without it says so, which is an answer too.
 constexpr std::string_view kPlainMethod = "rpc.discover";
-// Whether a server minds the end of its input does not depend on how fast the machine is.
+// How long a server may take to end after its input has ended. A slow machine needs no more time: a
+// server that ignores the end of its input would never end.
 constexpr Duration kEndPatience = std::chrono::seconds(5);
 // The params of initialize that every language server takes.
 constexpr std::string_view kLanguageClient =

@@ -310,7 +310,7 @@ class CommandPeer final : public Peer {
   CommandPeer(const CommandPeer&) = delete;
   CommandPeer& operator=(const CommandPeer&) = delete;
 
-  // Greets it: one of the modern era is asked what it is, any other one gets a handshake.
+  // Greets the server: a modern one by server/discover, any other one by initialize.
   tl::expected<void, Trouble> open() {
     if (!child_->start(timeout_)) return tl::unexpected(why("could not be started"));
     if (stage_->backend().protocol != config::Protocol::mcp) return {};

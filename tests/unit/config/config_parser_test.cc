@@ -75,8 +75,19 @@ TEST(ConfigParser, FillsInDefaults) {
   expected.revision = config::Revision::automatic;
   expected.is_default = true;
   expected.is_required = true;
-  expected.env_inherit = {"PATH", "HOME", "USER",   "LOGNAME", "SHELL",
-                          "TERM", "LANG", "LC_ALL", "TZ",      "TMPDIR"};
+  expected.env_inherit = {"PATH",
+                          "HOME",
+                          "USER",
+                          "LOGNAME",
+                          "SHELL",
+                          "TERM",
+                          "LANG",
+                          "LC_ALL",
+                          "TZ",
+                          "TMPDIR",
+                          "SSL_CERT_FILE",
+                          "SSL_CERT_DIR",
+                          "NODE_EXTRA_CA_CERTS"};
   EXPECT_EQ(config.backends[0], expected);
 }
 

@@ -132,7 +132,8 @@ TEST(ConfigPrinter, ShowsDefaults) {
            "\n    bridge: auto  # clients of MCP 2026-07-28 have to open a session; for those",
            "cannot: isolation: principal, isolation: shared, or bridge: true. In a virtual server",
            "\n    env_inherit: [\"PATH\", \"HOME\", \"USER\", \"LOGNAME\", \"SHELL\", \"TERM\", ",
-           "\"LANG\", \"LC_ALL\", \"TZ\", \"TMPDIR\"]\n    sandbox: off\n    timeout: 1m\n",
+           "\"LANG\", \"LC_ALL\", \"TZ\", \"TMPDIR\", \"SSL_CERT_FILE\", \"SSL_CERT_DIR\", "
+           "\"NODE_EXTRA_CA_CERTS\"]\n    sandbox: off\n    timeout: 1m\n",
            "\n    pool:\n      min: 0\n      max: 16\n",
            "\n      queue_bytes: 64MiB\n      max_age: 0s\n",
            "\n      breaker_failures: 5\nlimits:\n  message: 16MiB\n",
@@ -153,7 +154,8 @@ TEST(ConfigPrinter, ShowsWhatIsInherited) {
     return printed.substr(begin, printed.find('\n', begin) - begin);
   };
   const std::string defaults =
-      R"("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "TZ", "TMPDIR")";
+      R"("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "TZ", "TMPDIR", )"
+      R"("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS")";
   EXPECT_EQ(printed_of(""), "env_inherit: [" + defaults + "]");
   EXPECT_EQ(printed_of("X, PATH"), "env_inherit: [" + defaults + ", \"X\"]");
   EXPECT_EQ(printed_of(R"("!")"), R"(env_inherit: ["!"])");
