@@ -633,7 +633,7 @@ TEST_F(DoctorTest, OfABackendThatIsThereOnlyChangesAreNamed) {
   EXPECT_THAT(good.out, AllOf(HasSubstr("\nnothing has to change in the configuration\n"),
                               Not(HasSubstr("backends"))));
   const ProgramRun asks =
-      run_stdgate(folder_, {"doctor", "--timeout", "1s", "asks"}, Millis(30'000));
+      run_stdgate(folder_, {"doctor", "--timeout", "3s", "asks"}, Millis(30'000));
   EXPECT_THAT(asks.out, AllOf(HasSubstr("\nto change in the configuration:\n\n"
                                         "  backends.asks.revision: legacy\n\n"),
                               Not(HasSubstr("command:"))));
@@ -645,7 +645,7 @@ TEST_F(DoctorTest, OfABackendThatIsThereOnlyChangesAreNamed) {
 
 TEST_F(DoctorTest, OptionsOfACommandAreInWhatIsToBeWritten) {
   const JsonValue report =
-      diagnose({"python3", "server.py", "silent"}, {"--timeout", "1s", "--max", "2", "--cwd", "."});
+      diagnose({"python3", "server.py", "silent"}, {"--timeout", "3s", "--max", "2", "--cwd", "."});
   EXPECT_EQ(report.text("/config"),
             "backends:\n  server:\n    command: [\"python3\", \"server.py\", \"silent\"]\n"
             "    cwd: \".\"\n    revision: legacy\n    pool: { max: 2 }\n");
