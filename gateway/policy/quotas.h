@@ -1,5 +1,5 @@
-// Quotas: how many calls are made in a time and are under way, of all clients (CallQuota) and of each
-// (ClientQuotas).
+// Quotas: how many calls are made in a time and are under way, of all clients (CallQuota) and of
+// each (ClientQuotas).
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #include "gateway/schema/text_pattern.h"
 
 #include <re2/re2.h>
+#include <re2/stringpiece.h>
 
 #include <array>
 #include <charconv>
@@ -268,6 +269,11 @@ re2::RE2::Options options() {
   return options;
 }
 
+// RE2's own type of text is std::string_view in some releases alone.
+bool is_in(std::string_view text, const re2::RE2& pattern) {
+  return re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), pattern);
+}
+
 }  // namespace
 
 tl::expected<std::string, const char*> in_re2_syntax(std::string_view pattern) {
@@ -318,9 +324,9 @@ tl::expected<TextPattern, const char*> TextPattern::compile(std::string_view pat
 
 bool TextPattern::matches(std::string_view text) const {
   for (const Ahead& ahead : aheads_) {
-    if (re2::RE2::PartialMatch(text, *ahead.compiled) == ahead.is_forbidden) return false;
+    if (is_in(text, *ahead.compiled) == ahead.is_forbidden) return false;
   }
-  return re2::RE2::PartialMatch(text, *compiled_);
+  return is_in(text, *compiled_);
 }
 
 }  // namespace stdgate::schema
