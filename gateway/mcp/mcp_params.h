@@ -29,6 +29,7 @@ struct McpMeta {
 
 // Members of params. Bits, for sets of them.
 enum ParamKey : uint8_t {
+  kNoParam = 0,
   kMetaParam = 1,
   kNameParam = 2,
   kArgumentsParam = 4,

@@ -107,7 +107,7 @@ std::string with_asking_member(const rpc::Envelope& answer, std::string_view mem
 
 std::string with_id(const rpc::Envelope& message, std::string_view id) {
   TextEdits edits(message.text);
-  edits.replace(message.id, std::string(id));
+  edits.replace(message.id, id);
   return edits.apply();
 }
 
@@ -123,8 +123,8 @@ std::optional<std::string> request_within(const rpc::Envelope& request) {
   const bool is_clear = inner_arguments || rpc::is_absent(inner_arguments);
   if (!inner || !inner->starts_with('"') || !is_clear) return std::nullopt;
   TextEdits edits(request.text);
-  edits.replace(*name, std::string(*inner));
-  edits.replace(*arguments, std::string(inner_arguments.value_or("{}")));
+  edits.replace(*name, *inner);
+  edits.replace(*arguments, inner_arguments.value_or("{}"));
   return edits.apply();
 }
 
