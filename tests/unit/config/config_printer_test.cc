@@ -132,7 +132,7 @@ TEST(ConfigPrinter, ShowsDefaults) {
            "\n    bridge: auto  # clients of MCP 2026-07-28 have to open a session; for those",
            "cannot: isolation: principal, isolation: shared, or bridge: true. In a virtual server",
            "\n    env_inherit: [\"PATH\", \"HOME\", \"USER\", \"LOGNAME\", \"SHELL\", \"TERM\", ",
-           "\"LANG\", \"LC_ALL\", \"TZ\", \"TMPDIR\", \"SSL_CERT_FILE\", \"SSL_CERT_DIR\", "
+           "\"LANG\", \"LC_ALL\", \"TZ\", \"TMPDIR\", \"SSL_CERT_FILE\", \"SSL_CERT_DIR\", ",
            "\"NODE_EXTRA_CA_CERTS\"]\n    sandbox: off\n    timeout: 1m\n",
            "\n    pool:\n      min: 0\n      max: 16\n",
            "\n      queue_bytes: 64MiB\n      max_age: 0s\n",
