@@ -1,38 +1,9 @@
 #include "gateway/backend/session_router.h"
 
-#include <algorithm>
-#include <array>
 #include <string>
 #include <utility>
 
-#include "gateway/rpc/json_cursor.h"
-#include "gateway/rpc/json_string.h"
-
 namespace stdgate::backend {
-
-namespace {
-
-// A child that ignores case may take an answer with a member `Method` for a request of a client,
-// which nobody has judged. A `method` as such is no answer (EnvelopeParser).
-bool resembles_request(std::string_view answer) {
-  constexpr std::array<std::string_view, 6> kMembers = {"jsonrpc", "id",     "method",
-                                                        "params",  "result", "error"};
-  rpc::JsonCursor cursor(answer);
-  if (!cursor.take('{')) return false;
-  do {
-    const std::string_view key = rpc::string_content(cursor.take_string());
-    cursor.take(':');
-    cursor.take_value();
-    if (std::ranges::find(kMembers, key) != kMembers.end()) continue;
-    const auto resembles = [key](std::string_view member) {
-      return rpc::json_string_resembles(key, member);
-    };
-    if (std::ranges::any_of(kMembers, resembles)) return true;
-  } while (cursor.take(','));
-  return false;
-}
-
-}  // namespace
 
 tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(session::Caller caller,
                                                                        session::SessionSink& sink,
@@ -222,7 +193,7 @@ bool SessionRouter::pass_answer(session::SessionId id, const rpc::Envelope& answ
   session::Session* session = sessions_.find(id);
   const auto ask_id = rpc::parse_wire_id(answer.id);
   if (session == nullptr || session->asks == nullptr || !ask_id ||
-      session->asks->find(*ask_id) == nullptr || resembles_request(answer.text)) {
+      session->asks->find(*ask_id) == nullptr || answer.has_lookalikes) {
     return false;
   }
   questions_.note_answer(session->asks->at(*ask_id), answer);

@@ -138,10 +138,10 @@ void fill(ParsedMessage& message, const Members& members, const EnvelopeLimits& 
   }
   envelope.kind = kind_of(members, !envelope.id.empty());
   if (!message.ok()) return;
+  envelope.has_lookalikes = members.has_lookalikes;
   if (members.has(kMethod)) {
     envelope.method = members.values[kMethod].substr(1, members.values[kMethod].size() - 2);
     envelope.method_has_escapes = members.method_has_escapes;
-    envelope.has_lookalikes = members.has_lookalikes;
     if (!has_null_params(members)) envelope.params = members.values[kParams];
   } else {
     envelope.payload = members.values[members.has(kError) ? kError : kResult];

@@ -35,7 +35,8 @@ struct Envelope {
   std::string_view payload;  // raw JSON of result or error; empty for requests and notifications
   bool method_has_escapes = false;
   // The message has a member whose key resembles one of the envelope (json_string.h). A child that
-  // ignores case may read another message than this one. Only rules look at this.
+  // ignores case may read another message than this one, or a request in an answer. Rules, checks
+  // and pins look at this, and whoever passes on a client's answer.
   bool has_lookalikes = false;
 
   // The name that the child reads: `method`, or a view of `scratch`.

@@ -133,12 +133,18 @@ TEST(EnvelopeTest, WholeDocuments) {
 
 TEST(EnvelopeTest, WhatResemblesItsMembersIsNoted) {
   rpc::EnvelopeParser parser({});
-  const auto has = [&parser](const std::string& more) {
-    std::string text =
-        R"({"jsonrpc":"2.0","id":1,"method":"m","params":{"Method":1},)" + more + "}";
+  const auto is_noted = [&parser](std::string text) {
     const rpc::ParsedMessage message = parser.parse(text).value().messages[0];
-    EXPECT_TRUE(message.ok()) << more;
+    EXPECT_TRUE(message.ok()) << text;
     return message.envelope.has_lookalikes;
+  };
+  const auto has = [&](const std::string& more) {
+    const bool in_request =
+        is_noted(R"({"jsonrpc":"2.0","id":1,"method":"m","params":{"Method":1},)" + more + "}");
+    EXPECT_EQ(is_noted(R"({"jsonrpc":"2.0","id":1,"result":{"Method":1},)" + more + "}"),
+              in_request)
+        << more;
+    return in_request;
   };
   for (const char* more : {R"("Method":"x")", R"("PARAMS":{})", R"("ID":2)", R"("param\u017f":{})",
                            R"("\u004dethod":"x")", R"("Result":1)", R"("JSONRPC":1)"}) {
