@@ -1,6 +1,5 @@
 #include "gateway/backend/chain_listener.h"
 
-
 namespace stdgate::backend {
 
 namespace {

@@ -1,6 +1,6 @@
-// Texts that clients keep for the gateway, and that they can neither make nor change: ids of sessions
-// (SessionIds), and states of calls (StateSeal). The core knows no cryptography, so the worker
-// implements both.
+// Texts that clients keep for the gateway, and that they can neither make nor change: ids of
+// sessions (SessionIds), and states of calls (StateSeal). The core knows no cryptography, so the
+// worker implements both.
 #pragma once
 
 #include <optional>
