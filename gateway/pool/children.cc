@@ -296,6 +296,8 @@ void Children::remove(Child& child, const ChildEnd& end, bool is_fine, bool serv
   STDGATE_CHECK(place != children_.end());
   gone_.push_back(std::move(*place));
   children_.erase(place);
+  // The last child may sleep now: see end_listening().
+  if (children_.size() == 1) watch_idle(*children_.front());
 }
 
 void Children::note_failure(const Child& child, const ChildEnd& end, bool serves_lease) {

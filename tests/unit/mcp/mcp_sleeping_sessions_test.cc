@@ -18,15 +18,21 @@ constexpr const char* kChanging =
 // Two sessions that have seen the one tool of their server.
 class SleepingSessions : public testing::Test {
  public:
-  static backend::BackendOptions options(uint32_t min) {
+  static config::PoolConfig pool(uint32_t min) {
+    config::PoolConfig pool;
+    pool.min = min;
+    pool.idle_timeout = seconds(30);
+    return pool;
+  }
+  static backend::BackendOptions options(const config::PoolConfig& pool) {
     backend::BackendOptions options = remembered(config::Isolation::shared, MemoryBench::fresh());
     options.config.revision = config::Revision::modern;
     options.config.timeout = seconds(100);
-    options.config.pool.min = min;
-    options.config.pool.idle_timeout = seconds(30);
+    options.config.pool = pool;
     return options;
   }
-  explicit SleepingSessions(uint32_t min = 0) : bench(options(min)) {
+  SleepingSessions() : SleepingSessions(pool(0)) {}
+  explicit SleepingSessions(const config::PoolConfig& pool) : bench(options(pool)) {
     greet(ada);
     bench.begin(0, kChanging);
     ada.take();
@@ -174,13 +180,39 @@ TEST_F(SleepingSessions, ListsThatDifferCannotBeCompared) {
 
 class SessionsOfAMinimum : public SleepingSessions {
  public:
-  SessionsOfAMinimum() : SleepingSessions(1) {}
+  SessionsOfAMinimum() : SleepingSessions(pool(1)) {}
 };
 
 TEST_F(SessionsOfAMinimum, KeepTheirStreams) {
   bench.advance(std::chrono::minutes(10));
   EXPECT_THAT(bench.child(0).ends(), IsEmpty());
   EXPECT_THAT(bench.child(0).take_lines(), IsEmpty());
+}
+
+class SessionsOfTwoChildren : public SleepingSessions {
+ public:
+  SessionsOfTwoChildren() : SleepingSessions(two()) {}
+  static config::PoolConfig two() {
+    config::PoolConfig two = pool(0);
+    two.max = 2;
+    two.max_in_flight = 1;
+    return two;
+  }
+};
+
+TEST_F(SessionsOfTwoChildren, TheServerSleepsOnceTheOtherHasGone) {
+  ada.request("tools/call", R"({"name":"a"})", "7");
+  bob.request("tools/call", R"({"name":"a"})", "8");
+  ASSERT_EQ(bench.launcher.launched(), 2U);
+  bench.child(1).start();
+  serve(0);
+  serve(1);
+  bench.advance(seconds(31));
+  ASSERT_THAT(bench.child(1).ends(), SizeIs(1));
+  ASSERT_THAT(bench.child(0).ends(), IsEmpty()) << "it is not the last child yet";
+  bench.child(1).exit(0);
+  bench.advance(seconds(31));
+  EXPECT_THAT(bench.child(0).ends(), SizeIs(1));
 }
 
 }  // namespace
