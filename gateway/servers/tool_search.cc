@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
@@ -27,10 +26,12 @@ bool is_word(char c) {
 }
 
 // A plural and its singular are the same word.
-std::string stem_of(std::string word) {
-  if (word.size() > 3 && word.ends_with("ies")) return word.substr(0, word.size() - 3) + "y";
-  if (word.size() > 3 && word.ends_with('s') && !word.ends_with("ss")) word.pop_back();
-  return word;
+void cut_to_stem(std::string& word) {
+  if (word.size() > 3 && word.ends_with("ies")) {
+    word.replace(word.size() - 3, 3, "y");
+  } else if (word.size() > 3 && word.ends_with('s') && !word.ends_with("ss")) {
+    word.pop_back();
+  }
 }
 
 // Lower case; words end where letters do, and where lower case turns into upper case.
@@ -39,7 +40,9 @@ void for_each_word(std::string_view text, Visitor&& visit) {
   std::string word;
   char former = 0;
   const auto end = [&] {
-    if (!word.empty()) visit(stem_of(std::move(word)));
+    if (word.empty()) return;
+    cut_to_stem(word);
+    visit(word);
     word.clear();
   };
   for (const char c : text) {
@@ -92,11 +95,18 @@ void ToolSearch::add(const std::string& name, std::string_view tool) {
   constexpr size_t kOfWord = 48;
   const uint64_t version = version_of(tool);
   if (!versions_.insert(version ^ std::hash<std::string>()(name)).second) return;
-  std::map<std::string, double> weights;
+  size_t left = kMaxText;
   double length = 0;
   const auto note = [&](std::string_view text, double weight) {
+    text = text.substr(0, left);
+    left -= text.size();
     for_each_word(text, [&](const std::string& word) {
-      weights[word] += weight;
+      std::vector<Posting>& postings = words_[word];
+      if (postings.empty() || postings.back().tool != tools_.size()) {
+        postings.push_back({tools_.size(), 0});
+        bytes_ += kOfWord;
+      }
+      postings.back().weight += weight;
       length += 1;
     });
   };
@@ -105,8 +115,7 @@ void ToolSearch::add(const std::string& name, std::string_view tool) {
   note(text_of(tool, "description"), kOfText);
   for_each_member(rpc::member_or_empty(rpc::member_or_empty(tool, "inputSchema"), "properties"),
                   [&](std::string_view key, std::string_view) { note(key, kOfText); });
-  for (const auto& [word, weight] : weights) words_[word].push_back({tools_.size(), weight});
-  bytes_ += kOfTool + name.size() + kOfWord * weights.size();
+  bytes_ += kOfTool + name.size();
   tools_.push_back({name, version});
   lengths_.push_back(length);
   total_length_ += length;

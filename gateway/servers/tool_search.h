@@ -3,8 +3,8 @@
 //
 // One index for all clients has every tool that any client was offered. A client finds only tools
 // that it may use. Lists that are in it are not read again. Owner: ServerAnswers. Limits:
-// kMaxTools, beyond which the index starts again with the tools of the present client; kMaxQuery
-// words.
+// kMaxTools, beyond which the index starts again with the tools of the present client; kMaxText of
+// one tool; kMaxQuery words.
 #pragma once
 
 #include <cstddef>
@@ -33,6 +33,8 @@ class ToolSearch {
  public:
   static constexpr size_t kMaxQuery = 64;
   static constexpr size_t kMaxTools = 50'000;
+  // Bytes of a tool's name, title, description and names of arguments, in this order, that count.
+  static constexpr size_t kMaxText = 4096;
 
   // A tool as it has been offered.
   struct Tool {

@@ -49,6 +49,19 @@ TEST(ToolSearch, WordsBeyondTheLimitDoNotCount) {
   EXPECT_TRUE(found(search, query + "more last").empty());
 }
 
+TEST(ToolSearch, TextBeyondTheLimitDoesNotCount) {
+  ToolSearch search;
+  const std::string name = "long";
+  const std::string rest(ToolSearch::kMaxText - name.size() - 4, '-');
+  search.add(name, described(rest + "some", "last"));
+  EXPECT_EQ(found(search, "some").size(), 1U);
+  EXPECT_TRUE(found(search, "last").empty());
+  const size_t bytes = search.bytes();
+  search.add("longer", described(rest + "some" + std::string(ToolSearch::kMaxText, 'x'), "last"));
+  EXPECT_LT(search.bytes() - bytes, ToolSearch::kMaxText);
+  EXPECT_TRUE(found(search, "last").empty());
+}
+
 TEST(ToolSearch, AListIsReadOnce) {
   const auto list_of = [](const std::string& description) {
     ElementList list;
