@@ -1,5 +1,6 @@
 #include "gateway/call/call_store.h"
 
+#include <type_traits>
 #include <utility>
 
 namespace stdgate::call {
@@ -7,6 +8,9 @@ namespace stdgate::call {
 namespace {
 
 constexpr size_t kMaxKeptLength = 256;
+// Copied as a whole: quicker than one member after another.
+constexpr CallFacts kNoFacts;
+static_assert(std::is_trivially_copyable_v<CallFacts>);
 
 }  // namespace
 
@@ -32,7 +36,7 @@ void CallStore::give_back(std::unique_ptr<Call> call) {
   index_.remove(*call);
   deadlines_.remove(*call);
   if (kept_.size() == kMaxKept) return;
-  static_cast<CallFacts&>(*call) = {};
+  static_cast<CallFacts&>(*call) = kNoFacts;
   if (call->held.account() != nullptr) call->held = {};
   for (std::string* text : {&call->id, &call->principal, &call->progress_token, &call->subscription,
                             &call->memo_text, &call->request, &call->identity}) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstring>
 
 #include "gateway/base/check.h"
 #include "gateway/rpc/json_member.h"
@@ -17,6 +18,7 @@ constexpr std::array<std::string_view, kMemberCount> kKeys{"jsonrpc", "id",     
                                                            "params",  "result", "error"};
 
 constexpr std::string_view kVersion = "\"2.0\"";
+constexpr std::string_view kWrittenVersion = R"("jsonrpc":"2.0")";
 constexpr std::string_view kVersionMember = R"("jsonrpc":"2.0",)";
 
 // By size first: most keys differ there already.
@@ -67,8 +69,10 @@ struct Members {
   }
 };
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 bool is_integer(std::string_view number) {
-  return (number[0] == '-' || (number[0] >= '0' && number[0] <= '9')) &&
+  return (number[0] == '-' || is_digit(number[0])) &&
          number.find_first_of(".eE") == std::string_view::npos;
 }
 
@@ -241,7 +245,17 @@ class DocumentReader {
     }
   }
 
+  // Nearly every message has its version, written so.
+  [[nodiscard]] bool begins_with_version(const char* at) const {
+    return static_cast<size_t>(scanner_.end() - at) >= kWrittenVersion.size() &&
+           std::memcmp(at, kWrittenVersion.data(), kWrittenVersion.size()) == 0;
+  }
+
   char* read_member(char* at, Members& members) {
+    if (begins_with_version(at) && !members.has(kJsonrpc)) {
+      members.values[kJsonrpc] = {at + kKeys[kJsonrpc].size() + 3, kVersion.size()};
+      return at + kWrittenVersion.size();
+    }
     JsonScanner::String key;
     EnvelopeMember member = member_at(at);
     if (member != kMemberCount) {
@@ -262,18 +276,19 @@ class DocumentReader {
     return at;
   }
 
-  // The version, and an id that is a small integer, are read without a search: nearly every message
-  // has them.
   char* read_value(char* at, EnvelopeMember member, Members& members) {
     const char first = scanner_.peek(at);
-    if (member == kJsonrpc && scanner_.rest(at).starts_with(kVersion)) return at + kVersion.size();
     if (first == '"') {
       JsonScanner::String string;
       at = scanner_.scan_string(at, string);
       if (member == kMethod) members.method_has_escapes = string.escapes;
       return at;
     }
-    return first >= '1' && first <= '9' ? scanner_.scan_number(at) : scanner_.scan_value(at);
+    // Most ids are small integers.
+    if (first < '1' || first > '9') return scanner_.scan_value(at);
+    char* behind = at + 1;
+    while (is_digit(scanner_.peek(behind))) ++behind;
+    return scanner_.peek(behind) == ',' ? behind : scanner_.scan_number(at);
   }
 
   [[nodiscard]] tl::unexpected<DocumentError> failure() const {
