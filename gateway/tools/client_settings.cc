@@ -354,51 +354,6 @@ bool has_commands(std::string_view text, const ServerCommands& commands) {
   return found == commands.size();
 }
 
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
-// JSON with comments and trailing commas as JSON.
-class PlainJson {
- public:
-  explicit PlainJson(std::string_view text) : text_(text) {}
-
-  std::string take() {
-    while (at_ < text_.size()) step();
-    return std::move(out_);
-  }
-
- private:
-  void step() {
-    const std::string_view rest = text_.substr(at_);
-    if (rest.front() == '"') {
-      copy_string();
-    } else if (rest.starts_with("//")) {
-      at_ += std::min(rest.find('\n'), rest.size());
-    } else if (rest.starts_with("/*")) {
-      const size_t end = rest.find("*/", 2);
-      at_ = end == std::string_view::npos ? text_.size() : at_ + end + 2;
-    } else {
-      if (rest.front() == '}' || rest.front() == ']') drop_comma();
-      out_ += rest.front();
-      ++at_;
-    }
-  }
-  void copy_string() {
-    const size_t begin = at_++;
-    while (at_ < text_.size() && text_[at_] != '"') at_ += text_[at_] == '\\' ? 2 : 1;
-    at_ = std::min(at_ + 1, text_.size());
-    out_ += text_.substr(begin, at_ - begin);
-  }
-  void drop_comma() {
-    size_t last = out_.size();
-    while (last > 0 && is_space(out_[last - 1])) --last;
-    if (last > 0 && out_[last - 1] == ',') out_.erase(last - 1, 1);
-  }
-
-  const std::string_view text_;
-  size_t at_ = 0;
-  std::string out_;
-};
-
 }  // namespace
 
 tl::expected<std::string, std::string> servers_as_json(std::string_view text) {
@@ -478,9 +433,10 @@ tl::expected<std::string, std::string> settings_as_json(std::string_view text) {
   const bool is_of_toml = is_toml(text);
   // Editors on Windows write it.
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  if (!is_of_toml) return PlainJson(text).take();
-  return toml_as_json(text).map_error(
-      [](const std::string& error) { return "it is no TOML: " + error; });
+  const auto read = is_of_toml ? toml_as_json(text) : plain_json(text);
+  return read.map_error([&](const std::string& error) {
+    return std::string("it is no ") + (is_of_toml ? "TOML: " : "JSON: ") + error;
+  });
 }
 
 }  // namespace stdgate::tools

@@ -22,6 +22,8 @@ class JsonPlaceReader {
     return at_ == text_.size() || fail("something stands behind the end");
   }
   [[nodiscard]] const std::string& problem() const { return problem_; }
+  // What plain JSON does not have.
+  [[nodiscard]] const std::vector<TextChange>& removals() const { return removals_; }
 
  private:
   [[nodiscard]] char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
@@ -39,16 +41,21 @@ class JsonPlaceReader {
       if (std::string_view(" \t\r\n").find(rest.front()) != std::string_view::npos) {
         ++at_;
       } else if (rest.starts_with("//")) {
-        at_ += std::min(rest.find('\n'), rest.size());
+        remove_to(at_ + std::min(rest.find('\n'), rest.size()));
       } else if (rest.starts_with("/*")) {
         const size_t end = rest.find("*/", 2);
         if (end == std::string_view::npos) return fail("a comment has no end");
-        at_ += end + 2;
+        remove_to(at_ + end + 2);
       } else {
         break;
       }
     }
     return true;
+  }
+
+  void remove_to(size_t end) {
+    removals_.push_back({{at_, end}, ""});
+    at_ = end;
   }
 
   bool read_value(JsonPlace& out, size_t depth) {
@@ -81,8 +88,10 @@ class JsonPlaceReader {
       JsonPlace& value = out.is_object ? out.values.emplace_back() : passed;
       if (!read_value(value, depth + 1) || !skip()) return false;
       if (peek() != ',' && peek() != closer) return fail("a comma is missing");
-      if (peek() == ',') ++at_;
+      const TextSpan comma{at_, at_ + (peek() == ',' ? 1 : 0)};
+      at_ = comma.end;
       if (!skip()) return false;
+      if (peek() == closer) removals_.push_back({comma, ""});
     }
     ++at_;
     return true;
@@ -115,6 +124,7 @@ class JsonPlaceReader {
 
   const std::string_view text_;
   size_t at_ = 0;
+  std::vector<TextChange> removals_;
   std::string problem_;
 };
 
@@ -141,6 +151,13 @@ tl::expected<JsonPlace, std::string> json_places(std::string_view text) {
   JsonPlace root;
   if (!reader.read(root)) return tl::unexpected(reader.problem());
   return root;
+}
+
+tl::expected<std::string, std::string> plain_json(std::string_view text) {
+  JsonPlaceReader reader(text);
+  JsonPlace root;
+  if (!reader.read(root)) return tl::unexpected(reader.problem());
+  return changed_text(text, reader.removals());
 }
 
 }  // namespace stdgate::tools

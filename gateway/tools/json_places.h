@@ -1,5 +1,5 @@
-// JSON with comments and commas at ends, as a tree with the places of its values. Pure. Limit:
-// kMaxSettingsDepth of nesting.
+// JSON with comments and commas at ends: as a tree with the places of its values, and as plain JSON.
+// Pure. Limit: kMaxSettingsDepth of nesting.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,9 @@ struct JsonPlace {
   [[nodiscard]] const JsonPlace* find(std::string_view key) const;
 };
 
-// The error names the line.
+// Errors name the line.
 tl::expected<JsonPlace, std::string> json_places(std::string_view text);
+// Without comments, and without commas before closing brackets.
+tl::expected<std::string, std::string> plain_json(std::string_view text);
 
 }  // namespace stdgate::tools

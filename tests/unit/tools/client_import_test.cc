@@ -288,7 +288,8 @@ TEST(ClientImport, NumbersOfEnvironmentsAreTexts) {
 }
 
 TEST(ClientImport, WhatIsNoSuchFile) {
-  EXPECT_THAT(imported("{"), HasSubstr("no JSON"));
+  EXPECT_THAT(imported("{"), HasSubstr("no JSON: line 1: a key is missing"));
+  EXPECT_THAT(imported("{\"a\":\n1 // one\n\"b\":2}"), HasSubstr("line 3: a comma is missing"));
   EXPECT_THAT(imported("[]"), HasSubstr("none of mcpServers, servers,"));
   EXPECT_THAT(imported("{\"mcpServers\":[]}"), HasSubstr("none of"));
   EXPECT_THAT(imported(""), HasSubstr("no JSON"));
