@@ -315,6 +315,7 @@ void Chain::record_end(const Call& call, End& end, std::string_view detail) {
   record.detail = detail;
   end.record = &record;
   for (const Row& row : ends_) row.filter->on_end(call, end);
+  end.record = nullptr;
   record.bytes_out = end.reply == nullptr ? 0 : end.reply->size();
   services_.observer.on_call_finished(record);
 }
