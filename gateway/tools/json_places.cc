@@ -1,6 +1,7 @@
 #include "gateway/tools/json_places.h"
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "gateway/base/utf8.h"
@@ -116,10 +117,25 @@ class JsonPlaceReader {
     ++at_;
     while (peek() != '"') {
       if (at_ >= text_.size() || peek() == '\n') return fail("a text has no end");
-      at_ += peek() == '\\' ? 2 : 1;
+      if (peek() != '\\') {
+        ++at_;
+      } else if (!read_escape()) {
+        return fail("an escape is no JSON");
+      }
     }
     ++at_;
     return true;
+  }
+
+  bool read_escape() {
+    const std::string_view rest = text_.substr(at_ + 1);
+    const size_t digits = rest.starts_with('u') ? 4 : 0;
+    if (rest.size() <= digits) return false;
+    if (std::string_view("\"\\/bfnrtu").find(rest.front()) == std::string_view::npos) return false;
+    const bool are_hex = std::ranges::all_of(rest.substr(1, digits),
+                                             [](unsigned char c) { return std::isxdigit(c) != 0; });
+    at_ += 2 + digits;
+    return are_hex;
   }
 
   const std::string_view text_;

@@ -61,6 +61,7 @@ bool is_number(std::string_view word) {
 }  // namespace
 
 bool oracle_accepts(std::string_view text) {
+  if (text.starts_with("\xef\xbb\xbf")) return false;  // newer simdjson passes a byte order mark
   std::string shown;
   cut(
       text, [&](std::string_view string) { shown += without_surrogates(string); },

@@ -67,6 +67,7 @@ Loop::~Loop() {
 void Loop::run() {
   arm();
   uv_run(&uv_, UV_RUN_DEFAULT);
+  end_turn();  // of a timer that has stopped the loop
 }
 
 void Loop::stop() { uv_stop(&uv_); }
@@ -144,6 +145,8 @@ void Loop::fire_timers() {
   if (wake_at_) lag_ = std::max(Duration::zero(), now_ - *wake_at_);
   wake_at_.reset();
   timers_.run_due(now_);
+  // Since libuv 1.45 timers come last in a turn, and what they did has to be ended too.
+  stay_awake();
 }
 
 // libuv's clock counts whole milliseconds of the same monotonic clock, so waking at the next whole

@@ -254,6 +254,18 @@ TEST(Loop, StopEndsRun) {
   EXPECT_FALSE(near.armed());
 }
 
+TEST(Loop, WhatTheLastTimerDidIsEndedToo) {
+  std::string log;
+  net::Loop loop;
+  Timer timer(loop.timers(), [&] {
+    loop.retire(std::make_unique<Mourned>(log, 'a'));
+    loop.stop();
+  });
+  timer.arm(loop.now() + milliseconds(1));
+  loop.run();
+  EXPECT_EQ(log, "a");
+}
+
 TEST(Loop, LagSaysHowLateATimerWas) {
   net::Loop loop;
   Timer timer(loop.timers(), [] {});

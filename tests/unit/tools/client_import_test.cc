@@ -295,6 +295,11 @@ TEST(ClientImport, WhatIsNoSuchFile) {
   EXPECT_THAT(imported(""), HasSubstr("no JSON"));
   EXPECT_THAT(imported("/*"), HasSubstr("no JSON"));
   EXPECT_THAT(imported("{\"a\":\"\\"), HasSubstr("no JSON"));
+  for (const std::string escape : {"q", "u12", "u12g4", "u"}) {
+    EXPECT_THAT(imported(R"({"\)" + escape + R"(":1})"), HasSubstr("an escape is no JSON"))
+        << escape;
+  }
+  EXPECT_THAT(imported(R"({"\u0061":{"\\\"\/\b":1}})"), HasSubstr("none of"));
 }
 
 }  // namespace
