@@ -312,6 +312,21 @@ TEST_F(Questions, ThatAreTakenBackLetTheClockGoOn) {
   EXPECT_THAT(after(kInput - kTimeout - Duration{1}), IsEmpty());
 }
 
+// The loop may come to the times of the call and of the question in one turn.
+TEST_F(Questions, EndBeforeTheirCallsWhenTheLoopIsLate) {
+  bench.call(session);
+  bench.advance(seconds(1));
+  const std::string question = ask();
+  child.take_lines();
+  bench.clock.set(bench.clock.now() + kInput);
+  bench.timers.run_due(bench.clock.now());
+  EXPECT_THAT(session.take(),
+              ElementsAre(note_text("$/cancelRequest", R"({"id":)" + question + "}")));
+  EXPECT_EQ(child.take_line(), gave_up("\"q\"", kNoAnswer));
+  EXPECT_THAT(after(kTimeout - Duration{1}), IsEmpty());
+  EXPECT_THAT(after(Duration{1}), ElementsAre(gave_up("1", kSilence)));
+}
+
 // Its client may be away for so long, and is asked again when it comes back.
 TEST(LingeringQuestions, StayAsLongAsTheirChild) {
   backend::BackendOptions options = own_children();
