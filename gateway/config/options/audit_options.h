@@ -19,8 +19,8 @@ inline constexpr auto kAuditOptions = std::to_array<Option<AuditConfig>>({
     {.key = "calls",
      .type = list_of<&AuditConfig::calls>(kPattern, {0, kMaxPatterns}),
      .help = "methods whose calls are recorded, as tools/call or resources/*",
-     .details = "Refusals and sessions are always recorded. A call of such a method is refused "
-                "while its line could not be written."},
+     .details = "Refusals and sessions are always recorded. A call of such a method is refused if "
+                "its line cannot be written."},
     {.key = "arguments",
      .type = Word{&AuditConfig::arguments},
      .help = "how a call's params are recorded",
@@ -28,8 +28,8 @@ inline constexpr auto kAuditOptions = std::to_array<Option<AuditConfig>>({
                 "values that `log.redact` names are hidden."},
     {.key = "durable",
      .type = Switch{&AuditConfig::durable},
-     .help = "a call is answered when its line is on the disk",
-     .details = "Costs a wait for the disk with each call that is recorded."},
+     .help = "answer a recorded call only when its line is on the disk",
+     .details = "Each recorded call then waits for the disk."},
 });
 
 template <>

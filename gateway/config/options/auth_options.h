@@ -24,11 +24,11 @@ inline constexpr auto kApiKeyOptions = std::to_array<Option<ApiKeyConfig>>({
      .help = "instead of the hash, a file with keys or hashes, one a line"},
     {.key = "roles",
      .type = list_of<&ApiKeyConfig::roles>(kRole, {0, kMaxApiKeys}),
-     .help = "its roles, which rules name"},
+     .help = "roles of the client, which rules name"},
     {.key = "expires",
      .type = Text{&ApiKeyConfig::expires},
-     .help = "when the key ends",
-     .details = "A day, `2027-06-30`, at whose beginning in UTC it ends, or a time, "
+     .help = "when the key expires",
+     .details = "A day, `2027-06-30`: the key expires when that day begins in UTC. Or a time, "
                 "`2027-06-30T12:00:00Z`."},
 });
 
@@ -57,7 +57,7 @@ inline constexpr auto kJwksOptions = std::to_array<Option<JwksConfig>>({
      .details = "With `https`; `http` to this machine only."},
     {.key = "ca",
      .type = FileText{&JwksConfig::ca_file, &JwksConfig::certificates},
-     .help = "a file with the authorities of the servers that are asked, in PEM",
+     .help = "a file with the certificate authorities to trust when the keys are fetched, in PEM",
      .default_words = "those of the system"},
 });
 
@@ -70,28 +70,27 @@ struct OptionsOf<JwksConfig> {
 inline constexpr auto kJwtOptions = std::to_array<Option<JwtConfig>>({
     {.key = "issuer",
      .type = Text{&JwtConfig::issuer},
-     .help = "issuer of the tokens, as their iss names it",
+     .help = "issuer of the tokens, as in their claim iss",
      .missing = "name the issuer, as tokens have it in iss"},
     {.key = "audience",
      .type = list_of<&JwtConfig::audience>(kAnyText, {1, kMaxAudiences}),
-     .help = "values of aud of which a token needs one",
+     .help = "accepted values of aud; a token needs one of them",
      .default_words = "`public_url`, or the URL that is asked",
      .applies = [](const JwtConfig& jwt) { return !jwt.audience.empty(); }},
     {.key = "jwks",
      .type = Part{&JwtConfig::jwks},
      .help = "the issuer's public keys, a JSON Web Key Set",
-     .details = "Without `file` and `url` the issuer's own description names them: "
+     .details = "Without `file` and `url` the issuer's metadata says where the keys are: "
                 "`/.well-known/openid-configuration` behind the issuer, or RFC 8414's "
                 "`/.well-known/oauth-authorization-server`."},
     {.key = "algorithms",
      .type = list_of<&JwtConfig::algorithms>(kJwtAlgorithm, {1, kJwtAlgorithms.size()}),
-     .help = "signatures that are taken",
-     .details =
-         "Of `RS256`, `RS384`, `RS512`, `PS256`, `PS384`, `PS512`, `ES256`, `ES384`, `ES512` "
-         "and `EdDSA`."},
+     .help = "signature algorithms that are accepted",
+     .details = "Any of `RS256`, `RS384`, `RS512`, `PS256`, `PS384`, `PS512`, `ES256`, `ES384`, "
+                "`ES512` and `EdDSA`."},
     {.key = "roles",
      .type = Text{&JwtConfig::roles},
-     .help = "path of the claim with the roles, its steps between dots",
+     .help = "path of the claim with the roles; dots separate its steps",
      .details = "Like `realm_access.roles`. Without it tokens give no roles."},
 });
 
@@ -147,7 +146,7 @@ inline constexpr auto kAuthOptions = std::to_array<Option<AuthConfig>>({
      .flag = {.name = "--api-key-file",
               .placeholder = "FILE",
               .help = "clients need one of these API keys, one a line, or their hashes"},
-     .help = "API keys, or their hashes, of clients without roles, one a line",
+     .help = "file with API keys, or their hashes, of clients without roles, one a line",
      .details = "A client with one of them is called `api-key`."},
     {.key = "api_keys", .type = Items{&AuthConfig::api_keys, {1, kMaxApiKeys}}, .help = "API keys"},
     {.key = "jwt",
@@ -158,12 +157,12 @@ inline constexpr auto kAuthOptions = std::to_array<Option<AuthConfig>>({
      .help = "keys of clients that sign their requests (RFC 9421)"},
     {.key = "public_url",
      .type = Text{&AuthConfig::public_url},
-     .help = "URL of the gateway, as clients use it; for jwt and signatures",
-     .details = "Without a path where backends are at the root. Never taken from `Host`. `GET /`, "
-                "`stdgate ls` and `stdgate snippet` show it."},
+     .help = "URL under which clients reach the gateway; for jwt and signatures",
+     .details = "It has no path if the backends are at the root. It is never taken from `Host`. "
+                "`GET /`, `stdgate ls` and `stdgate snippet` show it."},
     {.key = "scopes",
      .type = list_of<&AuthConfig::scopes>(kScope, {0, kMaxPatterns}),
-     .help = "scopes that clients are told to ask for first; with jwt",
+     .help = "scopes that clients are told to request for their first token; with jwt",
      .details = "`rules` say which scopes are needed. A client without one is told which, and can "
                 "come back with another token.",
      .applies = [](const AuthConfig& auth) { return !auth.scopes.empty(); }},

@@ -39,7 +39,7 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
     {.key = "envelope",
      .type = Word{&BackendConfig::envelope},
      .flag = {"--envelope"},
-     .help = "whether messages need their member jsonrpc (strict), or may lack it (lenient)",
+     .help = "whether messages must have the member jsonrpc (strict) or may omit it (lenient)",
      .details = "With `lenient` the member is added for peers that write it, and left out for "
                 "those that omit it. See [Protocols](protocols.md#peers-that-omit-the-version)."},
     {.key = "isolation",
@@ -67,8 +67,8 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
     {.key = "bridge",
      .type = Word{&BackendConfig::bridge},
      .flag = {"--bridge"},
-     .help = "whether clients of MCP 2026-07-28 are served by a legacy child, though they have no "
-             "session; auto: unless isolation is session",
+     .help = "whether a legacy child serves clients of MCP 2026-07-28, which have no session; "
+             "auto: yes, unless isolation is session",
      .details =
          "`protocol: mcp` only. A refused client is told so, and opens a session if it knows an "
          "older revision too. With `true` and `isolation: session` each call of an anonymous "
@@ -78,26 +78,26 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
      .remark = remark_on_bridge},
     {.key = "share_modern",
      .type = Switch{&BackendConfig::share_modern},
-     .help = "let sessions share the children of a server that speaks MCP's modern era alone, "
-             "which knows no sessions",
-     .details =
-         "`protocol: mcp` only. With `isolation: session` such a server refuses the first session. "
-         "stdgate then finds out its era, and the backend is from then on as with `isolation: "
-         "shared`, until the server is a legacy one again. With `false` clients get the refusal.",
+     .help = "let sessions share the children of a server that speaks only the modern era of MCP, "
+             "which has no sessions",
+     .details = "`protocol: mcp` only. With `isolation: session` such a server refuses the first "
+                "session. stdgate then finds out the server's era, and treats the backend like one "
+                "with `isolation: shared` until the server speaks the legacy era again. With "
+                "`false` clients get the server's refusal.",
      .default_words = "mcp: true",
      .applies = [](const BackendConfig& backend) { return backend.protocol == Protocol::mcp; }},
     {.key = "cache",
      .type = Switch{&BackendConfig::cache},
-     .help = "answer requests for lists and the like from a modern child's earlier answers, for as "
-             "long as it allows",
+     .help = "reuse a modern child's answers to lists and similar requests, for as long as the "
+             "child allows",
      .details = "`protocol: mcp` only. A private answer is kept for its principal alone.",
      .default_words = "mcp: true",
      .applies = [](const BackendConfig& backend) { return backend.protocol == Protocol::mcp; }},
     {.key = "revision",
      .type = Word{&BackendConfig::revision},
      .flag = {"--revision"},
-     .help = "which MCP the child speaks: legacy is up to 2025-11-25, modern from 2026-07-28 on, "
-             "auto asks it",
+     .help = "which era of MCP the child speaks: legacy is up to 2025-11-25, modern is from "
+             "2026-07-28 on, auto asks the child",
      .details = "`protocol: mcp` only. With `auto` the first child that is started for calls "
                 "without a session is sent `server/discover`. Where sessions share children, the "
                 "server counts as `legacy` unless it refuses `initialize`.",
@@ -157,16 +157,18 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
      .help = "resource limits of each child"},
     {.key = "sandbox",
      .type = WordOrPart<BackendConfig>{&BackendConfig::sandbox},
-     .help = "files and network that each child may reach, and no system calls that reach around",
-     .details = "`strict`: no network, nothing to write, and only the system's files and `cwd` to "
-                "read. See [Children](children.md#sandbox)."},
+     .help = "files and network that each child may use; system calls that could bypass this are "
+             "blocked",
+     .details = "`strict`: the child has no network, may write no file, and may read only the "
+                "system's files and `cwd`. See [Children](children.md#sandbox)."},
     {.key = "timeout",
      .type = Time{&BackendConfig::timeout, kCallTime},
      .flag = {"--timeout"},
-     .help = "time for a call without a sign of life from its child, queue included",
-     .details = "Progress and other events of the call begin it again. So does any output of a "
-                "child that serves one session. The clock stands still while the child has asked "
-                "the client something, for `timeouts.input` at most. See "
+     .help =
+         "longest time of a call without a sign of life from its child; time in the queue counts",
+     .details = "Progress and other events of the call start the time again. So does any output of "
+                "a child that serves one session. The time stops while the child waits for an "
+                "answer from the client, for `timeouts.input` at most. See "
                 "[Protocols](protocols.md#how-long-a-call-may-take).",
      .default_words = "1m; acp: 10m"},
     {.key = "max_time",
@@ -185,8 +187,8 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
      .type = Switch{&BackendConfig::expose_fault_details},
      .flag = {.name = "--expose-fault-details"},
      .help = "show clients the cause of faults",
-     .details =
-         "`error.data` then has paths, a parser's words and the like. The log has them anyway."},
+     .details = "`error.data` then contains paths, messages of parsers and similar details. The "
+                "log contains them in any case."},
     {.key = "methods",
      .type = list_of<&BackendConfig::methods>(kPattern, {1, kMaxPatterns}),
      .help = "methods that clients may use, or patterns of them; other methods do not exist for "
@@ -209,27 +211,27 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
      .help = "limits of all clients of this backend together"},
     {.key = "check",
      .type = Part{&BackendConfig::check},
-     .help = "hold arguments and results against schemas: of tools, as their server lists them, or "
-             "of methods, as the file of schema has them",
+     .help = "check arguments and results against schemas: of tools, from the lists of their "
+             "server, or of methods, from the file in schema",
      .details =
-         "`protocol: mcp`, or with `schema`. See [Checks](checks.md#arguments-and-results)."},
+         "For `protocol: mcp`, or with `schema`. See [Checks](checks.md#arguments-and-results)."},
     {.key = "schema",
      .type = Text{&BackendConfig::schema, EmptyText::left_out, TextKind::path},
-     .help =
-         "file with an OpenRPC document: what the methods take and give; rpc.discover answers it",
+     .help = "file with an OpenRPC document that describes params and results of the methods; "
+             "rpc.discover returns it",
      .details = "`protocol: jsonrpc` and `lsp` only. Read at the start and at a reload. See "
                 "[Checks](checks.md#openrpc).",
      .default_words = "none"},
     {.key = "pins",
      .type = Word{&BackendConfig::pins},
-     .help = "what becomes of tools, prompts and templates that are not pinned, or not any more: "
-             "enforce: they do not exist for clients, warn: the log tells of them",
+     .help = "what happens to tools, prompts and templates that are new or changed since they were "
+             "pinned: enforce hides them from clients, warn logs them",
      .details = "`protocol: mcp` only. `stdgate pin` pins. See [Checks](checks.md#pinned-tools).",
      .applies = [](const BackendConfig& backend) { return backend.pins != Pins::off; }},
     {.key = "lock",
      .type = Text{&BackendConfig::lock, EmptyText::left_out, TextKind::path},
-     .help = "the file with what is pinned, as stdgate pin writes it",
-     .details = "Read at the start and at a reload. Where there is none, nothing is pinned.",
+     .help = "the lock file: pinned definitions, as stdgate pin writes them",
+     .details = "Read at the start and at a reload. If the file does not exist, nothing is pinned.",
      .default_words = "stdgate.lock"},
     {.key = "pool",
      .type = Part{&BackendConfig::pool},

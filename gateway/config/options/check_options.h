@@ -10,9 +10,8 @@ namespace stdgate::config {
 inline constexpr auto kCheckOptions = std::to_array<Option<CheckConfig>>({
     {.key = "arguments",
      .type = Switch{&CheckConfig::arguments},
-     .help =
-         "answer calls of tools whose arguments do not fit the inputSchema by a tool error that "
-         "says where and what was expected"},
+     .help = "answer a tool call whose arguments do not fit the inputSchema with a tool error that "
+             "says where the fault is and what was expected"},
     {.key = "results",
      .type = Switch{&CheckConfig::results},
      .help = "turn results that do not fit the outputSchema into faults"},

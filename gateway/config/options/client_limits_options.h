@@ -12,12 +12,14 @@ inline constexpr CountRange kClientLimit{0, 1000000};
 
 template <class Limits>
 inline constexpr Option<Limits> kCallRate{
-    .key = "rate", .type = PerTime{&Limits::rate}, .help = "calls in a time, in the long run"};
+    .key = "rate",
+    .type = PerTime{&Limits::rate},
+    .help = "calls per unit of time, on average over a long time"};
 template <class Limits>
 inline constexpr Option<Limits> kCallBurst{
     .key = "burst",
     .type = Count{&Limits::burst, kClientLimit},
-    .help = "calls at once, after a rest",
+    .help = "calls at once after a time without calls",
     .details = "0: as many as `rate` names.",
     .applies = [](const Limits& limits) { return limits.burst > 0; }};
 template <class Limits>

@@ -38,37 +38,39 @@ inline constexpr auto kGatewayOptions = std::to_array<Option<Config>>({
     {.key = "anonymous",
      .type = Switch{&Config::anonymous},
      .flag = {.name = "--anonymous"},
-     .help = "clients of the addresses in listen need not say who they are"},
+     .help = "clients of the addresses in listen may call without a credential"},
     {.key = "allowed_origins",
      .type = list_of<&Config::allowed_origins>(kWebOrigin),
      .flag = {.name = "--allowed-origins",
               .placeholder = "ORIGIN",
               .help = "whose pages may call, like https://app.example.com, or *"},
-     .help = "origins of web pages that may call, beside loopback ones",
+     .help = "origins of web pages that may call, in addition to loopback origins",
      .details = "Like `https://app.example.com`, as browsers send them; `\"*\"` for any."},
     {.key = "allowed_hosts",
      .type = list_of<&Config::allowed_hosts>(kHostName),
      .flag = {.name = "--allowed-hosts",
               .placeholder = "HOST",
               .help = "name that clients may use beside the listener's address, or *"},
-     .help = "names that Host may have, beside the listener's address",
+     .help = "host names that the Host header of a request may have, in addition to the listener's "
+             "address",
      .details = "`\"*\"` for any."},
     {.key = "trusted_proxies",
      .type = list_of<&Config::trusted_proxies>(kProxySource, {0, kMaxAddressBlocks}),
-     .help = "addresses, or blocks of them, of proxies that say where clients come from",
+     .help = "addresses, or blocks of addresses, of the proxies in front of stdgate",
      .details = "Like `10.1.0.0/16`, or `unix` for all Unix sockets in `listen`. `Forwarded` and "
-                "`X-Forwarded-For` are believed from there only."},
+                "`X-Forwarded-For` say where a client comes from; they are believed from these "
+                "proxies only."},
     {.key = "rpc_stream",
      .type = Switch{&Config::rpc_stream},
      .flag = {.name = "--rpc-stream"},
-     .help = "off loopback, GET /rpc/stream and GET /sse need no special header"},
+     .help = "clients of other machines may GET /rpc/stream and GET /sse without a special header"},
     {.key = "watch",
      .type = Switch{&Config::watch},
      .flag = {.name = "--watch"},
-     .help = "the configuration is read again when it changes",
-     .details =
-         "The files of keys and variables that it names count too, and a swapped link, as in a "
-         "ConfigMap of Kubernetes. It is read as on [SIGHUP](operations.md#reloading)."},
+     .help = "read the configuration again when its file changes",
+     .details = "The files of keys and variables that the configuration names are watched too, and "
+                "so is a link that is swapped, as in a ConfigMap of Kubernetes. A change has the "
+                "same effect as [SIGHUP](operations.md#reloading)."},
     {.key = "replica",
      .type = Text{&Config::replica},
      .flag = {.name = "--replica", .placeholder = "NAME"},
@@ -78,22 +80,19 @@ inline constexpr auto kGatewayOptions = std::to_array<Option<Config>>({
     {.key = "state_dir",
      .type = Text{&Config::state_dir},
      .flag = {.name = "--state-dir", .placeholder = "DIR"},
-     .help = "directory for what is remembered of servers that sleep, so that it outlives this "
-             "process",
-     .details = "Made with mode 0700 if it is not there, and refused if others may read it or "
-                "write to it. What is lost or damaged in it is learnt again from the servers. See "
-                "[Servers that sleep](children.md#servers-that-sleep)."},
+     .help = "directory that keeps the remembered answers of sleeping servers across restarts",
+     .details = "The directory is created with mode 0700 if it does not exist, and refused if "
+                "other users may read it or write to it. Lost or damaged content is learnt again "
+                "from the servers. See [Servers that sleep](children.md#servers-that-sleep)."},
     {.key = "auth", .type = Part{&Config::auth}, .help = "who may call"},
     {.key = "roles",
      .type = NamedItems{&Config::roles, kRole, kMaxRoles},
      .help = "roles that include others; a role that includes none need not be here",
      .details = "See [Rules](rules.md)."},
-    {.key = "limits",
-     .type = Part{&Config::limits},
-     .help = "bounds of what clients and children may make the gateway hold"},
+    {.key = "limits", .type = Part{&Config::limits}, .help = "limits on sizes, counts and memory"},
     {.key = "tls",
      .type = Part{&Config::tls},
-     .help = "TLS of the addresses in listen that have none of their own; not of Unix sockets"},
+     .help = "TLS of the addresses in listen that have no tls of their own, except Unix sockets"},
     {.key = "backends",
      .type = Backends{&Config::backends},
      .help = "the stdio servers by name",
@@ -103,8 +102,8 @@ inline constexpr auto kGatewayOptions = std::to_array<Option<Config>>({
     {.key = "servers",
      .type = NamedItems{&Config::servers, kServerName, kMaxServers},
      .help = "virtual servers by name: one endpoint for several backends of MCP",
-     .details = "Names as those of backends, which they share paths and labels with. See "
-                "[Servers](servers.md).",
+     .details = "Names have the form of backends' names, and no server has the name of a backend: "
+                "both are paths and labels. See [Servers](servers.md).",
      .default_words = "none"},
     {.key = "sessions",
      .type = Part{&Config::sessions},
@@ -118,7 +117,7 @@ inline constexpr auto kGatewayOptions = std::to_array<Option<Config>>({
     {.key = "calls",
      .type = Part{&Config::calls},
      .help = "limits of all clients of all backends together"},
-    {.key = "traces", .type = Part{&Config::traces}, .help = "spans of calls, for a collector"},
+    {.key = "traces", .type = Part{&Config::traces}, .help = "spans of calls, sent to a collector"},
 });
 
 template <>

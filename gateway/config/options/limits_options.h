@@ -1,4 +1,4 @@
-// The keys of `limits`: bounds of what clients and children may make the gateway hold.
+// The keys of `limits`: limits on sizes, counts and memory.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ inline constexpr auto kLimitsOptions = std::to_array<Option<LimitsConfig>>({
     {.key = "message",
      .type = Size{&LimitsConfig::message, {kKiB, kGiB}},
      .flag = {"--max-message"},
-     .help = "largest message, either direction"},
+     .help = "largest message in either direction"},
     {.key = "headers",
      .type = Size{&LimitsConfig::headers, {kKiB, kMiB}},
      .help = "header block of an HTTP request"},
@@ -37,8 +37,8 @@ inline constexpr auto kLimitsOptions = std::to_array<Option<LimitsConfig>>({
      .type = Size{&LimitsConfig::buffered_per_client, {kKiB, 1024 * kGiB}},
      .help = "memory kept for one client",
      .details = "A client is a principal, else an address (IPv6: its /64 network). Not less than "
-                "`message`; the default is at least twice `message`. Where all clients are one, "
-                "raise it to `buffered`.",
+                "`message`; the default is at least twice `message`. If all your clients count as "
+                "one, raise it to `buffered`.",
      .default_words = "a quarter of `buffered`"},
     {.key = "outbox",
      .type = Size{&LimitsConfig::outbox, {kKiB, kGiB}},
@@ -53,35 +53,36 @@ inline constexpr auto kLimitsOptions = std::to_array<Option<LimitsConfig>>({
      .details = "Like `10.1.0.0/16`; replaces the default. A reverse proxy belongs here."},
     {.key = "session_starts",
      .type = Count{&LimitsConfig::session_starts, {0, 1000000}},
-     .help = "children that one client may take for its sessions, a second; 0: no limit",
+     .help = "children per second that one client may take for its sessions; 0: no limit",
      .details = "A client is an address, or a user of a Unix socket. Loopback counts too."},
     {.key = "session_burst",
      .type = Count{&LimitsConfig::session_burst, {1, 1000000}},
-     .help = "children that it may take at once, after a rest"},
+     .help = "children that one client may take at once after a time without new sessions"},
     {.key = "handshakes",
      .type = Count{&LimitsConfig::handshakes, {1, 100000}},
      .help = "TLS handshakes under way; further ones wait"},
     {.key = "min_rate",
      .type = Size{&LimitsConfig::min_rate, {0, kGiB}},
-     .help = "bytes a second of a body, or of an answer taken; 0: no limit",
-     .details = "Averaged over `timeouts.body`, and over `ping` and `pong` for what a WebSocket "
-                "takes."},
+     .help = "lowest rate at which a client may send a body or read an answer, in bytes per "
+             "second; 0: no limit",
+     .details = "Averaged over `timeouts.body`; for what a client reads from a WebSocket, over "
+                "`ping` and `pong`."},
     {.key = "memory",
      .type = Size{&LimitsConfig::memory, {4 * kMiB, 1024 * kGiB}},
      .help = "memory of the gateway, without its children",
-     .details = "From 85 % on caches and kept events are dropped, and connections are closed with "
-                "their answers. If 95 % stay in use though free memory has been given back, new "
-                "calls are refused (503).",
+     .details = "From 85 % on, caches and kept events are dropped, and connections are closed with "
+                "their answers. If 95 % are still in use after free memory has been given back, "
+                "new calls are refused (503).",
      .default_words = "three quarters of what the control group, or the machine, has"},
     {.key = "loop_lag",
      .type = Time{&LimitsConfig::loop_lag, {Duration::zero(), std::chrono::minutes(1)}},
      .help = "how late timers may fire before new sessions are refused; 0: no limit"},
     {.key = "replay",
      .type = Size{&LimitsConfig::replay, {0, kGiB}},
-     .help = "bytes that an MCP session keeps for a client that comes back"},
+     .help = "bytes of events that an MCP session keeps for a client that reconnects"},
     {.key = "replay_events",
      .type = Count{&LimitsConfig::replay_events, {0, 1'000'000}},
-     .help = "events that it keeps, at most"},
+     .help = "events that an MCP session keeps for a client that reconnects, at most"},
 });
 
 template <>

@@ -13,14 +13,15 @@ inline constexpr auto kMetricsOptions = std::to_array<Option<MetricsConfig>>({
      .help = "upper bounds of the histograms' buckets, in seconds, ascending"},
     {.key = "methods",
      .type = Count{&MetricsConfig::methods, {1, 100000}},
-     .help = "names of methods per backend, and as many of tools",
-     .details = "Further ones are counted as `_other`."},
+     .help =
+         "names of methods that get a label of their own, per backend; as many names of tools do",
+     .details = "Further names are counted as `_other`."},
     {.key = "method_names",
      .type = list_of<&MetricsConfig::method_names>(),
-     .help = "methods that have a label in any case, at every backend"},
+     .help = "methods that always get a label of their own, at every backend"},
     {.key = "tool_names",
      .type = list_of<&MetricsConfig::tool_names>(),
-     .help = "tools that have a label in any case, at every backend"},
+     .help = "tools that always get a label of their own, at every backend"},
 });
 
 template <>

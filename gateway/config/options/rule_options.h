@@ -15,32 +15,33 @@ inline constexpr auto kRuleOptions = std::to_array<Option<RuleConfig>>({
      .missing = "a rule says whom it allows something; [\"*\"] is everybody"},
     {.key = "methods",
      .type = list_of<&RuleConfig::methods>(kPattern, {1, kMaxPatterns}),
-     .help = "methods, as tools/list or resources/*",
+     .help = "methods that the rule covers, like tools/list or resources/*",
      .details = "In all patterns `*` stands for any characters. A rule without `methods`, `tools`, "
                 "`resources`, `prompts` and `from_agent` covers everything.",
      .default_words = "none",
      .applies = [](const RuleConfig& rule) { return !rule.methods.empty(); }},
     {.key = "tools",
      .type = list_of<&RuleConfig::tools>(kPattern, {1, kMaxPatterns}),
-     .help = "tools by name, and their list",
+     .help = "tools that the rule covers, by name; the rule covers their list too",
      .default_words = "none",
      .applies = [](const RuleConfig& rule) { return !rule.tools.empty(); }},
     {.key = "resources",
      .type = list_of<&RuleConfig::resources>(kPattern, {1, kMaxPatterns}),
-     .help = "resources by URI, and their lists",
+     .help = "resources that the rule covers, by URI; the rule covers their lists too",
      .details = "A template is judged by its text, as if it were a URI.",
      .default_words = "none",
      .applies = [](const RuleConfig& rule) { return !rule.resources.empty(); }},
     {.key = "prompts",
      .type = list_of<&RuleConfig::prompts>(kPattern, {1, kMaxPatterns}),
-     .help = "prompts by name, and their list",
+     .help = "prompts that the rule covers, by name; the rule covers their list too",
      .default_words = "none",
      .applies = [](const RuleConfig& rule) { return !rule.prompts.empty(); }},
     {.key = "from_agent",
      .type = list_of<&RuleConfig::from_agent>(kPattern, {1, kMaxPatterns}),
-     .help =
-         "methods of what an agent asks and tells its client, as session/* or fs/read_text_file",
-     .details = "Once a rule of the backend has it, the rules judge this direction too.",
+     .help = "methods of requests and notifications from an agent to its client, like session/* or "
+             "fs/read_text_file",
+     .details = "Once a rule of the backend has `from_agent`, the rules apply to what the agent "
+                "sends too.",
      .default_words = "none",
      .applies = [](const RuleConfig& rule) { return !rule.from_agent.empty(); }},
     {.key = "except",
@@ -50,7 +51,8 @@ inline constexpr auto kRuleOptions = std::to_array<Option<RuleConfig>>({
      .applies = [](const RuleConfig& rule) { return !rule.except.empty(); }},
     {.key = "scopes",
      .type = list_of<&RuleConfig::scopes>(kScope, {1, kMaxPatterns}),
-     .help = "scopes that the client's token must have; a client without them is told so",
+     .help =
+         "scopes that the client's token must have; a client without them is told which it needs",
      .default_words = "none",
      .applies = [](const RuleConfig& rule) { return !rule.scopes.empty(); }},
 });
@@ -64,7 +66,7 @@ struct OptionsOf<RuleConfig> {
 inline constexpr auto kRoleOptions = std::to_array<Option<RoleConfig>>({
     {.key = "includes",
      .type = list_of<&RoleConfig::includes>(kRole, {1, kMaxPatterns}),
-     .help = "roles whose rules hold for this one too",
+     .help = "roles whose rules apply to this role too",
      .missing = "a role is named here to include others"},
 });
 

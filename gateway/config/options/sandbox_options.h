@@ -11,9 +11,10 @@ namespace stdgate::config {
 inline constexpr auto kFilesystemOptions = std::to_array<Option<FilesystemConfig>>({
     {.key = "default_read",
      .type = Switch{&FilesystemConfig::default_read},
-     .help = "every file may be read that the child's user may read",
-     .details = "With `false` only the [system's](children.md#what-a-sandbox-holds) files, the "
-                "files beneath `cwd`, and the paths in `read` and `write`.",
+     .help = "let the child read every file that its user may read",
+     .details =
+         "With `false` the child reads only the [system's](children.md#what-a-sandbox-holds) "
+         "files, the files beneath `cwd`, and the paths in `read` and `write`.",
      .default_words = "true, with `read` false"},
     {.key = "read",
      .type = Paths{&FilesystemConfig::read, {0, kMaxSandboxPaths}},
@@ -35,7 +36,7 @@ struct OptionsOf<FilesystemConfig> {
 inline constexpr auto kNetworkOptions = std::to_array<Option<NetworkConfig>>({
     {.key = "connect",
      .type = list_of<&NetworkConfig::connect>(kPort, {0, kMaxSandboxPorts}),
-     .help = "TCP ports of others that the child may connect to",
+     .help = "TCP ports that the child may connect to",
      .default_words = "none"},
     {.key = "bind",
      .type = list_of<&NetworkConfig::bind>(kPort, {0, kMaxSandboxPorts}),
@@ -64,7 +65,7 @@ inline constexpr auto kSandboxOptions = std::to_array<Option<SandboxConfig>>({
                 "without a sandbox."},
     {.key = "required",
      .type = Switch{&SandboxConfig::required},
-     .help = "do not start the child where the kernel cannot hold it to all of this",
+     .help = "do not start the child if the kernel cannot enforce the whole sandbox",
      .details = "With `false` it starts with as much of it as the kernel can enforce; log, metrics "
                 "and `/debug/state` say so."},
 });

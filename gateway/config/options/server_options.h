@@ -14,12 +14,12 @@ namespace stdgate::config {
 inline constexpr auto kSelectionOptions = std::to_array<Option<SelectionConfig>>({
     {.key = "include",
      .type = list_of<&SelectionConfig::include>(kPattern, {1, kMaxPatterns}),
-     .help = "patterns of those that clients see and use; none of the others exists for them",
+     .help = "patterns of those that clients see and use; the others do not exist for clients",
      .default_words = "all",
      .applies = [](const SelectionConfig& some) { return !some.include.empty(); }},
     {.key = "exclude",
      .type = list_of<&SelectionConfig::exclude>(kPattern, {1, kMaxPatterns}),
-     .help = "patterns of those that do not exist after all",
+     .help = "exceptions from include: patterns of those that do not exist for clients",
      .default_words = "none",
      .applies = [](const SelectionConfig& some) { return !some.exclude.empty(); }},
 });
@@ -33,32 +33,33 @@ struct OptionsOf<SelectionConfig> {
 inline constexpr auto kMemberToolsOptions = std::to_array<Option<MemberToolsConfig>>({
     {.key = "include",
      .type = list_of<&MemberToolsConfig::include>(kPattern, {1, kMaxPatterns}),
-     .help = "patterns of those that clients see and use, by the member's own names; none of the "
-             "others exists for them",
+     .help = "patterns of the tools that clients see and use, by the member's own names; other "
+             "tools do not exist for clients",
      .default_words = "all",
      .applies = [](const MemberToolsConfig& tools) { return !tools.include.empty(); }},
     {.key = "exclude",
      .type = list_of<&MemberToolsConfig::exclude>(kPattern, {1, kMaxPatterns}),
-     .help = "patterns of those that do not exist after all",
+     .help = "exceptions from include: patterns of those that do not exist for clients",
      .default_words = "none",
      .applies = [](const MemberToolsConfig& tools) { return !tools.exclude.empty(); }},
     {.key = "rename",
      .type = TextMap{&MemberToolsConfig::rename, kMaxNamedTools},
-     .help = "other names for some, before the prefix",
+     .help = "new names of tools, without the prefix",
      .details = "`{ read_text_file: read }`.",
      .default_words = "none"},
     {.key = "describe",
      .type = TextMap{&MemberToolsConfig::describe, kMaxNamedTools},
-     .help = "other descriptions, by the names after renaming, without the prefix",
+     .help = "new descriptions of tools, by their names after renaming, without the prefix",
      .default_words = "none"},
     {.key = "fix",
      .type = Arguments{&MemberToolsConfig::fix, kMaxNamedTools},
-     .help = "arguments that clients neither see nor choose, by the names after renaming",
+     .help = "values of arguments that clients neither see nor choose, by the names of tools after "
+             "renaming",
      .details = "`{ write_file: { mode: create } }`.",
      .default_words = "none"},
     {.key = "defaults",
      .type = Arguments{&MemberToolsConfig::defaults, kMaxNamedTools},
-     .help = "arguments for calls that leave them out",
+     .help = "values of arguments for calls that leave them out",
      .default_words = "none"},
 });
 
@@ -71,24 +72,30 @@ struct OptionsOf<MemberToolsConfig> {
 inline constexpr auto kMemberOptions = std::to_array<Option<MemberConfig>>({
     {.key = "backend",
      .type = Text{&MemberConfig::backend},
-     .help = "its name among the backends, one of protocol mcp",
+     .help = "name of the backend, which must have protocol mcp",
      .missing = "a member is one of the backends"},
     {.key = "prefix",
      .type = Text{&MemberConfig::prefix, EmptyText::printed},
-     .help = "what stands before the names of its tools and prompts",
-     .details = "`\"\"` where names cannot clash.",
+     .help = "text in front of the names of this member's tools and prompts",
+     .details = "`\"\"` adds nothing, where names cannot clash.",
      .default_words = "the backend's name and `_`"},
     {.key = "required",
      .type = Switch{&MemberConfig::is_required},
-     .help = "whether lists are answered with an error while it is down, and the server is not "
-             "ready",
-     .details = "Else they go without it, and say so."},
+     .help = "whether lists are answered with an error, and the server is not ready, while this "
+             "member is down",
+     .details = "If it is not required, lists leave it out and say so."},
     {.key = "wait",
      .type = Time{&MemberConfig::wait, {std::chrono::milliseconds(10), std::chrono::minutes(5)}},
      .help = "how long a list waits for this member"},
-    {.key = "tools", .type = Part{&MemberConfig::tools}, .help = "which tools, and how they look"},
-    {.key = "prompts", .type = Part{&MemberConfig::prompts}, .help = "which prompts, by name"},
-    {.key = "resources", .type = Part{&MemberConfig::resources}, .help = "which resources, by URI"},
+    {.key = "tools",
+     .type = Part{&MemberConfig::tools},
+     .help = "which tools of this member clients see, and how"},
+    {.key = "prompts",
+     .type = Part{&MemberConfig::prompts},
+     .help = "which prompts of this member clients see, by name"},
+    {.key = "resources",
+     .type = Part{&MemberConfig::resources},
+     .help = "which resources of this member clients see, by URI"},
 });
 
 template <>
@@ -100,7 +107,7 @@ struct OptionsOf<MemberConfig> {
 inline constexpr auto kSearchOptions = std::to_array<Option<SearchConfig>>({
     {.key = "pin",
      .type = list_of<&SearchConfig::pin>(kShownName, {0, kMaxPins}),
-     .help = "tools that are listed all the same, by the names that clients see",
+     .help = "tools that are listed beside find_tool and call_tool, by the names that clients see",
      .default_words = "none"},
 });
 
@@ -129,14 +136,14 @@ inline constexpr auto kServerOptions = std::to_array<Option<ServerConfig>>({
      .details = "At most one backend or server can be the default."},
     {.key = "required",
      .type = Switch{&ServerConfig::is_required},
-     .help = "whether /readyz answers 503 while none of its members, or not all that are required, "
-             "can be used"},
+     .help =
+         "whether /readyz answers 503 while no member can be used, or a required member cannot"},
     {.key = "instructions",
      .type = Text{&ServerConfig::instructions},
-     .help = "what clients are told of the server as a whole"},
+     .help = "instructions that clients get for the server as a whole"},
     {.key = "members",
      .type = Items{&ServerConfig::members, {1, kMaxMembers}},
-     .help = "the backends behind it, in the order of the lists",
+     .help = "the backends behind this server; lists have their entries in this order",
      .details = "A name alone stands for `{ backend: NAME }`.",
      .missing = "name the backends behind it, as in [files, issues]"},
     {.key = "expose",
@@ -144,7 +151,7 @@ inline constexpr auto kServerOptions = std::to_array<Option<ServerConfig>>({
      .help = "which tools are listed"},
     {.key = "timeout",
      .type = Time{&ServerConfig::timeout, kCallTime},
-     .help = "time for what a member takes to be greeted for a session; a call has the time of its "
+     .help = "time for the handshake with a member for a session; a call has the timeout of its "
              "member"},
     {.key = "methods",
      .type = list_of<&ServerConfig::methods>(kPattern, {1, kMaxPatterns}),
@@ -158,10 +165,10 @@ inline constexpr auto kServerOptions = std::to_array<Option<ServerConfig>>({
      .default_words = "everybody may use everything"},
     {.key = "calls_per_principal",
      .type = Part{&ServerConfig::calls_per_principal},
-     .help = "what each client may do here; the limits of the members hold too"},
+     .help = "limits of each client at this server; the limits of the members hold too"},
     {.key = "calls",
      .type = Part{&ServerConfig::calls},
-     .help = "what all clients of this server together may do"},
+     .help = "limits of all clients of this server together"},
 });
 
 template <>

@@ -11,10 +11,11 @@ inline constexpr auto kSessionsOptions = std::to_array<Option<SessionsConfig>>({
     {.key = "key_file",
      .type = KeyFile{&SessionsConfig::key_file, &SessionsConfig::keys},
      .flag = {.name = "--session-key-file", .placeholder = "FILE"},
-     .help = "keys that seal the ids, so that they outlive this process",
-     .details = "Lines of 32 bytes as hex or base64, as `openssl rand -hex 32` writes them; `#` "
-                "begins a comment. The first one seals, all of them open. Every replica needs the "
-                "same file. Without it the key is random, and ids end with the process."},
+     .help = "file with the keys that seal session ids, so that the ids stay valid after a restart",
+     .details =
+         "Lines of 32 bytes as hex or base64, as `openssl rand -hex 32` writes them; `#` begins a "
+         "comment. The first key seals new ids; ids of every key are accepted. Every replica needs "
+         "the same file. Without a file the key is random, and ids end with the process."},
     {.key = "ttl",
      .type = Time{&SessionsConfig::ttl, {std::chrono::seconds(1), std::chrono::hours(24 * 365)}},
      .flag = {.name = "--session-ttl", .placeholder = "TIME"},

@@ -18,7 +18,8 @@ inline constexpr auto kTimeoutsOptions = std::to_array<Option<TimeoutsConfig>>({
      .help = "time from the first byte of a request to the end of its headers"},
     {.key = "body",
      .type = Time{&TimeoutsConfig::body, kConnectionTime},
-     .help = "time without a byte of the body, or of the answer taken",
+     .help = "longest time in which the client sends no byte of the body, or reads no byte of the "
+             "answer",
      .details = "`limits.min_rate` is judged over it."},
     {.key = "request",
      .type = Time{&TimeoutsConfig::request, {std::chrono::milliseconds(1), std::chrono::hours(24)}},
@@ -26,31 +27,32 @@ inline constexpr auto kTimeoutsOptions = std::to_array<Option<TimeoutsConfig>>({
      .details = "WebSocket messages have the same time."},
     {.key = "idle",
      .type = Time{&TimeoutsConfig::idle, kConnectionTime},
-     .help = "time between the requests of a connection"},
+     .help = "time that a connection may be idle between requests"},
     {.key = "drain",
      .type = Time{&TimeoutsConfig::drain, {std::chrono::milliseconds(0), std::chrono::hours(1)}},
      .help = "time for calls under way to finish when the gateway is stopped"},
     {.key = "keep_alive",
      .type = Time{&TimeoutsConfig::keep_alive, kConnectionTime},
      .help = "silence after which an event stream gets a comment",
-     .details = "A POST to `/mcp` that is silent so long becomes a stream."},
+     .details = "The answer to a POST to `/mcp` becomes a stream after the same silence."},
     {.key = "first_stream",
      .type =
          Time{&TimeoutsConfig::first_stream, {std::chrono::milliseconds(0), std::chrono::hours(1)}},
      .help = "time for an MCP client to open its GET stream when its server asks something",
-     .details = "Then the request is refused."},
+     .details = "After this time the server's request is refused."},
     {.key = "input",
      .type = Time{&TimeoutsConfig::input, {std::chrono::milliseconds(1), std::chrono::hours(24)}},
      .help = "time for a client to answer a child's question while a call waits",
-     .details = "Then the question is withdrawn: the child gets an error, and the client hears "
-                "that it is cancelled. A modern MCP client has the same time to come back with the "
-                "answers to its legacy server; then the call is cancelled."},
+     .details =
+         "After this time the question is withdrawn: the child gets an error, and the client is "
+         "told that the question is cancelled. A modern MCP client of a legacy server has the same "
+         "time to come back with its answers; after that the call is cancelled."},
     {.key = "ping",
      .type = Time{&TimeoutsConfig::ping, kConnectionTime},
      .help = "silence after which a WebSocket client gets a ping"},
     {.key = "pong",
      .type = Time{&TimeoutsConfig::pong, kConnectionTime},
-     .help = "time for its answer, then the connection is closed"},
+     .help = "time for the client to answer a ping before the connection is closed"},
 });
 
 template <>

@@ -14,8 +14,8 @@ inline constexpr auto kTlsOptions = std::to_array<Option<TlsConfig>>({
               .placeholder = "FILE",
               .help = "clients speak TLS; the certificate with its chain, in PEM"},
      .help = "the certificate, with its chain behind it, in PEM",
-     .details = "Of several, each client gets the one with the name that it asks for (SNI), or the "
-                "first. Files that change on disk are taken over.",
+     .details = "Of several certificates, each client gets the one with the name that it asks for "
+                "(SNI), or the first. Files that change on disk are read again.",
      .missing = "name the file of the certificate"},
     {.key = "key",
      .type = Paths{&TlsConfig::key, {1, kMaxCertificates}},
@@ -27,7 +27,7 @@ inline constexpr auto kTlsOptions = std::to_array<Option<TlsConfig>>({
      .flag = {.name = "--client-ca",
               .placeholder = "FILE",
               .help = "clients need a certificate of one of these authorities, in PEM"},
-     .help = "authorities whose certificates clients may have, in PEM"},
+     .help = "file with the authorities whose certificates are accepted from clients, in PEM"},
     {.key = "client_certificate",
      .type = Word{&TlsConfig::client_certificate},
      .help = "whether a client needs a certificate",
@@ -36,7 +36,7 @@ inline constexpr auto kTlsOptions = std::to_array<Option<TlsConfig>>({
      .applies = [](const TlsConfig& tls) { return !tls.client_ca.empty(); }},
     {.key = "crl",
      .type = Text{&TlsConfig::crl, EmptyText::left_out, TextKind::path},
-     .help = "revocation lists of all these authorities, in PEM"},
+     .help = "file with the revocation lists of all authorities in client_ca, in PEM"},
 });
 
 template <>
