@@ -146,9 +146,10 @@ void read_process(const Scrape& scrape, Adder& out) {
 
 constexpr auto kCounter = MetricKind::counter;
 constexpr auto kGauge = MetricKind::gauge;
-constexpr std::string_view kAudit = "Where there is an [audit](audit.md).";
-constexpr std::string_view kTraces = "Where there are [traces](traces.md).";
-constexpr std::string_view kProcess = "Of the gateway, as all Prometheus clients name it.";
+constexpr std::string_view kAudit = "Only with an [audit](audit.md).";
+constexpr std::string_view kTraces = "Only with [traces](traces.md).";
+constexpr std::string_view kProcess =
+    "Of the gateway process, under the name that Prometheus clients use.";
 using Usage = ScrapeReadings::BackendUsage;
 using Audit = ScrapeReadings::Audit;
 
@@ -159,7 +160,7 @@ constexpr auto kReadFamilies = std::to_array<ReadFamily>({
      "", read_usage<&Usage::resident_bytes>},
     {"stdgate_child_incomplete_sandboxes_total", kCounter, "backend",
      "Child processes started without all of their sandbox",
-     "Their [sandbox](children.md#sandbox) is not `required`.",
+     "This needs a [sandbox](children.md#sandbox) that is not `required`.",
      read_usage<&Usage::incomplete_sandboxes>},
     {"stdgate_member_up", kGauge, "backend, server",
      "1 while a member of a virtual server can be used",
@@ -171,9 +172,8 @@ constexpr auto kReadFamilies = std::to_array<ReadFamily>({
      }},
     {"stdgate_member_calls_total", kCounter, "backend, outcome, server",
      "Calls of a virtual server that have ended at a member",
-     "`backend` is the member; `outcome` is `result`, `error` or `fault`. A reload that changes "
-     "the "
-     "server starts again from 0.",
+     "`backend` is the member; `outcome` is `result`, `error` or `fault`. The count starts again "
+     "from 0 after a reload that changes the server.",
      [](const Scrape& scrape, Adder& out) {
        for (const auto& member : scrape.readings.members) {
          for (size_t i = 0; i < member.ended.size(); ++i) {
@@ -199,17 +199,17 @@ constexpr auto kReadFamilies = std::to_array<ReadFamily>({
          out.add(keys.age_seconds, {{"issuer", keys.issuer}});
        }
      }},
-    {"stdgate_loop_lag_seconds", kGauge, "",
-     "How late the event loop came back from its last timer", "",
+    {"stdgate_loop_lag_seconds", kGauge, "", "Delay of the event loop's last timer", "",
      [](const Scrape& scrape, Adder& out) { out.add(to_seconds(scrape.readings.loop_lag)); }},
-    {"stdgate_memory_pressure", kGauge, "", "Part of limits.memory that is used",
+    {"stdgate_memory_pressure", kGauge, "", "Fraction of limits.memory that is used",
      "See [overload](operations.md#overload).",
      [](const Scrape& scrape, Adder& out) { out.add(scrape.readings.memory_pressure); }},
-    {"stdgate_held_bytes", kGauge, "backend, kind",
-     "Memory of what is kept for clients and backends",
-     "Without `backend`: of what belongs to none. See [overload](operations.md#overload).",
+    {"stdgate_held_bytes", kGauge, "backend, kind", "Memory that is kept for clients and backends",
+     "A row without `backend` is memory that belongs to no backend. See "
+     "[overload](operations.md#overload).",
      read_held},
-    {"stdgate_held_limit_bytes", kGauge, "", "limits.buffered, or its default", "",
+    {"stdgate_held_limit_bytes", kGauge, "",
+     "Limit of the memory kept for clients: limits.buffered, or its default", "",
      [](const Scrape& scrape, Adder& out) { out.add(scrape.readings.held_limit); }},
     {"stdgate_config_reloads_total", kCounter, "outcome",
      "Times that the configuration was read again", "See [reloading](operations.md#reloading).",
@@ -225,17 +225,18 @@ constexpr auto kReadFamilies = std::to_array<ReadFamily>({
     {"stdgate_audit_lines_total", kCounter, "", "Lines of the audit", kAudit,
      read_audit<&Audit::lines>},
     {"stdgate_audit_failures_total", kCounter, "",
-     "Attempts to write the audit, or to have it on the disk, that failed", kAudit,
+     "Failed attempts to write the audit, or to flush it to the disk", kAudit,
      read_audit<&Audit::failures>},
     {"stdgate_audit_lost_lines_total", kCounter, "",
      "Lines of the audit that were not written for lack of room", kAudit, read_audit<&Audit::lost>},
     {"stdgate_audit_failing", kGauge, "",
-     "1 while the audit cannot be written, and calls are refused for it", kAudit,
+     "1 while calls are refused because the audit cannot be written", kAudit,
      read_audit<&Audit::is_failing>},
     {"stdgate_trace_spans_exported_total", kCounter, "",
-     "Spans that the collector of traces has taken", kTraces, read_spans<&SpanReadings::exported>},
-    {"stdgate_trace_spans_dropped_total", kCounter, "reason", "Spans that no collector has taken",
-     kTraces,
+     "Spans that the collector of traces has accepted", kTraces,
+     read_spans<&SpanReadings::exported>},
+    {"stdgate_trace_spans_dropped_total", kCounter, "reason",
+     "Spans that were dropped, so no collector has accepted them", kTraces,
      [](const Scrape& scrape, Adder& out) {
        if (!scrape.readings.spans) return;
        for (const auto& [reason, count] : scrape.readings.spans->dropped) {
@@ -252,7 +253,7 @@ constexpr auto kReadFamilies = std::to_array<ReadFamily>({
      read_process<&ProcessStats::virtual_bytes>},
     {"process_open_fds", kGauge, "", "Open file descriptors", kProcess,
      read_process<&ProcessStats::open_fds>},
-    {"process_max_fds", kGauge, "", "File descriptors that may be open", kProcess,
+    {"process_max_fds", kGauge, "", "Highest number of open file descriptors", kProcess,
      read_process<&ProcessStats::max_fds>},
     {"process_start_time_seconds", kGauge, "",
      "When the gateway started, in seconds since the epoch", kProcess,
