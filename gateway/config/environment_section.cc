@@ -180,7 +180,8 @@ std::string wrong_with_name(const std::string& name) {
   if (name.starts_with(kInheritOnly)) {
     return name == kInheritOnly
                ? "\"!\" must be the first entry: it stands for \"not the default list\""
-               : "\"!\" stands alone, as the first entry, and is followed by all that is wanted";
+               : "\"!\" must be an entry of its own, the first one; write the wanted names as "
+                 "further entries";
   }
   if (name.empty()) return "expected a variable's name (\"!\" needs its quotes)";
   const size_t star = name.find('*');

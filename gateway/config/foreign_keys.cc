@@ -46,10 +46,10 @@ constexpr std::array kNeedless{
     Needless{"type", "stdgate speaks with every command over its stdin and stdout: leave it out"},
     Needless{"transport",
              "stdgate speaks with every command over its stdin and stdout: leave it out"},
-    Needless{"url", "stdgate starts commands; a server that has a URL needs no backend"},
+    Needless{"url", "a backend is a command; clients can use this URL themselves"},
     Needless{"disabled", "leave the whole backend out instead"},
-    Needless{"alwaysAllow", "rules: say who may use what"},
-    Needless{"autoApprove", "rules: say who may use what"},
+    Needless{"alwaysAllow", "write rules, which say who may use what"},
+    Needless{"autoApprove", "write rules, which say who may use what"},
 };
 
 std::string quoted_text(std::string_view word) {
@@ -97,8 +97,8 @@ std::string backends_of(const Value& servers) {
              " } }";
     }
   }
-  return "this is of an MCP client. Write: " + text +
-         "; or let stdgate add --import FILE take all over from the client's file";
+  return "this key is from the settings of an MCP client. Write: " + text +
+         "; or import the client's file with stdgate add --import FILE";
 }
 
 std::string listen_at(const Section& section) {
@@ -137,7 +137,7 @@ std::optional<std::string> backend_hint(const Value& entry, const Section& secti
 std::optional<std::string> server_hint(const Value& entry) {
   constexpr std::array<std::string_view, 4> kOfMembers = {"check", "pins", "lock", "schema"};
   if (std::ranges::find(kOfMembers, entry.name()) == kOfMembers.end()) return std::nullopt;
-  return "it belongs to the members, and holds here too. Write it in backends";
+  return "it is a key of backends. Write it at the members in backends; it applies here too";
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ tl::expected<std::vector<SecretKey>, KeyFileError> parse_key_file(std::string_vi
     if (!key) return tl::unexpected(KeyFileError{number, kExpected});
     if (std::find(keys.begin(), keys.end(), *key) != keys.end()) {
       return tl::unexpected(
-          KeyFileError{number, "the same key stands above; each one counts once"});
+          KeyFileError{number, "this key is in a line above already; remove one of the two"});
     }
     if (keys.size() == kMaxKeys) {
       return tl::unexpected(

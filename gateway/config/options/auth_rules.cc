@@ -97,7 +97,8 @@ void check_keys(const Section& root, const AuthConfig& auth) {
   std::set<std::string> hashes;
   for (const ApiKeyConfig& key : auth.api_keys) {
     if (key.hash.empty() || hashes.insert(key.hash).second) continue;
-    root.fail("auth", "api_keys: the key of '" + key.name + "' stands there twice");
+    root.fail("auth",
+              "api_keys: the key of '" + key.name + "' is listed twice; remove one of them");
   }
 }
 
@@ -121,7 +122,7 @@ void check_jwks(const Section& section, const JwksConfig& config) {
     }
   }
   if (!section.has("ca") || section.failed("ca")) return;
-  if (section.has("file")) section.fail("ca", "has no meaning beside file");
+  if (section.has("file")) section.fail("ca", "is not used with file; remove it");
   if (config.certificates.find("-----BEGIN CERTIFICATE-----") == std::string::npos) {
     section.fail("ca", "holds no certificate in PEM");
   }
@@ -144,21 +145,22 @@ void check_jwt(const Section& auth, const AuthConfig& config) {
   }
   check_scopes(auth, config.scopes);
   if (auth.has("scopes") && !auth.has("jwt")) {
-    auth.fail("scopes", "has a meaning for tokens only; needs jwt");
+    auth.fail("scopes", "is for tokens only; configure jwt, or remove it");
   }
   if (auth.has("jwt") && !auth.has("public_url")) {
-    auth.fail("jwt", "needs public_url: clients are told by it who gives out tokens");
+    auth.fail("jwt", "needs public_url, where clients find out who issues tokens");
   }
   std::set<std::string> key_ids;
   for (const SignatureConfig& key : config.signatures) {
     if (!key_ids.insert(key.key_id).second)
-      auth.fail("signatures", "'" + key.key_id + "' stands there twice");
+      auth.fail("signatures", "'" + key.key_id + "' is listed twice; remove one of them");
   }
   // Two keys of one name would be one principal.
   std::set<std::string_view> sources = {"api_key", "certificate", "signature"};
   for (const JwtConfig& jwt : config.jwt) {
     if (!sources.insert(source_of_issuer(jwt.issuer)).second) {
-      auth.fail("jwt", "'" + jwt.issuer + "' is another one's name already");
+      auth.fail("jwt",
+                "'" + jwt.issuer + "' is already the name of another issuer or kind of credential");
     }
   }
 }
@@ -190,7 +192,7 @@ void complete_item(const Section& section, SignatureConfig& out) {
   const bool is_shared = out.algorithm == SignatureMethod::hmac_sha256;
   const char* const wanted = is_shared ? "secret_file" : "public_key";
   const char* const other = is_shared ? "public_key" : "secret_file";
-  if (section.has(other)) section.fail(other, "has no meaning with this algorithm");
+  if (section.has(other)) section.fail(other, "is not used with this algorithm; remove it");
   if (!section.has(wanted)) section.fail(wanted, "missing; this algorithm needs it");
 }
 
@@ -220,7 +222,7 @@ void complete_auth(const Section& root, Config& out) {
   if (auth != nullptr) check_jwt(*auth, out.auth);
   const bool was_read = auth != nullptr && !auth->any_failed();
   if (root.has("auth") && was_read && !out.auth.is_used()) {
-    root.fail_at_key("auth", "names nobody who may call; add api_keys or jwt, or remove it");
+    root.fail_at_key("auth", "lets no client call; add api_keys or jwt, or remove it");
   }
   if (root.failed("listen")) return;
   check_listeners(root, out);

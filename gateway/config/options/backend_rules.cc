@@ -51,8 +51,8 @@ void check_session_share(const Section& section, const BackendConfig& backend) {
   }
   if (pool.min == pool.max && pool.max > 1) {
     return section.fail("min", named("min", pool.min) + " keeps all of " + max +
-                                   " for /rpc and leaves sessions none; lower min, raise max, or "
-                                   "use isolation shared");
+                                   " for /rpc and leaves no child for sessions; lower min, raise "
+                                   "max, or use isolation shared");
   }
   const uint32_t kept = std::max(backend.kept_for_calls(), uint32_t{1});
   if (pool.warm <= pool.max - kept) return;
@@ -147,7 +147,9 @@ void complete_sandbox(const Section& sandbox, SandboxConfig& out) {
   if (!filesystem->has("default_read")) {
     out.filesystem.default_read = !filesystem->has("read");
   } else if (out.filesystem.default_read && !out.filesystem.read.empty()) {
-    filesystem->fail_at_key("read", "default_read lets all be read; leave one of them out");
+    filesystem->fail_at_key(
+        "read",
+        "has no effect, as default_read lets the child read all files; leave one of them out");
   }
 }
 
@@ -222,9 +224,10 @@ void complete_times(const Section& section, BackendConfig& out) {
   if (!section.has("max_time")) {
     out.max_time = std::max(out.max_time, out.timeout);
   } else if (out.max_time < out.timeout) {
-    section.fail("max_time", "max_time (" + print_duration(out.max_time) +
-                                 ") is the time of a call in all; it is less than timeout (" +
-                                 print_duration(out.timeout) + ")");
+    section.fail("max_time",
+                 "max_time (" + print_duration(out.max_time) +
+                     ") is the time of a whole call, and cannot be less than timeout (" +
+                     print_duration(out.timeout) + ")");
   }
 }
 

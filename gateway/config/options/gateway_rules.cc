@@ -48,13 +48,16 @@ void complete_endpoint(const Section& section, TracesConfig& out) {
 
 void check_headers(const Section& section, const TracesConfig& out) {
   for (const auto& [name, source] : out.header_sources) {
-    if (source.of_principal) section.fail("headers", name + ": spans of all clients go together");
+    if (source.of_principal)
+      section.fail("headers",
+                   name + ": cannot name the principal, as spans of all clients are sent together");
   }
   if (out.headers.size() > kMaxTraceHeaders) {
     section.fail("headers", "at most " + std::to_string(kMaxTraceHeaders) + " of them");
   }
   for (const auto& [name, value] : out.headers) {
-    if (is_own_field(name)) section.fail("headers", name + " is said by stdgate itself");
+    if (is_own_field(name))
+      section.fail("headers", name + " is set by stdgate itself; leave it out");
     if (value.size() > kMaxTraceHeader || !is_field_value(value)) {
       section.fail("headers", name + ": expected 1 to " + std::to_string(kMaxTraceHeader) +
                                   " visible ASCII characters");
@@ -84,10 +87,11 @@ void complete_tls(const Section& section, TlsConfig& out) {
   if (!section.has("client_certificate")) {
     if (!out.client_ca.empty()) out.client_certificate = ClientCertificate::require;
   } else if (out.client_certificate != ClientCertificate::none && out.client_ca.empty()) {
-    section.fail("client_certificate", "needs client_ca: who has signed the certificates");
+    section.fail("client_certificate",
+                 "needs client_ca, the file with the authorities of these certificates");
   }
   if (!out.crl.empty() && out.client_ca.empty()) {
-    section.fail("crl", "needs client_ca: whose certificates may be revoked");
+    section.fail("crl", "needs client_ca, the file with the authorities that the list is of");
   }
 }
 
@@ -152,7 +156,8 @@ bool includes_itself(const Config& config, const RoleConfig& role) {
 
 void check_roles(const Section& roles, const Config& config) {
   for (const RoleConfig& role : config.roles) {
-    if (role.name == "*") roles.fail("*", "\"*\" is everybody, and includes all roles already");
+    if (role.name == "*")
+      roles.fail("*", "\"*\" stands for all clients and cannot include roles; remove it");
     if (includes_itself(config, role)) roles.fail(role.name, "the role includes itself");
   }
 }

@@ -30,7 +30,7 @@ class ServerCheck {
       check_backend(member);
       if (!member.prefix.empty() && !is_shown_name(member.prefix)) {
         fail(member,
-             "its prefix '" + member.prefix + "' has others than 64 letters, digits, '_' and '-'");
+             "its prefix '" + member.prefix + "' must be at most 64 letters, digits, '_' and '-'");
       }
       check_names(member);
       check_arguments(member);

@@ -346,7 +346,7 @@ describe('stdgate pin', { timeout: 60_000 }, () => {
         execFile(program, ['check', '--config', file], (error, out, err) => resolve({ code: error?.code ?? 0, err }));
       });
       assert.equal(code, 2, key);
-      assert.match(err, /servers\.all\.\w+: unknown key; it belongs to the members, and holds here too\. Write it in backends/);
+      assert.match(err, /servers\.all\.\w+: unknown key; it is a key of backends\. Write it at the members in backends; it applies here too/);
     }
   });
 

@@ -498,8 +498,8 @@ TEST(CommandLine, SaysWhatIsWrong) {
       {{"--max", "3", "--warm", "3", "--", "x"},
        "--warm: warm (3) is greater than 2, what is left of max (3) beside 1 kept for /rpc"},
       {{"--min", "2", "--max", "2", "--", "x"},
-       "--min: min (2) keeps all of max (2) for /rpc and leaves sessions none; lower min, raise "
-       "max, or use isolation shared"},
+       "--min: min (2) keeps all of max (2) for /rpc and leaves no child for sessions; lower min, "
+       "raise max, or use isolation shared"},
       {{"--warm", "1", "--config", "f"},
        "--warm goes with a command, as in stdgate [options] -- COMMAND; with a file, set it "
        "there"},

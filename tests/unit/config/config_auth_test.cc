@@ -83,13 +83,13 @@ TEST(ConfigAuth, WhatIsWrongWithAKey) {
       {"{ name: a, file: f, roles: [\"\"] }", "expected a role"},
       {"{ name: a, file: f, role: x }", "role: unknown key; did you mean 'roles'?"},
       {"{ name: a, hash: \"" + kHash + "\" }, { name: b, hash: \"" + kHash + "\" }",
-       "the key of 'b' stands there twice"},
+       "the key of 'b' is listed twice; remove one of them"},
       {"", "expected 1 to 256 items"},
   };
   for (const auto& [entry, error] : cases) {
     EXPECT_THAT(auth_errors(keys(entry)), HasSubstr(error)) << entry;
   }
-  EXPECT_THAT(auth_errors("auth: {}\n"), HasSubstr("auth: names nobody who may call"));
+  EXPECT_THAT(auth_errors("auth: {}\n"), HasSubstr("auth: lets no client call"));
   EXPECT_EQ(auth_errors("auth: { api_key_file: missing }\n"),
             "f:1:23: auth.api_key_file: cannot read missing\n");
 }
@@ -170,7 +170,8 @@ TEST(ConfigAuth, Tokens) {
   }
   const std::pair<std::string, std::string> cases[] = {
       {"jwt: [" + jwt + "]", "jwt: needs public_url"},
-      {url + ", jwt: [" + jwt + ", " + jwt + "]", "'i' is another one's name already"},
+      {url + ", jwt: [" + jwt + ", " + jwt + "]",
+       "'i' is already the name of another issuer or kind of credential"},
       {url + ", jwt: []", "expected 1 to 16 items"},
       {url + ", jwt: [{ audience: [a], jwks: { file: f } }]", "issuer: missing"},
       {url + ", jwt: [{ issuer: i, audience: [], jwks: { file: f } }]", "expected 1 to 64 items"},
@@ -219,13 +220,13 @@ TEST(ConfigAuth, SignedRequests) {
       {"[{ public_key: p }]", "key_id: missing"},
       {"[{ key_id: \"a b\", public_key: p }]", "expected 1 to 64 visible characters"},
       {"[{ key_id: a }]", "missing; this algorithm needs it"},
-      {"[{ key_id: a, secret_file: s }]", "has no meaning with this algorithm"},
+      {"[{ key_id: a, secret_file: s }]", "is not used with this algorithm; remove it"},
       {"[{ key_id: a, algorithm: hmac-sha256, public_key: p }]",
-       "has no meaning with this algorithm"},
+       "is not used with this algorithm; remove it"},
       {"[{ key_id: a, algorithm: rsa-pss-sha512, public_key: p }]",
        "expected one of hmac-sha256, ed25519, ecdsa-p256-sha256"},
       {"[{ key_id: a, public_key: missing }]", "cannot read missing"},
-      {"[" + ed25519 + ", " + ed25519 + "]", "'b' stands there twice"},
+      {"[" + ed25519 + ", " + ed25519 + "]", "'b' is listed twice; remove one of them"},
   };
   for (const auto& [text, error] : cases) {
     EXPECT_THAT(auth_errors("auth: { signatures: " + text + " }\n"), HasSubstr(error)) << text;
@@ -244,7 +245,7 @@ TEST(ConfigAuth, ScopesStandInAHeaderField) {
   EXPECT_THAT(auth_errors("auth: { " + jwt + ", scopes: " + scopes(4, 256) + " }\n"),
               HasSubstr(too_long));
   EXPECT_THAT(auth_errors("auth: { api_keys: [], scopes: [a] }\n"),
-              HasSubstr("has a meaning for tokens only"));
+              HasSubstr("is for tokens only"));
 }
 
 TEST(ConfigAuth, Certificates) {

@@ -47,7 +47,7 @@ TEST(ConfigLanes, SharedChildrenAreNotWarmed) {
 
 TEST(ConfigLanes, SessionsLeaveAChildToCalls) {
   const std::string all_kept =
-      " for /rpc and leaves sessions none; lower min, raise max, or use isolation shared\n";
+      " for /rpc and leaves no child for sessions; lower min, raise max, or use isolation shared\n";
   const Case cases[] = {
       {"", "min: 15", ""},
       {"", "min: 16", "f:3:18: backends.a.pool.min: min (16) keeps all of max (16)" + all_kept},
@@ -114,8 +114,8 @@ TEST(ConfigLanes, OneErrorIsNotTwo) {
       {"", "min: 3, max: 2, warm: 2",
        "f:3:18: backends.a.pool.min: min (3) is greater than max (2)\n"},
       {"", "min: 2, max: 2, warm: 1",
-       "f:3:18: backends.a.pool.min: min (2) keeps all of max (2) for /rpc and leaves sessions "
-       "none; lower min, raise max, or use isolation shared\n"},
+       "f:3:18: backends.a.pool.min: min (2) keeps all of max (2) for /rpc and leaves no child for "
+       "sessions; lower min, raise max, or use isolation shared\n"},
       {"", "max: 2, warm: x",
        "f:3:27: backends.a.pool.warm: expected a whole number from 0 to 1024, found 'x'\n"},
       {"isolation: none, ", "min: 16, warm: 16", isolation},

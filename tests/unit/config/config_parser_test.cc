@@ -627,9 +627,8 @@ TEST(ConfigParser, RefusesBadBackends) {
        "'*'; found 'A*B'\n"},
       {with_backend("    env_inherit: [A, \"!\", \"!PATH\"]\n"),
        "f:4:22: backends.a.env_inherit[1]: \"!\" must be the first entry: it stands for \"not the "
-       "default list\"; found '!'\n"
-       "f:4:27: backends.a.env_inherit[2]: \"!\" stands alone, as the first entry, and is followed "
-       "by all that is wanted; found '!PATH'\n"},
+       "default list\"; found '!'\nf:4:27: backends.a.env_inherit[2]: \"!\" must be an entry of "
+       "its own, the first one; write the wanted names as further entries; found '!PATH'\n"},
       {with_backend("    env_file: { a: b }\n"),
        "f:4:15: backends.a.env_file: expected a list, found a map\n"},
       {with_backend("    env_file: x\n"), "f:4:15: backends.a.env_file: cannot read x here\n"},
@@ -650,13 +649,13 @@ TEST(ConfigParser, RefusesBadBackends) {
        "f:4:34: backends.a.sandbox.network.bind[0]: expected a port from 1 to 65535; found "
        "'65536'\n"},
       {with_backend("    sandbox: { filesystem: { read: [/a], default_read: true } }\n"),
-       "f:4:30: backends.a.sandbox.filesystem.read: default_read lets all be read; leave one of "
-       "them out\n"},
+       "f:4:30: backends.a.sandbox.filesystem.read: has no effect, as default_read lets the child "
+       "read all files; leave one of them out\n"},
       {with_backend("    timeout: 60\n"),
        "f:4:14: backends.a.timeout: '60' is not a duration; write it like 250ms, 30s, 5m or 1h\n"},
       {with_backend("    max_time: 59s\n"),
-       "f:4:15: backends.a.max_time: max_time (59s) is the time of a call in all; it is less than "
-       "timeout (1m)\n"},
+       "f:4:15: backends.a.max_time: max_time (59s) is the time of a whole call, and cannot be "
+       "less than timeout (1m)\n"},
       {with_backend("    pool: { max: ten }\n"),
        "f:4:18: backends.a.pool.max: expected a whole number from 1 to 1024, found 'ten'\n"},
       {with_backend("    pool: { maxx: 1 }\n"),

@@ -86,10 +86,11 @@ TEST(ConfigTraces, Headers) {
       {"a: \"\"", "a: expected 1 to 4096 visible ASCII characters"},
       {"a: \"b\\r\\nc: d\"", "a: expected 1 to 4096 visible ASCII characters"},
       {"a: \" b\"", "a: expected 1 to 4096 visible ASCII characters"},
-      {"Content-Type: text/plain", "Content-Type is said by stdgate itself"},
-      {"content-length: \"5\"", "content-length is said by stdgate itself"},
+      {"Content-Type: text/plain", "Content-Type is set by stdgate itself; leave it out"},
+      {"content-length: \"5\"", "content-length is set by stdgate itself; leave it out"},
       {"a: { file: missing }", "cannot read missing"},
-      {"a: \"${principal}\"", "a: spans of all clients go together"},
+      {"a: \"${principal}\"",
+       "a: cannot name the principal, as spans of all clients are sent together"},
   };
   for (const auto& [headers, what] : bad) {
     EXPECT_THAT(traces_errors(kEndpoint + "headers: { " + headers + " }"), HasSubstr(what))

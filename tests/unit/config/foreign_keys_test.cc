@@ -30,10 +30,9 @@ TEST(ForeignKeys, GetTheLineToWrite) {
        "f:4:5: backends.a.args: unknown key; the arguments belong to the command. Write command: "
        "[\"npx\", \"-y\", \"server\"]\n"},
       {"mcpServers:\n  files: { command: npx, args: [-y, server, --token, abc] }\n",
-       "mcpServers: unknown key; this is of an MCP client. Write: backends: { \"files\": { "
-       "command: "
-       "[\"npx\", \"-y\", \"server\", \"--token\", \"***hidden***\"] } }; or let stdgate add "
-       "--import FILE take all over from the client's file\n"},
+       "mcpServers: unknown key; this key is from the settings of an MCP client. Write: backends: "
+       "{ \"files\": { command: [\"npx\", \"-y\", \"server\", \"--token\", \"***hidden***\"] } }; "
+       "or import the client's file with stdgate add --import FILE\n"},
       {"{\"mcpServers\": {}, \"backends\": {\"a\": {\"command\": [\"x\"]}}}", "backends: { NAME:"},
       {"tls: { cert: server.crt, key: server.key }\nbackends: { a: { command: [x] } }\n",
        "tls.cert: unknown key; write certificate: \"server.crt\"\n"},

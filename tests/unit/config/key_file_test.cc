@@ -70,8 +70,9 @@ TEST(KeyFile, SaysWhatIsWrongAndWhereWithoutTheKey) {
       {kStandard.substr(0, 42) + "9", 1, expected},  // bits beyond the last byte
       {kStandard.substr(0, 20) + kUrl.substr(20), 1, expected},
       {hex_of(1) + std::string(1, '\0'), 1, expected},
-      {hex_of(1) + "\n" + hex_of(1), 2, "the same key stands above; each one counts once"},
-      {hex_of(255) + "\n" + kUrl, 2, "the same key stands above; each one counts once"},
+      {hex_of(1) + "\n" + hex_of(1), 2,
+       "this key is in a line above already; remove one of the two"},
+      {hex_of(255) + "\n" + kUrl, 2, "this key is in a line above already; remove one of the two"},
   };
   for (const Case& bad : cases) {
     const auto read = parse_key_file(bad.text);
