@@ -176,10 +176,11 @@ std::vector<FlagSpec> command_flags() {
 }
 
 std::string help_text(const std::vector<FlagSpec>& flags) {
-  std::string text = std::string(kUsage) + words_text() + std::string(kRules) + "\nGeneral:\n" +
-                     help_line("-c, --config FILE", "the configuration (gateway.yaml)") +
-                     help_line("-V, --version", "print the version") +
-                     help_line("-h, --help", "print this; behind a word, what is of it");
+  std::string text =
+      std::string(kUsage) + words_text() + std::string(kRules) + "\nGeneral:\n" +
+      help_line("-c, --config FILE", "the configuration (gateway.yaml)") +
+      help_line("-V, --version", "print the version") +
+      help_line("-h, --help", "print this help; after a command word, the help of that command");
   std::string_view group;
   for (const FlagSpec& flag : flags) {
     if (flag.group != group) text += "\n" + flag.group + ":\n";

@@ -100,7 +100,8 @@ Findings unstartable_children(const config::Config& config,
       say("sandbox", found.error());
     } else if (const auto status = stdio::sandbox_status(spec.sandbox, kernel);
                !status.missing.empty()) {
-      say("sandbox", "this kernel has " + std::string(status.missing) + "; children start without");
+      say("sandbox", "this kernel has " + std::string(status.missing) +
+                         "; children start without that protection");
     }
   }
   return findings;

@@ -78,7 +78,8 @@ tl::expected<void, std::string> Listeners::open(const config::Config& config) {
   }
   const std::string unused = services_.sockets.unused();
   if (unused.empty()) return {};
-  return tl::unexpected(unused + ": passed on as a socket, but neither in listen nor admin");
+  return tl::unexpected(
+      unused + ": systemd passed this socket on, but neither listen nor admin has its address");
 }
 
 tl::expected<void, std::string> Listeners::open_layer(Client& client) {

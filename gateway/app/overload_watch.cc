@@ -39,14 +39,14 @@ Words words_of(Memory stage) {
   switch (stage) {
     case Memory::tight:
       return {LogLevel::warn, "memory is tight",
-              "what nobody waits for is given up, connections are closed with their answers"};
+              "caches and kept events are dropped, connections are closed with their answers"};
     case Memory::full:
       return {LogLevel::error, "memory is short",
               "new calls and sessions are refused; raise limits.memory, or lower limits.buffered"};
     case Memory::free:
       break;
   }
-  return {LogLevel::info, "memory is free again", "everything is taken"};
+  return {LogLevel::info, "memory is free again", "new calls and sessions are accepted"};
 }
 
 }  // namespace
@@ -186,7 +186,7 @@ void OverloadWatch::look_at_lag(Duration lag) {
                         {{"lag_ms", lag}, {"effect", "new sessions are refused"}});
   } else {
     services_.log.write(LogLevel::info, "event loop is in time again",
-                        {{"lag_ms", lag}, {"effect", "new sessions are taken"}});
+                        {{"lag_ms", lag}, {"effect", "new sessions are accepted"}});
   }
 }
 

@@ -238,7 +238,8 @@ class Process final : private http::AdminSource {
   tl::expected<void, std::string> take_over(std::string_view cause, const config::Config& wanted) {
     const config::ConfigChanges changes = config::changes_between(config(), wanted);
     if (!worker_.generation().can_name(changes.config)) {
-      return tl::unexpected(std::string("too many backends have had other names; restart stdgate"));
+      return tl::unexpected(std::string(
+          "too many backends were added under new names since the start; restart stdgate"));
     }
     if (auto prepared = listeners_.prepare(changes.config); !prepared) {
       return tl::unexpected("cannot listen on " + prepared.error());

@@ -38,9 +38,11 @@ void Reloads::note(const config::ConfigChanges& changes) {
   log_.confirm(LogLevel::info, "configuration reloaded",
                {{"changed", changes.taken.empty() ? "none" : joined(changes.taken)}});
   if (facts_.restart.empty()) return;
-  log_.confirm(LogLevel::warn, "configuration needs a restart",
-               {{"keys", joined(facts_.restart)},
-                {"advice", "they are as they were at the start; restart stdgate to use them"}});
+  log_.confirm(
+      LogLevel::warn, "configuration needs a restart",
+      {{"keys", joined(facts_.restart)},
+       {"advice",
+        "these keys still have their values from the start; restart stdgate to use the new ones"}});
 }
 
 ConfigWatch::ConfigWatch(const Clock& clock, TimerQueue& timers, std::function<void()> changed)

@@ -78,7 +78,8 @@ void RetiredBackends::end(Retired& retired) {
   const uint64_t calls = upstream.calls();
   const uint64_t open = upstream.status().sessions;
   if (calls > 0 || open > 0) {
-    services_.log.write(LogLevel::warn, "retired backend is ended with what it has",
+    services_.log.write(LogLevel::warn,
+                        "retired backend ends while calls or sessions are still open",
                         {{"backend", upstream.name()}, {"calls", calls}, {"sessions", open}});
   }
   upstream.fail_calls(replaced_fault());

@@ -271,7 +271,9 @@ void StateFiles::note_failure(const std::string& problem) {
   if (!failures_.allow(loop_.now())) return;
   log_.write(LogLevel::warn, "what is remembered of servers cannot be written",
              {{"why", problem},
-              {"hint", "after a restart they are started to be asked again; see state_dir"},
+              {"hint",
+               "check state_dir and its disk; until then, a restart has to start sleeping servers "
+               "to ask them again"},
               {"suppressed", failures_.take_suppressed()}});
 }
 

@@ -143,7 +143,8 @@ TEST(ReloadBackends, SessionsHaveTheTimeOfADrain) {
   EXPECT_EQ(cut.status, 503);
   EXPECT_THAT(cut.body, HasSubstr("the configuration has changed"));
   EXPECT_TRUE(has_log(gateway, "retired backend has ended"));
-  EXPECT_EQ(log_of(gateway, "retired backend is ended with what it has").size(), 1U);
+  EXPECT_EQ(log_of(gateway, "retired backend ends while calls or sessions are still open").size(),
+            1U);
 }
 
 // A connection that is kept holds the backend that it has used, which has nothing left.
@@ -160,7 +161,8 @@ TEST(ReloadBackends, ThatHaveNothingLeftEndWithoutAWarning) {
     }));
   }
   EXPECT_TRUE(has_log(gateway, "retired backend has ended"));
-  EXPECT_TRUE(log_of(gateway, "retired backend is ended with what it has").empty());
+  EXPECT_TRUE(
+      log_of(gateway, "retired backend ends while calls or sessions are still open").empty());
 }
 
 TEST(ReloadListeners, AreOpenedAndClosedByDifference) {

@@ -118,7 +118,8 @@ TEST(ReloadMcp, SessionsOfARemovedBackendHaveTheTimeOfADrain) {
   ASSERT_TRUE(reload(gateway, file_of({kept}, root)));
   listener.send_request("GET", "/gone/mcp", "", in_mcp_session(id));
   EXPECT_TRUE(has_log(gateway, "retired backend has ended"));
-  EXPECT_EQ(log_of(gateway, "retired backend is ended with what it has").size(), 1U);
+  EXPECT_EQ(log_of(gateway, "retired backend ends while calls or sessions are still open").size(),
+            1U);
   EXPECT_EQ(listener.read_response().status, 200) << "a stream that was ended";
   EXPECT_EQ(client.post("/gone/mcp", request("pid"), in_mcp_session(id)).status, 404);
   // It comes back as another one, and forgets what it was.

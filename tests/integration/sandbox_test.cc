@@ -486,7 +486,7 @@ TEST(Sandbox, CheckWarnsOfWhatTheKernelLacks) {
       run_stdgate(folder, {"check"}, Millis(10'000), STDGATE_WITHOUT_LANDLOCK);
   EXPECT_EQ(without.exit_code, 0);
   EXPECT_THAT(without.err, HasSubstr("backends.a.sandbox: this kernel has no Landlock ABI 3"));
-  EXPECT_THAT(without.err, HasSubstr("for files; children start without"));
+  EXPECT_THAT(without.err, HasSubstr("for files; children start without that protection"));
   if (has_landlock(guard::kAbiOfFiles)) {
     EXPECT_EQ(run_stdgate(folder, {"check"}).err, "");
   }

@@ -142,7 +142,8 @@ class Sockets(unittest.IsolatedAsyncioTestCase):
         with listening(kind=socket.SOCK_DGRAM) as datagrams:
             self.assertIn("socket 'web.socket' (descriptor 3) that was passed on does not listen for streams",
                           await self.refused(datagrams))
-        self.assertIn(f"127.0.0.1:{self.port} ('more'): passed on as a socket, but neither in listen nor admin",
+        self.assertIn(f"127.0.0.1:{self.port} ('more'): systemd passed this socket on, "
+                      "but neither listen nor admin has its address",
                       await self.refused(other := self.enterContext(listening()), self.tcp,
                                          listen=f"127.0.0.1:{other.getsockname()[1]}"))
         with open(os.devnull, encoding="utf-8") as file:
