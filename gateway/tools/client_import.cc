@@ -144,7 +144,7 @@ class Import {
       return true;
     }
     if (!is_fine) {
-      warn(name, "left out, as nothing of its name can stand in a path; rename it");
+      warn(name, "left out, as its name has no character that a path can have; rename it");
       return false;
     }
     if (std::ranges::find(out_.backends, wanted, &BackendLines::name) == out_.backends.end()) {

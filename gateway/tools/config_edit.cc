@@ -151,7 +151,7 @@ bool has_backend(const config::Config& config, const std::string& name) {
 
 std::string lost_root(const std::string& backend) {
   return "backend " + backend +
-         " was the only one, so also at the root (/mcp, /rpc); that is over, unless it says "
+         " was the only one, so it was also served at the root (/mcp, /rpc); to keep that, give it "
          "default: true";
 }
 

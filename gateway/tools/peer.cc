@@ -145,7 +145,7 @@ namespace {
 std::string words_for(const fetch::HttpAnswer& answer, const std::string& url) {
   switch (answer.status) {
     case 401:
-      return "the gateway wants to know who calls: --api-key-file FILE has a key for it";
+      return "the gateway requires a credential; name a file with an API key: --api-key-file FILE";
     case 403:
       return "the gateway does not let this client in: " + answer.body;
     case 404:

@@ -167,7 +167,7 @@ TEST(ClientImport, WhatIsNotImportedIsNamed) {
               ElementsAre(HasSubstr("remote: left out, as it is reached by URL already (https://"),
                           HasSubstr("off: left out, as it is disabled"),
                           HasSubstr("empty: left out, as it names no command"),
-                          HasSubstr("left out, as nothing of its name"),
+                          HasSubstr("left out, as its name has no character"),
                           HasSubstr("a-b: left out, as there is another a-b")));
 }
 
