@@ -187,7 +187,7 @@ void IssuerKeys::read_description(const std::string& url, const fetch::Fetched& 
                 "describes " + description->issuer.substr(0, kMaxShown));
   }
   if (!may_fetch(description->jwks_uri)) {
-    return fail(FetchOutcome::bad_content, url, "its jwks_uri is not one with https");
+    return fail(FetchOutcome::bad_content, url, "its jwks_uri is not an https URL");
   }
   get(Step::keys, description->jwks_uri);
 }

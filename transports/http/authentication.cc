@@ -15,7 +15,7 @@ constexpr std::string_view kInvalid = "invalid_token";
 IdentityError expired() { return {401, "this credential has expired", kInvalid}; }
 
 IdentityError unknown(std::string_view problem) {
-  return {401, problem.empty() ? "nobody is known by this credential" : problem, kInvalid};
+  return {401, problem.empty() ? "this credential is not known" : problem, kInvalid};
 }
 
 IdentityError malformed(std::string_view why) { return {400, why, "invalid_request"}; }
@@ -114,7 +114,7 @@ tl::expected<auth::Identity, IdentityError> Authentication::identify_by_ticket(
     const Sender& sender) const {
   auto identity = tickets_->redeem(*sender.ticket, sender.head.path());
   if (identity) return *std::move(identity);
-  return tl::unexpected(unknown("this ticket is not good here, or not any more"));
+  return tl::unexpected(unknown("this ticket is not valid for this path, or not valid any more"));
 }
 
 tl::expected<auth::Identity, IdentityError> Authentication::identify_without(

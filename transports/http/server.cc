@@ -275,7 +275,7 @@ void Server::log_cut(bool is_of_all, size_t count, size_t bytes) {
 
 void Server::log_slow(const ClientConnection& connection, size_t unsent) {
   if (!slow_.allow(services_.loop.now())) return;
-  services_.log.write(LogLevel::info, "connection closed: its client takes too little",
+  services_.log.write(LogLevel::info, "connection closed: its client reads too slowly",
                       {{"transport", connection_kind_name(connection.kind())},
                        {"client", connection.client().to_string()},
                        {"unsent", static_cast<uint64_t>(unsent)},

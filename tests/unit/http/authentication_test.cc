@@ -184,7 +184,7 @@ struct Shown {
 TEST(Authentication, WhatMayBeShown) {
   const std::string none = "Bearer";
   const std::string invalid =
-      "Bearer error=\"invalid_token\", error_description=\"nobody is known by this credential\"";
+      "Bearer error=\"invalid_token\", error_description=\"this credential is not known\"";
   const std::string malformed = "Bearer error=\"invalid_request\", error_description=";
   const std::vector<Shown> cases = {
       {"", 401, none},

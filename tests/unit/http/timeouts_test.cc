@@ -159,7 +159,7 @@ TEST(Timeouts, AnAnswerThatIsSippedIsGivenUp) {
   EXPECT_TRUE(world.until([&] { return world.observer.closed == 1; }));
   EXPECT_LT(client.received.size(), 15000000U);
   EXPECT_THAT(world.log.lines,
-              testing::Contains(testing::HasSubstr("its client takes too little")));
+              testing::Contains(testing::HasSubstr("its client reads too slowly")));
 }
 
 TEST(Timeouts, AStreamThatHasNothingToSayIsNotSlow) {
