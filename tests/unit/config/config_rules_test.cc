@@ -84,7 +84,7 @@ TEST(ConfigRules, MistakesAreNamed) {
       {"roles: { a: { includes: [a] } }\n" + backend("timeout: 1s"), "the role includes itself"},
       {"roles: { a: { includes: [b] }, b: { includes: [a] } }\n" + backend("timeout: 1s"),
        "the role includes itself"},
-      {"roles: { \"*\": { includes: [a] } }\n" + backend("timeout: 1s"), "is everybody"},
+      {"roles: { \"*\": { includes: [a] } }\n" + backend("timeout: 1s"), "stands for all clients"},
       {"roles: { a: {} }\n" + backend("timeout: 1s"), "missing; a role is named here"},
       {"roles: [a]\n" + backend("timeout: 1s"), "expected a map"},
   };
