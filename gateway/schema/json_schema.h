@@ -1,9 +1,10 @@
 // JsonSchema: a JSON Schema, compiled once, that values are checked against.
 //
-// Of draft 2020-12 (which one without `$schema` is), 2019-09, 7 and 6. References lead to places
-// within the document. Formats and content are said, not checked, as the drafts have it by default.
-// Numbers are compared with all their digits, patterns match in linear time. Owner: whoever has a
-// schema to check by. Limits: kMaxText, kMaxNodes, kMaxChain; see SchemaCheck for those of a check.
+// Drafts 2020-12, 2019-09, 7 and 6; a schema without `$schema` has draft 2020-12. References lead
+// to places within the document. `format` and `content…` are annotations and not checked, which is
+// the default of the drafts. Numbers are compared with all their digits, patterns match in linear
+// time. Owner: the code that checks values. Limits: kMaxText, kMaxNodes, kMaxExpressions,
+// kMaxChain; SchemaCheck has the limits of a check.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +24,19 @@ class JsonSchema {
   static constexpr size_t kMaxText = 512 << 10;
   static constexpr size_t kMaxNodes = 20000;
   static constexpr size_t kMaxExpressions = 500;
-  // Schemas in a row for the same value: references, alternatives.
+  // Schemas that apply to the same value one after another, by references and alternatives.
   static constexpr size_t kMaxChain = 64;
 
-  // `text` is valid JSON. An error says why it cannot be compiled, for people.
-  // `root`: a pointer to the part of the document that is the schema. `draft`: where it names none.
+  // `text` is valid JSON. The error says for people why the schema cannot be compiled.
+  // `root`: a pointer to the part of the document that is the schema. `draft`: the draft of a
+  // schema without `$schema`.
   static tl::expected<JsonSchema, std::string> compile(std::string_view text,
                                                        std::string_view root = {},
                                                        Draft draft = Draft::v2020);
 
   [[nodiscard]] const CompiledSchema& compiled() const { return *compiled_; }
   [[nodiscard]] std::string_view text() const { return compiled_->text; }
-  // About, of all that it holds.
+  // An estimate of the memory of the schema.
   [[nodiscard]] size_t bytes() const { return bytes_of(*compiled_); }
 
  private:

@@ -1,5 +1,5 @@
-// JsonTree: the values of a JSON text in the order in which they stand there, each with the place
-// of the one behind it.
+// JsonTree: the values of a JSON text in the order of the text, each with the index of the value
+// that follows it.
 //
 // Job: make any value, and what is behind it, reachable without another scan. Values point into the
 // text, which outlives the tree. Reused from text to text, so that the steady state allocates
@@ -26,7 +26,7 @@ using ValueId = uint32_t;
 struct JsonValue {
   uint32_t begin = 0;       // in the text
   uint32_t size = 0;        // of its text, quotes included
-  ValueId next = 0;         // behind it and all that is in it
+  ValueId next = 0;         // the value that follows this one and its content
   uint32_t count : 28 = 0;  // of an array's elements, or of an object's members
   uint32_t kind : 3 = 0;
   uint32_t has_escapes : 1 = 0;
@@ -42,15 +42,15 @@ class JsonTree {
 
   [[nodiscard]] size_t size() const { return values_.size(); }
   [[nodiscard]] std::string_view text() const { return text_; }
-  // That it holds itself.
+  // Memory of the tree itself, without the text.
   [[nodiscard]] size_t bytes() const {
     return values_.capacity() * sizeof(JsonValue) + open_.capacity() * sizeof(ValueId);
   }
   [[nodiscard]] const JsonValue& at(ValueId id) const { return values_[id]; }
   [[nodiscard]] JsonKind kind(ValueId id) const { return static_cast<JsonKind>(at(id).kind); }
   [[nodiscard]] uint32_t count(ValueId id) const { return at(id).count; }
-  // Of an object the keys, each with its value behind it; of an array the elements. The first one
-  // stands behind the value itself, the end is next().
+  // An object is followed by its keys, each followed by its value. An array is followed by its
+  // elements. The first key or element has the id after the value's own; next() is the end.
   [[nodiscard]] ValueId next(ValueId id) const { return at(id).next; }
   [[nodiscard]] std::string_view raw(ValueId id) const {
     return text_.substr(at(id).begin, at(id).size);
@@ -71,11 +71,11 @@ class JsonTree {
 // different values.
 std::optional<ValueId> find_duplicate_key(const JsonTree& tree);
 
-// Whether a value of one tree is a value of another one, as JSON Schema compares. `steps` is what
-// it may cost; none left: false.
+// Whether a value of one tree equals a value of another tree, as JSON Schema compares values.
+// `steps`: the budget of the comparison, which is reduced; false if it is used up.
 bool equal_values(const JsonTree& one, ValueId value, const JsonTree& other, ValueId with,
                   size_t& steps);
-// Equal values have the same.
+// Equal values have the same hash.
 uint64_t hash_value(const JsonTree& tree, ValueId value);
 
 }  // namespace stdgate::schema

@@ -1,9 +1,9 @@
-// Plain check: one pass over a text by what most schemas say: types, members, sizes, bounds,
-// values, references and alternatives.
+// Plain check: one pass over a text that checks the keywords of most schemas: types, members,
+// sizes, bounds, values, references and alternatives.
 //
-// Job: find out cheaply that a text fits. It says nothing of a text that does not, and of schemas
-// that say more: SchemaCheck decides then. Owner: none; pure. Limits: kMaxDepth, kMaxProperties,
-// kMaxOthers; steps in proportion to the text.
+// Job: find out cheaply that a text fits. If it may not fit, or if the schema has other keywords,
+// SchemaCheck decides. Owner: none; pure. Limits: kMaxDepth, kMaxProperties, kMaxOthers; steps in
+// proportion to the text.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct PlainLimits {
 // is unclear.
 bool fits_plainly(const CompiledSchema& schema, NodeId node, std::string_view text);
 
-// What fits_plainly() needs of what has been read. When all keywords of a node are read.
+// Prepares a node for fits_plainly(). Called when all keywords of the node have been read.
 void prepare_plain_check(SchemaNode& node);
 
 }  // namespace stdgate::schema

@@ -1,9 +1,10 @@
 // SchemaCheck: holds a JSON text against a compiled schema.
 //
-// Job: say whether it fits, and if not, where and what was expected. Most texts fit by one pass
-// (plain_check.h), without a tree. Of others it finds out whether they fit first; places are
-// collected by a second look alone. Reused from text to text, so that the steady state allocates
-// nothing. Owner: whoever checks. Limits: kMaxDepth; steps in proportion to the text; kMaxFindings.
+// Job: say whether the text fits, and if not, where it does not fit and what was expected there.
+// For most texts one pass (plain_check.h) shows that they fit, without a tree. Other texts are
+// parsed into a tree and checked. A second run collects the places, only if the text does not fit.
+// Reused from text to text, so that the steady state allocates nothing. Owner: the code that
+// checks. Limits: kMaxDepth; steps in proportion to the text; kMaxFindings.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +33,7 @@ struct Misfit {
 
 class SchemaCheck {
  public:
-  // Of schemas and values in each other.
+  // Nesting of schemas and values.
   static constexpr size_t kMaxDepth = 1000;
   static constexpr size_t kMaxFindings = 8;
   static constexpr size_t kBaseSteps = 50000;
@@ -44,16 +45,16 @@ class SchemaCheck {
   Fit check(const JsonSchema& schema, std::string_view text) {
     return check(schema.compiled(), 0, text);
   }
-  // By one of several schemas of a document.
+  // Checks by one of the schemas in a document.
   Fit check(const CompiledSchema& schema, NodeId node, std::string_view text);
-  // Of the text that was checked last: a key that an object has twice, so that readers could see
-  // different values; nothing: there is none.
+  // A key that occurs twice in an object of the text that was checked last, so that readers could
+  // see different values. Nothing: no key does.
   [[nodiscard]] std::optional<std::string> repeated_key() const;
-  // After a check that has not said `fits`.
+  // Valid after a check that did not return `fits`.
   [[nodiscard]] const std::vector<Misfit>& misfits() const { return misfits_; }
 
  private:
-  // What of an array or object has been looked at by a schema.
+  // The elements or members that a schema has evaluated, for the `unevaluated…` keywords.
   struct Evaluated {
     std::vector<bool> parts;  // by ordinal
     void add(const Evaluated& other);
@@ -105,8 +106,8 @@ class SchemaCheck {
   bool is_stopped_ = false;
 };
 
-// What is expected by a schema of which nothing but the type matters: "string or null"; empty: it
-// says more.
+// The types of a schema that checks nothing but the type, as "string or null"; empty: the schema
+// checks more.
 std::string expected_type(const SchemaNode& node);
 // All in one line: "/path: expected a string; ...".
 std::string text_of(const std::vector<Misfit>& misfits, std::string_view whole);

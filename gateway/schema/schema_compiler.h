@@ -1,7 +1,7 @@
 // SchemaCompiler: reads a JSON Schema's text and makes the nodes that are checked.
 //
-// Job: find the names within the document first, then make a node of each schema that is reached,
-// with a list of work in the place of recursion. Owner: whoever compiles, for one text.
+// Job: find the names within the document first, then make a node of each schema that is reached. A
+// work list replaces recursion. Owner: the function that compiles one text.
 #pragma once
 
 #include <map>
@@ -24,9 +24,10 @@ class SchemaCompiler {
 
   // The whole document is one schema. False: why().
   bool compile(ValueId root);
-  // The document is none itself, but has schemas, which may refer to all that is in it.
+  // For a document that is no schema but contains schemas, which may refer to any part of it.
   void begin(ValueId document);
-  // The node of one of them; nothing: it cannot be compiled, which leaves the others as they are.
+  // The node of a schema in the document; nothing: it cannot be compiled, and why() says why. The
+  // other schemas are not affected.
   std::optional<NodeId> add(ValueId schema);
   // Why the last one could not be compiled.
   [[nodiscard]] const std::string& why() const { return why_; }
@@ -70,7 +71,7 @@ class SchemaCompiler {
   bool is_schema(ValueId value) const {
     return tree_.kind(value) == JsonKind::object || tree_.kind(value) == JsonKind::boolean;
   }
-  // How many schemas in a row look at the same value; 0: in a circle, or too many.
+  // Number of schemas that apply to the same value one after another; 0: a circle, or too many.
   size_t chain_of(NodeId id, size_t depth);
 
   CompiledSchema& out_;
@@ -90,9 +91,9 @@ class SchemaCompiler {
   std::unordered_map<ValueId, uint16_t> resource_of_;  // of schemas whose names are known
   std::unordered_map<ValueId, NodeId> nodes_;
   std::vector<std::pair<NodeId, ValueId>> work_;
-  size_t dynamic_done_ = 0;     // those of `dynamic_` that have nodes
+  size_t dynamic_done_ = 0;     // entries of `dynamic_` that have nodes
   std::vector<size_t> chains_;  // of nodes; 0: not known
-  // Of the schema that is being read.
+  // State of the schema that is being read.
   bool has_condition_ = false;  // `if`
   bool has_item_list_ = false;  // `items` is a list
   size_t patterns_ = 0;

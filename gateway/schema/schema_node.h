@@ -1,7 +1,8 @@
 // SchemaNode: a schema of JSON Schema as it is checked: each keyword read, each reference resolved.
 //
-// Made by SchemaCompiler, read by SchemaCheck. Nodes name each other by their places, as schemas
-// may refer to each other in circles. What few schemas have is apart. Owner: JsonSchema.
+// Made by SchemaCompiler, read by SchemaCheck. Nodes refer to each other by index, because schemas
+// may refer to each other in circles. Keywords that few schemas have are in separate structs, so
+// that most nodes are small. Owner: JsonSchema.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +45,7 @@ struct NumberChecks {
   std::optional<JsonNumber> divisor;
   // Their texts, for people.
   std::string_view min_text, max_text, above_text, below_text, divisor_text;
-  // Whole numbers between them fit; of others the above says more.
+  // Whole numbers from least to most fit. Other numbers are compared with the bounds above.
   int64_t least = INT64_MAX;
   int64_t most = INT64_MIN;
 };
@@ -78,9 +79,9 @@ struct Property {
 struct ObjectChecks {
   Sizes members;
   std::vector<Property> properties;
-  // By name, where there are many.
+  // Index into `properties` by name; filled only for objects with many properties.
   std::unordered_map<std::string_view, uint32_t> places;
-  uint32_t required = 0;  // properties that are
+  uint32_t required = 0;  // number of required properties
   std::vector<std::pair<TextPattern, NodeId>> patterns;
   NodeId additional = kNoNode;
   NodeId names = kNoNode;
@@ -107,8 +108,8 @@ struct SchemaNode {
   uint8_t types = kAnyType;
   bool is_false = false;
   bool is_plain = false;  // see plain_check.h
-  uint16_t resource = 0;  // that it is in
-  // Lists of values in the schema's own text, one of which it has to be.
+  uint16_t resource = 0;  // the schema resource that contains it
+  // `enum` and `const`: lists of values in the schema's text. The value must be in each list.
   std::vector<std::vector<ValueId>> values;
   std::unique_ptr<NumberChecks> number;
   std::unique_ptr<StringChecks> string;
@@ -117,7 +118,7 @@ struct SchemaNode {
   std::unique_ptr<SchemaParts> parts;
 };
 
-// Names that a reference may lead to by way of where a check comes from.
+// The `$dynamicAnchor` names of a schema resource, with their nodes.
 using DynamicAnchors = std::map<std::string, NodeId, std::less<>>;
 
 struct CompiledSchema {
@@ -127,7 +128,7 @@ struct CompiledSchema {
   std::vector<DynamicAnchors> resources;
 };
 
-// About, of all that it holds; of a pattern what matching it may take.
+// An estimate of the memory of the schema, with the memory that matching its patterns may take.
 size_t bytes_of(const CompiledSchema& schema);
 
 }  // namespace stdgate::schema

@@ -1,9 +1,9 @@
 // TextPattern: a regular expression of JSON Schema (ECMA-262), matched in time linear in the text.
 //
-// RE2 does it, which never backtracks. Looking ahead from the beginning of the text,
-// `^(?=a)(?!b)c`, is a pattern of its own for each. What needs backtracking (back references,
-// looking around elsewhere) cannot be compiled. Owner: the schema. Limits: kMaxExpression bytes,
-// kMaxAheads, kMaxProgram instructions of all.
+// The matcher is RE2, which never backtracks. Each lookahead at the beginning of the pattern, as in
+// `^(?=a)(?!b)c`, becomes a pattern of its own. Patterns that need backtracking (back references,
+// other lookarounds) cannot be compiled. Owner: the schema. Limits: kMaxExpression bytes,
+// kMaxAheads lookaheads, kMaxProgram instructions of all patterns together.
 #pragma once
 
 #include <cstddef>
@@ -24,35 +24,35 @@ class TextPattern {
   static constexpr size_t kMaxExpression = 4096;
   static constexpr size_t kMaxProgram = 2000;
   static constexpr size_t kMaxAheads = 8;
-  // That RE2 may take, half of it for the states that matching has come to.
+  // Bytes that RE2 may use; half of them are for the states that it caches while it matches.
   static constexpr size_t kMaxMemory = 256 << 10;
 
-  // Why it cannot be: a constant phrase.
+  // The error is a constant phrase that says why the pattern cannot be compiled.
   static tl::expected<TextPattern, const char*> compile(std::string_view pattern);
 
   TextPattern(TextPattern&&) noexcept;
   TextPattern& operator=(TextPattern&&) noexcept;
   ~TextPattern();
 
-  // Whether it matches anywhere in the text.
+  // Whether the pattern matches anywhere in the text.
   [[nodiscard]] bool matches(std::string_view text) const;
-  // What matching a text of that size may cost, in steps of a check.
+  // The highest cost of matching a text of this size, in steps of SchemaCheck.
   [[nodiscard]] size_t cost(size_t bytes) const { return 1 + bytes * program_ / 64; }
   [[nodiscard]] const std::string& text() const { return text_; }
-  // At most, when it has matched texts of all kinds.
+  // The most memory that the pattern may take, after it has matched texts of all kinds.
   [[nodiscard]] size_t bytes() const {
     return (1 + aheads_.size()) * kMaxMemory / 2 + 2 * text_.capacity();
   }
 
  private:
-  // What has to match, or must not, at the beginning of the text.
+  // A lookahead: a pattern that must match, or must not match, at the beginning of the text.
   struct Ahead {
     std::unique_ptr<re2::RE2> compiled;
     bool is_forbidden = false;
   };
 
   explicit TextPattern(std::string_view text);
-  // Null: done, else why it cannot be.
+  // Null: compiled. Else the reason why the pattern cannot be compiled.
   const char* compile_whole();
   const char* add(std::string_view pattern, std::unique_ptr<re2::RE2>& into);
 
@@ -62,7 +62,7 @@ class TextPattern {
   size_t program_ = 0;
 };
 
-// The same pattern in RE2's words; nothing: RE2 has none for it. For tests.
+// The pattern in the syntax of RE2. The error says what RE2 cannot express. For tests.
 tl::expected<std::string, const char*> in_re2_syntax(std::string_view pattern);
 
 }  // namespace stdgate::schema
