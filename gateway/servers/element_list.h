@@ -3,7 +3,7 @@
 //
 // Made from the pages of the member's own list: elements are cut out of the received bytes, and get
 // other names where the configuration says so. Owner: a view of a member. Limits: kMaxElements,
-// kMaxBytes; what is beyond is left out, and said.
+// kMaxBytes; further elements are left out, with a finding.
 #pragma once
 
 #include <array>

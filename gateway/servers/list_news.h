@@ -14,7 +14,7 @@ namespace stdgate::servers {
 
 inline constexpr uint8_t kAllLists = 7;  // bits of mcp::kMcpLists
 
-// The clients that see a list: those of one session, those of one principal, or all.
+// The clients that see a list: the client of one session, the clients of one principal, or all.
 struct Audience {
   std::string identity{};        // see policy::identity_of(); empty: all
   session::SessionId session{};  // none: not of one session alone

@@ -25,9 +25,9 @@ class ListeningEnds final : public session::ReplySink {
   ListeningEnds(Members& members, Listening& listening, TaskNames& tasks, session::Callers& callers,
                 const Clock& clock, TimerQueue& timers);
 
-  // For the client's call `key`, whose request is kept.
+  // Begins a call at the member for the client's call `key`, whose request is kept.
   void open(uint64_t key, size_t member, ListenedWishes wishes, const Kept& kept);
-  // Those of the call end; their members are told.
+  // Ends the calls at members that belong to the client's call; the members are told.
   void close(uint64_t key);
   void close_all();
   [[nodiscard]] size_t size() const { return ends_.size(); }
@@ -47,7 +47,7 @@ class ListeningEnds final : public session::ReplySink {
     Kept kept;
   };
 
-  // It has ended at its member.
+  // The call with this tag has ended at its member.
   void lose(session::Tag tag);
   void open_again();
   void close(const std::vector<session::Tag>& tags);

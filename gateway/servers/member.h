@@ -37,11 +37,11 @@ struct MemberView;
 class MemberOwner {
  public:
   virtual ~MemberOwner() = default;
-  // Something has come, or not, of what the member was asked for this view. `news`: those who have
-  // it have seen other lists (bits of mcp::kMcpLists).
+  // An answer that the member was asked for has come or failed, for this view. `news`: the lists
+  // (bits of mcp::kMcpLists) that differ from the lists which clients of the view have seen.
   virtual void on_lists(Member& member, MemberView& view, uint8_t news) = 0;
-  // The member has said itself that lists have changed, of this principal (see
-  // policy::identity_of()) or, if empty, of all.
+  // The member has reported that lists have changed: the lists of this principal (see
+  // policy::identity_of()) or, if `identity` is empty, of all.
   virtual void on_lists_changed(Member& member, std::string_view identity, uint8_t lists) = 0;
 };
 
@@ -61,16 +61,16 @@ struct MemberList {
 
   State state = State::unknown;
   std::shared_ptr<const ElementList> elements =
-      ElementList::none();  // as they came last, be it before it failed
+      ElementList::none();  // as received last, even if a later request failed
   std::string greeting;     // the result, of ListKind::greeting
   bool is_stale = false;    // the member has changed it
-  bool is_told = false;     // of that, clients have been
-  bool is_asked = false;    // and has not answered
+  bool is_told = false;     // clients have been told of the change
+  bool is_asked = false;    // the member was asked and has not answered
   bool is_missed = false;   // clients have got a list without it
-  bool is_late = false;     // nobody waits for it any more, until it has come
+  bool is_late = false;     // clients do not wait for it until it has come
   TimePoint asked{};
   TimePoint answered{};
-  TimePoint until{};  // then it is asked again
+  TimePoint until{};  // when the member is asked again
   std::string failure;
   ElementList incoming;  // pages so far
   size_t pages = 0;
@@ -93,12 +93,12 @@ class Member final : public session::ReplySink {
  public:
   static constexpr size_t kMaxViews = 256;
   static constexpr size_t kMaxPages = 100;
-  // A list whose server does not say how long it may be kept, and tells of changes or does not.
+  // Lifetime of a list whose server does not say how long the list may be kept.
   static constexpr Duration kUntold = std::chrono::seconds(60);
-  // How long lists wait for a member that was down at last. Else a server that takes its time to
-  // fail would delay each list.
+  // How long lists wait for a member that was down when last asked. Without this limit a server
+  // that fails slowly would delay each list.
   static constexpr Duration kWaitIfDown = std::chrono::seconds(2);
-  // A list that has failed is not asked for again sooner, nor is a member listened to again.
+  // Pause before a failed list is asked for again, and before a member is listened to again.
   static constexpr Duration kRest = std::chrono::seconds(1);
 
   Member(const MemberServices& services, MemberOwner& owner, const config::MemberConfig& config);
@@ -113,12 +113,12 @@ class Member final : public session::ReplySink {
 
   // The view that such a client has.
   MemberView& view_of(const call::CallContext& context);
-  // Asks for the list, if it is not known. `since`: the arrival of the request that needs it. A
-  // list that came later will do, even if the member lets nobody keep it.
+  // Asks for the list, if it is not known. `since`: the arrival of the request that needs the list.
+  // A list that came later is good enough, even if the member does not allow it to be kept.
   void want(MemberView& view, ListKind kind, TimePoint since);
-  // Whether nothing is to be waited for: it is known, has failed, or is late.
+  // Whether clients need not wait for the list: it is known, has failed, or is late.
   [[nodiscard]] bool is_settled(MemberView& view, ListKind kind) const;
-  // How long clients wait for the list at most; max(): nobody has asked the member for it.
+  // When clients stop waiting for the list; max(): the member was not asked for it.
   [[nodiscard]] TimePoint waited_until(MemberView& view, ListKind kind) const {
     const MemberList& list = view.list(kind);
     const Duration wait = is_down_ ? std::min(config_.wait, kWaitIfDown) : config_.wait;
@@ -144,7 +144,7 @@ class Member final : public session::ReplySink {
 
   // Gives up all open requests, so that the shutdown does not wait for them.
   void stop();
-  // Listens for changes if a client is here that would hear of them, else not any more.
+  // Listens for changes while a client is here that would be told of them; stops otherwise.
   void settle_listening();
   // The member has a caller slot, so the gateway can ask in its own name.
   [[nodiscard]] bool has_caller() const { return !caller_.is_none(); }
@@ -181,7 +181,7 @@ class Member final : public session::ReplySink {
   };
 
   void note_restart(std::string_view identity);
-  // Those in the gateway's own name. Without a sound: what was asked stays asked.
+  // Cancels the gateway's own calls, without events: lists that were asked for stay `is_asked`.
   void cancel_own_calls();
   void ask(MemberView& view, ListKind kind, std::string_view cursor);
   void take_page(MemberView& view, ListKind kind, std::string_view result);
@@ -226,7 +226,7 @@ class Member final : public session::ReplySink {
   bool is_stopped_ = false;
   bool is_resting_ = false;    // the server sleeps
   std::optional<bool> is_up_;  // nothing: not asked yet
-  bool is_down_ = false;       // what the present backend was at last
+  bool is_down_ = false;       // the last state of the present backend
   MemberEnds ended_{};
   std::string failure_;
 };

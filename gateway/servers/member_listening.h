@@ -25,8 +25,8 @@ class MemberListening {
   MemberListening(const Clock& clock, const std::string& stamp, const session::CallerSlot& caller)
       : clock_(clock), stamp_(stamp), caller_(caller) {}
 
-  // For whom it is to listen from now on; null: for all clients. `may_wake`: also at a server that
-  // sleeps.
+  // Listens for these principals from now on; null stands for all clients. `may_wake`: also at a
+  // server that sleeps.
   void settle(backend::Upstream& upstream, const std::vector<const policy::Principal*>& wanted,
               bool may_wake);
   // A call has ended. False: it is none of these.

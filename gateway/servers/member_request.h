@@ -25,7 +25,7 @@ class MemberRequest {
   MemberRequest& operator=(const MemberRequest&) = delete;
 
   [[nodiscard]] const rpc::Envelope& envelope() const { return envelope_; }
-  // What the transport has read of it; null: nothing.
+  // The params as the transport has read them; null: it has read none.
   [[nodiscard]] const mcp::McpParams* params() const { return params_ ? &*params_ : nullptr; }
 
  private:

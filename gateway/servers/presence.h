@@ -1,5 +1,5 @@
-// Presence: whose clients a virtual server has that would hear of changed lists: those with a
-// session, and those that listen.
+// Presence: the principals whose clients a virtual server would tell of changed lists: clients with
+// a session, and clients that listen.
 //
 // Owner: the aggregate. Clients are counted by policy::identity_of(); empty: anonymous. Limit: the
 // limits of sessions and of calls that listen.

@@ -22,7 +22,7 @@ class TextEdits {
   TextEdits(const TextEdits&) = delete;
   TextEdits& operator=(const TextEdits&) = delete;
 
-  // `part` is a view into the text. Parts do not overlap. What is put there is copied.
+  // `part` is a view into the text. Parts do not overlap. The new text is copied.
   void replace(std::string_view part, std::string_view with) { add(place_of(part, text_), with); }
   void insert(const char* before, std::string_view what);
   // With its members, whatever era it is for.

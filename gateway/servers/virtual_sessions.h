@@ -32,7 +32,7 @@ class PartCalls {
   [[nodiscard]] virtual std::optional<session::Tag> client_tag(session::Tag tag) = 0;
   // Whether it has calls; these get a fault if it is over.
   [[nodiscard]] virtual bool has_calls(Part& part) = 0;
-  // What the part's session sees there may be other lists now.
+  // The part's session may see other lists at its member now.
   virtual void on_part_lists_changed(Part& part, uint8_t lists) = 0;
 };
 
