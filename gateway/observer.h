@@ -109,7 +109,7 @@ inline constexpr size_t kRevivalOutcomeCount =
     static_cast<size_t>(RevivalOutcome::other_revision) + 1;
 std::string_view revival_outcome_name(RevivalOutcome outcome);
 
-// What a client's connection speaks. One HTTP connection may serve several transports.
+// The protocol of a client's connection. One HTTP connection may serve several transports.
 enum class ConnectionKind : uint8_t { http, websocket };
 inline constexpr size_t kConnectionKindCount = static_cast<size_t>(ConnectionKind::websocket) + 1;
 std::string_view connection_kind_name(ConnectionKind kind);
@@ -160,12 +160,12 @@ enum class Rejection : uint8_t {
 inline constexpr size_t kRejectionCount = static_cast<size_t>(Rejection::unpinned) + 1;
 std::string_view rejection_name(Rejection rejection);
 
-// What a server offers, against what is pinned of it.
+// The state of a server's tool, prompt or template, compared with the pinned definition.
 enum class PinState : uint8_t { pinned, fresh, changed };
 inline constexpr size_t kPinStateCount = static_cast<size_t>(PinState::changed) + 1;
 std::string_view pin_state_name(PinState state);
 
-// What has not been as a schema says, or is no schema that can be checked by.
+// What failed a check: arguments, a result, or the schema itself, which cannot be compiled.
 enum class CheckFailure : uint8_t { arguments, result, schema };
 inline constexpr size_t kCheckFailureCount = static_cast<size_t>(CheckFailure::schema) + 1;
 std::string_view check_failure_name(CheckFailure failure);
@@ -367,7 +367,7 @@ class Observer {
   // A client of a server that sleeps has got a remembered answer.
   virtual void on_remembered(BackendId) {}
   virtual void on_check_failed(BackendId, CheckFailure) {}
-  // So many more elements are in this state; less: fewer.
+  // The number of elements in this state has changed by `change`.
   virtual void on_pins(BackendId, PinState, int64_t /*change*/) {}
   virtual void on_session_revived(BackendId, RevivalOutcome, Duration /*since_request*/) {}
   virtual void on_session_closed(BackendId, SessionState /*it was in*/) {}
