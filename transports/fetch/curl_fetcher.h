@@ -1,10 +1,10 @@
 // CurlFetcher: a Fetcher on libcurl's multi interface, driven by the loop.
 //
-// Verifies servers by https, speaks HTTP/1.1, keeps no cookie and no password file, and connections
-// only where that is asked for.
-// A proxy of the environment (https_proxy, no_proxy) is used, but not towards this machine. Names
-// are resolved in a thread of libcurl's, which is not waited for. Owner: the worker; outlives what
-// it has started. Limits: kMaxBody bytes, kConnectTime, kTime in all.
+// Verifies the certificates of https servers, speaks HTTP/1.1, and uses neither cookies nor
+// password files. Connections are kept only if a request asks for that. A proxy of the environment
+// (https_proxy, no_proxy) is used, but not towards this machine. A thread of libcurl resolves
+// names, and is not waited for. Owner: the worker; outlives the fetches that it has started.
+// Limits: kMaxBody bytes, kConnectTime, kTime in all.
 #pragma once
 
 #include <memory>

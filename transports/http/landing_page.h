@@ -1,10 +1,10 @@
 // LandingPage: GET / of the client listeners: what is served, as URLs and lines to be pasted.
 //
 // Plain text, so that it reads the same in a terminal and a browser, and needs no policy for
-// scripts. URLs begin with the public one of the configuration, if that has no other characters
-// than these and slashes. Without, they name the host that the request named, if it consists of
-// letters, digits, '.', '-', '_', ':' and brackets alone; otherwise "localhost", as a shell would
-// read other characters. Owner: the router; the backends outlive it.
+// scripts. The URLs are pasted into shells, so they have no special characters: letters, digits,
+// '.', '-', '_', ':', brackets and slashes. They begin with auth.public_url, if it has only such
+// characters. Without it they name the host of the request, or "localhost" if that host has other
+// characters. Owner: the router; the backends outlive it.
 #pragma once
 
 #include <string>

@@ -47,8 +47,8 @@ class Router {
   // Takes out all routes but the leaving ones, and returns their endpoints. Requests under way use
   // the endpoints on.
   std::vector<std::shared_ptr<Endpoint>> clear();
-  // The routes of `others` serve from now on what was begun at their paths, unless another route
-  // has the path, and are in no list. Returned: those before them.
+  // From now on the routes of `others` serve only what was begun at their paths, unless another
+  // route has the path, and no list shows them. Returns the endpoints that did so before.
   std::vector<std::shared_ptr<Endpoint>> replace_leaving(Router& others);
   // Serves the index of what has been added, at "/".
   void add_index(std::string_view title);
@@ -67,8 +67,8 @@ class Router {
   [[nodiscard]] const Route* leaving(std::string_view path) const { return find(leaving_, path); }
   // The paths whose endpoints have this transport.
   [[nodiscard]] std::vector<std::string> paths_of(Transport transport) const;
-  // The paths that are served, the ones near to `asked` first. `viewer` sees what is for operators
-  // only if it is one.
+  // The paths that are served, paths near to `asked` first. Paths for operators are included only
+  // if `viewer` is an operator.
   [[nodiscard]] PathHints hints(std::string_view asked, Audience viewer) const;
   // The pages of the admin address are not here but at `address`.
   void set_admin(std::string address) { admin_ = std::move(address); }

@@ -36,8 +36,8 @@ class Stream {
  public:
   virtual ~Stream() = default;
 
-  // From now on that is whom memory is charged to: what is unsent and, where something is kept to
-  // be read later, that.
+  // Memory is charged to this payer from now on: unsent bytes, and received bytes that are kept to
+  // be read later.
   virtual void set_payer(const Payer& payer) = 0;
 
   // From now on `events` receives the events. May be called from within a call of the former
@@ -75,11 +75,10 @@ class Stream {
   [[nodiscard]] virtual TimePoint waiting_since() const = 0;
   // Memory of unsent bytes, without what is shared with other streams.
   [[nodiscard]] virtual size_t unsent_memory() const = 0;
-  // Whether the peer has finished writing, or is gone, even where that stands behind bytes that
-  // have not been read. Costs a system call.
+  // Whether the peer has finished writing, or is gone, even if earlier bytes have not been read.
+  // Costs a system call.
   [[nodiscard]] virtual bool has_peer_left() const = 0;
-  // Whether something has arrived that has not been read, were it the peer's end. Costs a system
-  // call.
+  // Whether unread bytes, or the peer's end of stream, have arrived. Costs a system call.
   [[nodiscard]] virtual bool has_unread() const = 0;
 };
 
