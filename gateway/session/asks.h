@@ -27,7 +27,7 @@ namespace stdgate::session {
 struct Session;
 class Asks;
 
-// What the audit will say of a request. Texts are decoded.
+// Facts about a request that the audit records. Texts are decoded.
 struct AskNotes {
   std::string method;
   SessionName session;
@@ -120,7 +120,7 @@ class Asks {
   // `id` must be live.
   Ask close(rpc::WireId id, QuestionEnd end);
 
-  // As the functions of Correlator.
+  // See the functions of the same names in Correlator.
   Ask* find(rpc::WireId id) { return asks_.find(id); }
   Ask& at(rpc::WireId id) { return asks_.at(id); }
   std::optional<rpc::WireId> oldest() { return asks_.oldest(); }

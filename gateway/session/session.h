@@ -53,7 +53,7 @@ enum class SessionKind : uint8_t {
 };
 inline constexpr size_t kSessionKindCount = static_cast<size_t>(SessionKind::watch) + 1;
 
-// What backend::Bridge keeps for a session. Ends with the session.
+// State that backend::Bridge keeps for a session. Destroyed with the session.
 class BridgedPart {
  public:
   BridgedPart() = default;
@@ -66,7 +66,7 @@ class BridgedPart {
   // Keys that the session has subscribed to by such calls.
   [[nodiscard]] virtual std::vector<std::string> subscriptions() const = 0;
   virtual void stop_listening() = 0;
-  // What is charged with the session.
+  // Memory that is charged with the session.
   [[nodiscard]] virtual size_t bytes() const = 0;
 };
 
@@ -88,20 +88,20 @@ struct Session {
   TimePoint opened{};                 // here, or in the process that it comes from
   TimePoint used{};                   // time of the client's last message
   uint64_t messages = 0;              // messages of the client
-  bool is_new_here = false;           // it comes from another process; the client has not been told
-  bool is_unproven = false;           // and no shared child has served it here
+  bool is_new_here = false;           // it began in another process; the client has not been told
+  bool is_unproven = false;           // as is_new_here, and no shared child has served it here
   bool holds_calls = false;           // its calls must wait
   bool awaits_greeting = false;       // its child has refused the greeting, and another is asked
   bool has_ended = false;  // the client has been told, is told nothing more, and will close it
   bool reads = true;       // the client has been told that its messages are taken
-  bool is_held = false;    // the client takes too little: a child of its own is not read
+  bool is_held = false;    // the client reads too slowly, so a child of its own is not read
   ToldLists told;          // told while the server slept, and not checked since
   SessionSink* sink = nullptr;
   // For sessions that share children.
   std::string greeting;  // params; empty: the client has not greeted, or the params are too long
   std::unique_ptr<BridgedPart> bridged;  // null: none
-  // By the ids that the client sees. Made with the first one, because most sessions are never
-  // asked.
+  // Open requests of children, by the ids that the client sees. Created with the first request,
+  // because most sessions never get one.
   std::unique_ptr<Asks> asks;
 
   [[nodiscard]] bool is_of_client() const { return kind == SessionKind::client; }

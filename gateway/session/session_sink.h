@@ -79,14 +79,15 @@ class SessionKeeper {
     SessionId session;
     Caller caller;  // of its calls
   };
-  // `client` hears the session from now on, in the place of who did before. Until replay() it is
-  // told nothing. It is told of the session's end, and detached before it goes.
+  // `client` receives the session's events from now on, instead of the former client. Until
+  // replay() it receives none. It is told of the session's end. It must be detached before it is
+  // destroyed.
   virtual tl::expected<Kept, rpc::FaultReport> attach(std::string_view id, SessionSink& client) = 0;
-  // Tells it what it has missed.
+  // Sends `client` the events that it has missed.
   virtual void replay(std::string_view id, SessionSink& client) = 0;
-  // It has answered the request with this id (raw JSON), which is not told again.
+  // The client has answered the request with this id (raw JSON); replay() leaves that request out.
   virtual void note_answer(std::string_view id, std::string_view request) = 0;
-  // Without effect if another one has taken its place.
+  // Without effect if another client has taken the place of `client`.
   virtual void detach(std::string_view id, SessionSink& client) = 0;
 };
 

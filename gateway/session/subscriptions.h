@@ -3,11 +3,11 @@
 // Job: know which sessions receive which updates, which subscriptions a child can end, and which
 // have lost their child. Bookkeeping only: the owner sends the messages. A subscription is to a
 // key, an opaque text; a child is known by its number. A child holds a key for all sessions that
-// A child holds a key for all sessions that subscribed through it. The child is asked to end a
-// subscription only when the last of them is gone, and not while a request for the same key is
-// under way, because the child could handle the two in either order. Owner: the session router.
-// Limits: kMaxPerSession keys of a session, kMaxKey bytes each and kMaxBytesPerSession together, so
-// no session can use up the room of others; kMaxUnwanted keys that have to be ended.
+// subscribed through it. The child is asked to end a subscription only when the last of these
+// sessions is gone, and not while a request for the same key is under way, because the child could
+// handle the two in either order. Owner: the session router. Limits: kMaxPerSession keys of a
+// session, kMaxKey bytes each and kMaxBytesPerSession together, so no session can use up the room
+// of others; kMaxUnwanted keys that have to be ended.
 #pragma once
 
 #include <cstddef>
@@ -81,10 +81,10 @@ class Subscriptions {
   [[nodiscard]] bool settled() const { return unwanted_.empty() && !has_any(kNoChild); }
   // A key that the caller has to ask the child to end. Nothing: none at the moment.
   std::optional<std::string> take_unwanted(uint64_t child);
-  // As above, for this key. False: the key need not be ended, or not now.
+  // Whether the caller has to ask the child to end this key; false also while it may not end yet.
   bool take_unwanted(uint64_t child, std::string_view key);
-  // A key that has lost its child. It belongs to this child from now on, which the caller asks for
-  // it. Nothing: there is no such key.
+  // A key that has lost its child. The key belongs to this child from now on, and the caller asks
+  // the child to subscribe to it. Nothing: no key has lost its child.
   std::optional<std::string> adopt(uint64_t child);
 
   // Ends the process if an invariant is broken.
