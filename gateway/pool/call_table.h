@@ -72,7 +72,7 @@ class CallTable {
   call::Call& replace(rpc::WireId id, call::CallPtr call);
   // `id` must be in flight.
   call::CallPtr close(rpc::WireId id);
-  // As close(), for any id; null if no call is in flight under it.
+  // Like close(), but `id` may be any id; null if no call with it is in flight.
   call::CallPtr take(rpc::WireId id);
   // Removes all calls, and returns the calls of clients.
   std::vector<call::CallPtr> take_all();

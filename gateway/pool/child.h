@@ -149,7 +149,7 @@ class Child final : private ChildEvents, private ChildMessages {
   [[nodiscard]] Greeting begun() const { return handshake_.begun(); }
   [[nodiscard]] StartFailure start_failure() const { return handshake_.failure(); }
   [[nodiscard]] std::optional<PeerKind> peer_kind() const { return handshake_.peer_kind(); }
-  // What the process has said about itself; empty until it has been greeted.
+  // The facts that the process reported in its handshake; empty before that.
   [[nodiscard]] const ChildFacts& facts() const { return handshake_.facts(); }
 
   // The calls in flight.

@@ -34,23 +34,24 @@ class AdoptionRecord {
   [[nodiscard]] tl::expected<void, std::string> write(const Texts& texts) const;
   void remove() const;
 
-  // What becomes of the gateway's file when this adoption is undone.
+  // What an undo of this adoption does with the gateway's file.
   enum class GatewayUndo : uint8_t {
     put_back,
     changed,  // it is not the one that this adoption has left
     in_use,   // a client may use what this adoption has added
   };
   [[nodiscard]] GatewayUndo judge(const Texts& texts, const std::string& present) const;
-  // The gateway's file stays, and this record goes: whose undo puts back what this adoption has
-  // left is to put back what was before it.
+  // For an undo that removes this record but keeps the gateway's file. Each record whose adoption
+  // began with the file that this one wrote gets the file from before this adoption, so that its
+  // undo restores that file.
   [[nodiscard]] tl::expected<void, std::string> pass_on(const Texts& texts) const;
 
  private:
   AdoptionRecord() = default;
-  // `path`: of its files, without their ends.
+  // `path`: the path of the record's files without their extensions.
   static AdoptionRecord at(const std::string& path);
   [[nodiscard]] tl::expected<void, std::string> write_gateway(const GatewayTexts& texts) const;
-  // Of the gateway's file. Nothing: not recorded, or not readable.
+  // The recorded texts of the gateway's file. Nothing: not recorded, or not readable.
   [[nodiscard]] std::optional<GatewayTexts> read_gateway() const;
   // The records of other clients in the same folder.
   [[nodiscard]] std::vector<AdoptionRecord> others() const;

@@ -32,11 +32,11 @@ namespace stdgate::tools {
 // The URL of an agent ends so.
 inline constexpr std::string_view kAcpPath = "/acp";
 
-// What the options of `stdgate connect` say.
+// The options of `stdgate connect`.
 struct ConnectPlan {
   std::string endpoint;  // http://…, https://…, ws://… or wss://…; empty: the gateway is asked
   std::string gateway;  // its URL, without a slash at the end; empty: no gateway is asked
-  std::string backend;  // there; empty: the only one
+  std::string backend;  // of that gateway; empty: its only one
   fetch::WebClientOptions web;
   std::vector<std::string> fields;  // of every request: "Name: value"
   std::string token_file;
@@ -120,10 +120,10 @@ class ConnectSession final : private remote::LocalClient,
   static constexpr size_t kMaxUnread = 4 << 20;
   static constexpr size_t kMaxEarly = 256;
   static constexpr Duration kLastWordsTime = std::chrono::seconds(2);
-  // For answers to what was asked before the end of input: a server may have to start first. A
-  // client that waits no longer sends SIGTERM, which ends all at once.
+  // How long requests from before the end of input may still be answered; a server may have to
+  // start first. A client that does not want to wait sends SIGTERM, which ends the run at once.
   static constexpr Duration kLastAnswersTime = std::chrono::seconds(10);
-  // Between two looks for them.
+  // Interval at which the open answers are checked.
   static constexpr Duration kAnswersInterval = std::chrono::milliseconds(50);
 
   explicit ConnectSession(ConnectPlan plan);

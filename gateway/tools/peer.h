@@ -39,7 +39,7 @@ class Peer {
                                                   const std::string& params) = 0;
   // Several calls, at once where that is possible; the results are in their order.
   virtual std::vector<Result> call_all(const std::vector<PeerCall>& calls);
-  // Whether it is reached where no URL leads.
+  // Whether the peer is reached over a Unix socket, which no URL names.
   [[nodiscard]] virtual bool is_on_unix_socket() const { return false; }
 };
 
@@ -54,14 +54,14 @@ inline constexpr ToolOption kCertOption{"--cert", "FILE", "with a certificate to
 inline constexpr ToolOption kCertKeyOption{"--key", "FILE", "with its key (that of --cert)"};
 inline constexpr ToolOption kTimeoutOption{"--timeout", "TIME", "of a call (60s)"};
 
-// The command behind "--", started and greeted as its protocol wants, which ends with the peer;
-// else the gateway that --url or the configuration names. --timeout holds for the start and for
-// each call.
+// The command after "--", started and initialized as its protocol demands; it ends with the peer.
+// Without a command: the gateway that --url or the configuration names. --timeout applies to the
+// start and to each call.
 tl::expected<std::unique_ptr<Peer>, Trouble> open_peer(const ToolArguments& arguments,
                                                        const ToolSurroundings& surroundings);
 
-// A backend of the configuration, started and greeted as the gateway would, which ends with the
-// peer. One at a time (CommandStage).
+// A backend of the configuration, started and initialized as the gateway would do it; it ends with
+// the peer. Only one such peer at a time (CommandStage).
 tl::expected<std::unique_ptr<Peer>, Trouble> open_backend_peer(const config::Config& config,
                                                                const config::BackendConfig& backend,
                                                                const ToolSurroundings& surroundings,
@@ -74,20 +74,21 @@ fetch::GatewayAddress address_of(const config::Config& config);
 // "{"jsonrpc":"2.0","id":ID,"method":…}"
 std::string request_text(uint64_t id, std::string_view method, std::string_view params = {});
 
-// The configuration of the gateway, of the file that --config names, else gateway.yaml; also where
-// variables are not set that only the gateway has.
+// The gateway's configuration, from the file of --config, else gateway.yaml. Succeeds even if
+// environment variables are missing that only the gateway has.
 tl::expected<config::Config, std::string> gateway_config_of(const ToolArguments& arguments,
                                                             const ToolSurroundings& surroundings);
 
-// The one line of a file that is a key, as `stdgate hash-key` prints it or alone.
+// The API key in a file: the line `key …` that `stdgate hash-key` prints, or a line with the key
+// alone.
 tl::expected<std::string, std::string> read_key(const std::string& file);
 
-// Of --url, else of the configuration; without one, where a gateway usually is.
+// The gateway's address from --url, else from the configuration, else the default address.
 tl::expected<fetch::GatewayAddress, Trouble> find_gateway(const ToolArguments& arguments,
                                                           const ToolSurroundings& surroundings);
 
-// What a running gateway reports of its backends, at its admin address: which of them sleep, what
-// is remembered of these, how many of their processes have been replaced, and which fail. Texts for
+// The state of a running gateway's backends, from its admin address: which backends sleep, which of
+// their lists are remembered, how many processes were replaced, and which backends fail. Texts for
 // people, by the name of the backend, without backends that have nothing to report. Empty if the
 // configuration is not known, or nothing answers at its admin address.
 std::map<std::string, std::string> backend_lives(const ToolArguments& arguments,
