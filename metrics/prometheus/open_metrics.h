@@ -1,4 +1,4 @@
-// The counts of stores as families, and these as OpenMetrics text.
+// The counts of stores as metric families, and families as OpenMetrics text.
 #pragma once
 
 #include <prometheus/metric_family.h>
@@ -19,13 +19,13 @@ namespace stdgate::metrics {
 // same counts give the same text. Families that have no series yet are left out. The stores have
 // the same bounds and backends.
 
-// prometheus-cpp has no exemplars.
+// A family with its exemplars, which the types of prometheus-cpp do not have.
 struct CollectedFamily {
   prometheus::MetricFamily family;
   std::vector<std::vector<Exemplar>> exemplars{};  // by metric, then by bucket; may be shorter
 };
 
-// One without metrics.
+// A family without metrics.
 CollectedFamily family_of(std::string_view name, std::string_view help, MetricKind kind);
 
 std::vector<CollectedFamily> collect(std::span<const MetricsStore> stores);
