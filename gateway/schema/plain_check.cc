@@ -94,7 +94,10 @@ class PlainCheck {
     };
     const SchemaParts& parts = *node.parts;
     depth_ = depth;
-    const bool does_fit = fits_itself(&node) && std::ranges::all_of(parts.all, fits_from_here) &&
+    const bool fits_without = fits_itself(&node);
+    // Each part begins anew, and pays only for what it has passed itself.
+    if (!spend(static_cast<size_t>(at_ - begin)) || !fits_without) return false;
+    const bool does_fit = std::ranges::all_of(parts.all, fits_from_here) &&
                           (parts.any.empty() || std::ranges::any_of(parts.any, fits_from_here));
     depth_ = depth - 1;
     return does_fit;

@@ -249,7 +249,10 @@ bool ConnectSession::open_streams() {
   input_ = ByteStream::adopt(loop_, in, ByteStream::Kind::pipe, *this, &error);
   output_ = ByteStream::adopt(loop_, out, ByteStream::Kind::pipe, *output_events_, &error);
   if (input_ == nullptr || output_ == nullptr) return false;
-  departure_ = std::make_unique<net::DepartureWatch>(loop_, in, [this] { end(); });
+  // One that has only said all, as in `cat requests | stdgate connect`, gets its answers.
+  departure_ = std::make_unique<net::DepartureWatch>(loop_, in, [this] {
+    if (!is_read(STDOUT_FILENO)) end();
+  });
   output_->set_watermark(kMaxUnread);
   input_->resume_read(net::Stream::kNotStarted);
   return true;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,6 +49,21 @@ describe('the end of input', { timeout: 100_000 }, () => {
       assert.deepEqual(answers.map(({ id }) => id), [0, 1]);
       assert.equal(answers[1].result?.content[0].text, name, JSON.stringify(answers[1]));
       assert.equal(err, '');
+    });
+  }
+
+  // More than it takes at a time. The writer has gone when the rest is read.
+  for (const [name, url, count] of [['HTTP', (at) => `${at}/counts/mcp`, 1100],
+    ['WebSocket', (at) => `${at.replace('http', 'ws')}/counts/ws`, 1100], ['the lookup', (at) => at, 300]]) {
+    it(`loses nothing of much input (${name})`, () => {
+      const pings = Array.from({ length: count }, (_, i) => line({ id: i + 1, method: 'ping' }));
+      const file = join(folder, 'requests');
+      writeFileSync(file, greeting + pings.join(''));
+      const { status, stdout, stderr } = spawnSync('sh', ['-c', 'cat "$0" | "$1" connect "$2"', file, program, url(gate.url)],
+        { encoding: 'utf8', maxBuffer: 1 << 26 });
+      const answers = stdout.split('\n').filter(Boolean).map((text) => JSON.parse(text));
+      assert.equal(status, 0, stderr);
+      assert.equal(new Set(answers.map(({ id }) => id)).size, count + 1, stderr);
     });
   }
 

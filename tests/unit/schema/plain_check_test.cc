@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -228,6 +229,23 @@ TEST(PlainCheck, AlternativesAreBounded) {
   defs += R"(},"$ref":"#/$defs/d20"})";
   EXPECT_FALSE(is_plainly(defs, R"("x")"));
   EXPECT_TRUE(is_plainly(text, "null"));
+}
+
+// Each look at a long text counts by what it has passed, whatever the alternatives say of it.
+TEST(PlainCheck, LooksAtALongTextAreBounded) {
+  std::string defs = R"({"$defs":{"d0":{"type":"boolean"})";
+  for (int i = 1; i <= 20; ++i) {
+    const std::string ref = R"({"$ref":"#/$defs/d)" + std::to_string(i - 1) + "\"}";
+    defs += ",\"d" + std::to_string(i) + R"(":{"anyOf":[)" + ref + "," + ref + "," + ref + "," +
+            ref + "]}";
+  }
+  defs += R"(},"$ref":"#/$defs/d20"})";
+  for (const std::string& text :
+       {"\"" + std::string(300'000, 'x') + "\"", std::string(300'000, '7')}) {
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_FALSE(is_plainly(defs, text));
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  }
 }
 
 }  // namespace
