@@ -5,6 +5,7 @@
 
 #include "gateway/call/call_clock.h"
 #include "gateway/mcp/mcp_dialect.h"
+#include "gateway/mcp/tool_lock.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/known_message.h"
 
@@ -21,44 +22,104 @@ std::string list_request(std::string_view method, std::string_view cursor, std::
 
 }  // namespace
 
-ListedFilter::ListedFilter(const pool::FilterServices& services, const McpDialect& dialect,
-                           std::span<const ListFacts> lists)
+ListedFilter::ListedFilter(const pool::FilterServices& services, const McpDialect& dialect)
     : services_(services.services),
       pool_(services.pool),
       chain_(services.chain),
-      lists_(lists),
       states_(services.services.calls.reserve<State>()),
       dialect_(dialect),
       settle_timer_(services.services.core.timers, [this] { settle(); }) {}
 
-ListedFilter::Scope ListedFilter::scope_of(session::SessionId session) const {
+ListScope ListedFilter::scope_of(session::SessionId session) const {
   if (session.is_none() || services_.config.isolation != config::Isolation::session) return 0;
   return (uint64_t{session.generation} << 32U) + session.index + 1;
 }
 
-bool ListedFilter::is_known(Scope scope, size_t list) const {
-  const auto listing = listings_.find(Key(scope, list));
+std::optional<ListScope> ListedFilter::scope_of_child(uint64_t child) const {
+  const pool::Child* const found = pool_.find_child(child);
+  if (found == nullptr) return std::nullopt;
+  return found->isolation() == config::Isolation::shared ? 0 : scope_of(found->lease());
+}
+
+bool ListedFilter::is_known(const Key& key) const {
+  const auto listing = listings_.find(key);
   return listing != listings_.end() && listing->second.is_known;
 }
 
-void ListedFilter::forget(Scope scope, size_t list) {
-  const auto listing = listings_.find(Key(scope, list));
+void ListedFilter::forget(const Key& key) {
+  const auto listing = listings_.find(key);
   if (listing == listings_.end()) return;
   listing->second.is_known = false;
   listing->second.has_changed = true;
   listing->second.not_before = {};
 }
 
-// --- Calls ----------------------------------------------------------------------------------
-
-void ListedFilter::review(call::CallPtr& call, const call::Request& request, size_t list) {
-  place_ = call->at;
-  if (is_known(scope_of(*call), list)) return judge(call, request);
-  wait(call, request, list);
+void ListedFilter::distrust(ListScope scope, size_t list, uint64_t child) {
+  compared_.erase(Place(list, child));
+  forget(Key(scope, list));
 }
 
-void ListedFilter::wait(call::CallPtr& call, const call::Request& request, size_t list) {
-  const Key key(scope_of(*call), list);
+void ListedFilter::drop_kept() {
+  for (ListJudge* const judge : judges_) judge->drop_kept();
+}
+
+// --- Calls ----------------------------------------------------------------------------------
+
+void ListedFilter::on_request(call::CallPtr& call, const call::Request& request) {
+  std::optional<size_t> list;  // the same for all who judge the call
+  uint32_t judges = 0;
+  for (size_t index = 0; index < judges_.size(); ++index) {
+    const auto needed = judges_[index]->on_request(call, request);
+    if (call == nullptr) return;
+    if (!needed) continue;
+    list = needed;
+    judges |= 1U << index;
+  }
+  if (!list) return;
+  State& state = states_.of(call->slots);
+  state.judges = judges;
+  state.list = *list;
+  place_ = call->at;
+  review(call, request);
+}
+
+call::Passage ListedFilter::on_notification(const call::Notification& notification) {
+  for (ListJudge* const judge : judges_) {
+    const call::Passage passage = judge->on_notification(notification);
+    if (passage != call::Passage::open) return passage;
+  }
+  return call::Passage::open;
+}
+
+const ListedFilter::State* ListedFilter::judged(const call::Call& call) const {
+  const State* const state = states_.find(call.slots);
+  return state == nullptr || state->judges == 0 ? nullptr : state;
+}
+
+template <class Predicate>
+ListJudge* ListedFilter::judge_of(const call::Call& call, Predicate&& predicate) const {
+  const uint32_t judges = judged(call)->judges;
+  for (size_t index = 0; index < judges_.size(); ++index) {
+    if ((judges & 1U << index) != 0 && predicate(*judges_[index])) return judges_[index];
+  }
+  return nullptr;
+}
+
+void ListedFilter::review(call::CallPtr& call, const call::Request& request) {
+  const Key key(scope_of(*call), states_.of(call->slots).list);
+  if (!is_known(key)) return wait(call, request);
+  const ListJudge* const taker = judge_of(*call, [&](ListJudge& judge) {
+    judge.judge(call, request);
+    return call == nullptr;
+  });
+  // A judge has asked for a newer list.
+  if (taker == nullptr && !is_known(key)) wait(call, request);
+}
+
+void ListedFilter::wait(call::CallPtr& call, const call::Request& request) {
+  State& state = states_.of(call->slots);
+  state.scope = scope_of(*call);
+  const Key key(state.scope, state.list);
   Listing& listing = listings_[key];
   if (pool_.is_draining()) return refuse(std::move(call), rpc::faults::shutting_down());
   if (!listing.is_asked && now() < listing.not_before) {
@@ -66,9 +127,6 @@ void ListedFilter::wait(call::CallPtr& call, const call::Request& request, size_
                   rpc::faults::child_failed("what the server offers could not be asked for"));
   }
   if (!listing.is_asked || listing.until <= now()) listing.until = now() + kMaxWait;
-  State& state = states_.of(call->slots);
-  state.list = list;
-  state.scope = key.first;
   const session::SessionId session = key.first == 0 ? session::SessionId() : call->session;
   if (!chain_.hold(call, request, listing.until)) {
     return refuse(std::move(call),
@@ -105,11 +163,11 @@ void ListedFilter::on_released(call::CallPtr call, const call::Request& request)
       return;
     }
     // It has changed while it came.
-    if (!listing.is_asked && listing.has_changed) return wait(call, request, key.second);
+    if (!listing.is_asked && listing.has_changed) return wait(call, request);
     return refuse(std::move(call),
                   rpc::faults::child_failed("what the server offers could not be asked for"));
   }
-  judge(call, request);
+  review(call, request);
   if (call != nullptr) chain_.go_on(std::move(call), request);
 }
 
@@ -122,12 +180,12 @@ void ListedFilter::refuse(call::CallPtr call, const rpc::FaultReport& report) {
 void ListedFilter::ask(const Key& key, session::SessionId session, std::string_view cursor,
                        uint64_t child) {
   ++listings_[key].pages;
-  std::string text = list_request(lists_[key.second].method, cursor, dialect_.stamp());
+  std::string text = list_request(kPinnedLists[key.second].method, cursor, dialect_.stamp());
   const rpc::KnownMessage known(text);
   const rpc::Envelope& request = known.envelope();
   call::CallPtr call = services_.calls.take();
   call->id = request.id;
-  call->method_name = lists_[key.second].method;
+  call->method_name = kPinnedLists[key.second].method;
   call->caller = session::Callers::kGateway;
   call->session = session;
   call->client_kind = PeerKind::stateless;
@@ -155,7 +213,12 @@ void ListedFilter::ask(const Key& key, session::SessionId session, std::string_v
 void ListedFilter::on_answer(call::CallPtr& call, call::Answer& answer) {
   const State* const state = states_.find(call->slots);
   place_ = call->at;
-  if (state == nullptr || !state->is_own) return see(call, answer);
+  if (state == nullptr || !state->is_own) {
+    for (auto judge = judges_.rbegin(); judge != judges_.rend() && call != nullptr; ++judge) {
+      (*judge)->see(call, answer);
+    }
+    return;
+  }
   take_page(std::move(call), answer);
 }
 
@@ -163,30 +226,38 @@ void ListedFilter::take_page(call::CallPtr call, const call::Answer& answer) {
   const State& state = states_.of(call->slots);
   const Key key(state.scope, state.list);
   Listing& listing = listings_[key];
-  Page page;
+  ListPage page;
   page.scope = key.first;
   page.list = key.second;
   page.child = call->child;
   page.is_first = listing.pages == 1;
-  page.is_asked = true;
-  page.is_stale = listing.has_changed;
   // Pages of two children are no list.
   if (page.is_first) listing.from = call->child;
   if (listing.from != call->child) return fail_asking(key, call->session);
   if (answer.message.kind != rpc::MessageKind::result) {
-    if (!takes_refusals() || !page.is_first) return end_asking(key, false);
+    const bool is_empty = page.is_first && std::ranges::all_of(judges_, &ListJudge::takes_refusals);
+    if (!is_empty) return end_asking(key, false);
     page.is_last = true;
     page.payload = "{}";
-    learn(page);
+    learn(key, page);
     return end_asking(key, true);
   }
   page.payload = answer.payload;
   const std::string_view cursor = rpc::member_or_empty(answer.payload, "nextCursor");
   page.is_last = !cursor.starts_with('"');
-  learn(page);
+  learn(key, page);
   if (page.is_last) return end_asking(key, true);
   if (listing.pages >= kMaxPages) return end_asking(key, false);
   ask(key, call->session, cursor, call->child);
+}
+
+void ListedFilter::learn(const Key& key, const ListPage& page) {
+  for (ListJudge* const judge : judges_) judge->learn(page);
+  if (!page.is_last || pool_.find_child(page.child) == nullptr) return;
+  // A change has been told since it was asked for: it is asked again.
+  compared_.erase(Place(page.list, page.child));
+  if (!listings_[key].has_changed) compared_.emplace(page.list, page.child);
+  look_again();
 }
 
 void ListedFilter::on_fault(call::CallPtr& call, const rpc::FaultReport& /*report*/) {
@@ -207,7 +278,8 @@ void ListedFilter::fail_asking(const Key& key, session::SessionId session) {
 }
 
 // Its session has ended.
-void ListedFilter::on_end(const call::Call& call, call::End& /*end*/) {
+void ListedFilter::on_end(const call::Call& call, call::End& end) {
+  for (ListJudge* const judge : judges_) judge->on_end(call, end);
   const State* const state = states_.find(call.slots);
   if (state != nullptr && state->is_own) end_asking(Key(state->scope, state->list), false);
 }
@@ -233,18 +305,19 @@ void ListedFilter::end_asking_child(const Key& key, bool is_known) {
   if (!is_known) listing.not_before = now() + kAskAgain;
   is_known = is_known && !listing.has_changed;
   if (is_known || is_gone) listings_.erase(key);
-  const Place place{key.second, child};
-  std::erase_if(failed_, [&](const auto& failed) { return failed.first == place; });
-  if (!is_known && !is_gone) failed_.emplace_back(place, now() + kAskAgain);
+  const Place place(key.second, child);
+  failed_.erase(place);
+  if (!is_known && !is_gone) failed_.emplace(place, now() + kAskAgain);
   look_again();
 }
 
 bool ListedFilter::on_child_message(call::ChildMessage& message) {
-  for (size_t list = 0; list < lists_.size(); ++list) {
-    if (message.method() != lists_[list].change) continue;
-    forget(message.child().is_shared ? 0 : scope_of(message.child().session), list);
-    forget(kOfChild | message.child().number, list);
-    on_changed(list, message.child().number);
+  const call::ChildRef& child = message.child();
+  for (size_t list = 0; list < kPinnedKinds; ++list) {
+    if (message.method() != kPinnedLists[list].change) continue;
+    distrust(child.is_shared ? 0 : scope_of(child.session), list, child.number);
+    forget(Key(kOfChild | child.number, list));
+    for (ListJudge* const judge : judges_) judge->on_changed(list, child.number);
   }
   return true;
 }
@@ -252,12 +325,15 @@ bool ListedFilter::on_child_message(call::ChildMessage& message) {
 void ListedFilter::on_child_gone(const call::ChildRef& child) {
   forget_scope(child.is_shared ? 0 : scope_of(child.session));
   forget_scope(kOfChild | child.number);
-  std::erase_if(failed_, [&](const auto& failed) { return failed.first.child == child.number; });
-  forget_child(child);
+  for (size_t list = 0; list < kPinnedKinds; ++list) {
+    compared_.erase(Place(list, child.number));
+    failed_.erase(Place(list, child.number));
+  }
+  for (ListJudge* const judge : judges_) judge->forget_child(child.number);
   look_again();
 }
 
-void ListedFilter::forget_scope(Scope scope) {
+void ListedFilter::forget_scope(ListScope scope) {
   for (auto listing = listings_.lower_bound(Key(scope, 0));
        listing != listings_.end() && listing->first.first == scope;) {
     listing->second.is_known = false;
@@ -268,16 +344,21 @@ void ListedFilter::forget_scope(Scope scope) {
 
 // --- Calls that wait for a child ------------------------------------------------------------
 
+bool ListedFilter::suits(const call::Call& call, const Place& place) const {
+  return compared_.contains(place) && judge_of(call, [&](const ListJudge& judge) {
+                                        return !judge.suits(call, place.second);
+                                      }) == nullptr;
+}
+
 bool ListedFilter::admits(const call::Call& call, uint64_t child) {
-  const auto list = needed_list(call);
-  if (!list) return true;
-  const bool is_known = is_compared(*list, child);
-  if (is_known && suits(call, child)) return true;
-  const Place place{*list, child};
-  if (!is_known && !is_failing(place)) {
+  const State* const state = judged(call);
+  if (state == nullptr) return true;
+  const Place place(state->list, child);
+  if (suits(call, place)) return true;
+  if (!compared_.contains(place) && !is_failing(place)) {
     if (std::ranges::find(wanted_, place) == wanted_.end()) wanted_.push_back(place);
     settle_timer_.arm(now());
-  } else if (is_hopeless(call, *list)) {
+  } else if (is_hopeless(call, state->list)) {
     look_again();
   }
   return false;
@@ -289,8 +370,8 @@ void ListedFilter::look_again() {
 }
 
 bool ListedFilter::is_failing(const Place& place) const {
-  return std::ranges::any_of(
-      failed_, [&](const auto& failed) { return failed.first == place && now() < failed.second; });
+  const auto failed = failed_.find(place);
+  return failed != failed_.end() && now() < failed->second;
 }
 
 bool ListedFilter::may_get(const call::Call& call, const pool::Child& child) const {
@@ -301,32 +382,38 @@ bool ListedFilter::may_get(const call::Call& call, const pool::Child& child) con
 }
 
 bool ListedFilter::is_hopeless(const call::Call& call, size_t list) const {
+  if (judge_of(call, [&](const ListJudge& one) { return one.forbids(call); }) != nullptr) {
+    return true;
+  }
   bool is_any = false;
   for (const auto& child : pool_.children()) {
     if (!may_get(call, *child)) continue;
     is_any = true;
-    if (is_failing({list, child->number()})) continue;
-    if (!is_compared(list, child->number()) || suits(call, child->number())) return false;
+    const Place place(list, child->number());
+    if (is_failing(place)) continue;
+    if (!compared_.contains(place) || suits(call, place)) return false;
   }
   return is_any;
 }
 
 void ListedFilter::give_up(call::CallPtr call) {
-  chain_.on_fault(
-      std::move(call),
-      rpc::faults::child_failed("what the server offers has changed, or could not be asked for"));
+  ListJudge* const judge =
+      judge_of(*call, [&](const ListJudge& one) { return one.forbids(*call); });
+  if (judge != nullptr) return judge->refuse(std::move(call));
+  refuse(std::move(call), rpc::faults::child_failed(
+                              "what the server offers has changed, or could not be asked for"));
 }
 
 void ListedFilter::settle() {
   for (const Place& place : std::exchange(wanted_, {})) {
     // One without room is wanted again when it has some.
-    const pool::Child* const child = pool_.find_child(place.child);
-    if (child != nullptr && child->has_room_for_bound()) ask_child(place.list, place.child);
+    const pool::Child* const child = pool_.find_child(place.second);
+    if (child != nullptr && child->has_room_for_bound()) ask_child(place.first, place.second);
   }
   if (!std::exchange(looks_again_, false)) return;
   auto calls = pool_.take_waiting([this](const call::Call& call) {
-    const auto list = needed_list(call);
-    return list && is_hopeless(call, *list);
+    const State* const state = judged(call);
+    return state != nullptr && is_hopeless(call, state->list);
   });
   for (call::CallPtr& call : calls) give_up(std::move(call));
 }

@@ -4,11 +4,12 @@
 #include <utility>
 
 #include "gateway/mcp/cache_filter.h"
-#include "gateway/mcp/check_filter.h"
+#include "gateway/mcp/check_judge.h"
 #include "gateway/mcp/claim_filter.h"
 #include "gateway/mcp/era_answers.h"
+#include "gateway/mcp/listed_filter.h"
 #include "gateway/mcp/param_filter.h"
-#include "gateway/mcp/pin_filter.h"
+#include "gateway/mcp/pin_judge.h"
 
 namespace stdgate::mcp {
 
@@ -35,10 +36,11 @@ class McpFilters {
   ParamFilter params_;
 };
 
-// Those right below the rules.
+// The one right below the rules, and those who judge by what servers list.
 class JudgingFilters {
  public:
-  JudgingFilters(const pool::FilterServices& services, const McpDialect& dialect) {
+  JudgingFilters(const pool::FilterServices& services, const McpDialect& dialect)
+      : lists_(services, dialect) {
     const config::BackendConfig& config = services.services.config;
     // Before the checks: what is not pinned is not even looked at.
     if (config.pins != config::Pins::off) {
@@ -48,15 +50,16 @@ class JudgingFilters {
             LogLevel::error, "the lock file cannot be read: nothing is pinned",
             {{"backend", config.name}, {"file", config.lock}, {"reason", lock.error()}});
       }
-      services.chain.add("pins",
-                         pins_.emplace(services, dialect, std::move(lock).value_or(ToolLock())));
+      lists_.add(pins_.emplace(services, lists_, std::move(lock).value_or(ToolLock())));
     }
-    if (config.check.any()) services.chain.add("checks", checks_.emplace(services, dialect));
+    if (config.check.any()) lists_.add(checks_.emplace(services, lists_));
+    services.chain.add("lists", lists_);
   }
 
  private:
-  std::optional<PinFilter> pins_;      // nothing: they are off
-  std::optional<CheckFilter> checks_;  // nothing: nothing is checked
+  ListedFilter lists_;
+  std::optional<PinJudge> pins_;      // nothing: they are off
+  std::optional<CheckJudge> checks_;  // nothing: nothing is checked
 };
 
 }  // namespace
@@ -64,8 +67,11 @@ class JudgingFilters {
 std::shared_ptr<void> add_mcp_filters(const pool::FilterServices& services, pool::FilterLayer layer,
                                       const McpDialect& dialect) {
   if (layer == pool::FilterLayer::outer) return std::make_shared<EraAnswers>(services);
-  if (layer == pool::FilterLayer::judging)
-    return std::make_shared<JudgingFilters>(services, dialect);
+  if (layer == pool::FilterLayer::judging) {
+    const config::BackendConfig& config = services.services.config;
+    const bool judges = config.pins != config::Pins::off || config.check.any();
+    return judges ? std::make_shared<JudgingFilters>(services, dialect) : nullptr;
+  }
   return std::make_shared<McpFilters>(services, dialect);
 }
 

@@ -3,7 +3,7 @@
 // Job: keep each schema's text once, however many children list it; compile a schema when it is
 // needed; charge all that is kept to the backend. Compiled schemas are a cache: those that have not
 // been used for longest make room for others, and are compiled again when they are needed. Owner:
-// the check filter, together with the lists and schemas, which give their bytes back when their
+// the check judge, together with the lists and schemas, which give their bytes back when their
 // last user has gone. Limits: kMaxText for texts and lists, kMaxCompiled for what is compiled; each
 // at most kPartOfAccount of what the backend may hold.
 #pragma once

@@ -10,6 +10,13 @@
 
 namespace stdgate::test {
 
+inline const std::string kToolsChanged =
+    R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{}})";
+inline const std::string kPassed = R"({"content":[]})";  // of a call
+inline std::string list_of(const std::string& tools, const std::string& more = "") {
+  return R"({"tools":[)" + tools + "]" + more + "}";
+}
+
 // One call at a time at each child.
 inline backend::BackendOptions one_call_each(uint32_t children) {
   backend::BackendOptions options =

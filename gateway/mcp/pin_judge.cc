@@ -1,4 +1,4 @@
-#include "gateway/mcp/pin_filter.h"
+#include "gateway/mcp/pin_judge.h"
 
 #include <algorithm>
 #include <functional>
@@ -45,43 +45,39 @@ class PinnedElements final : public rpc::ElementFilter {
   const Keeps keeps_;
 };
 
-std::span<const PinnedList> all_lists() { return kPinnedLists; }
-
 }  // namespace
 
-PinFilter::PinFilter(const pool::FilterServices& services, const McpDialect& dialect, ToolLock lock)
-    : ListedFilter(services, dialect,
-                   [] {
-                     static constexpr std::array<ListFacts, kPinnedKinds> kLists = {
-                         {{kPinnedLists[0].method, kPinnedLists[0].change},
-                          {kPinnedLists[1].method, kPinnedLists[1].change},
-                          {kPinnedLists[2].method, kPinnedLists[2].change}}};
-                     return std::span<const ListFacts>(kLists);
-                   }()),
+PinJudge::PinJudge(const pool::FilterServices& services, ListedFilter& lists, ToolLock lock)
+    : services_(services.services),
+      chain_(services.chain),
+      lists_(lists),
       lock_(std::move(lock)),
       states_(services.services.calls.reserve<State>()) {}
 
-PinFilter::~PinFilter() {
+PinJudge::~PinJudge() {
   for (size_t list = 0; list < kPinnedKinds; ++list) count(list, Counts());
 }
 
 // --- Down -----------------------------------------------------------------------------------
 
-void PinFilter::on_request(call::CallPtr& call, const call::Request& request) {
+std::optional<size_t> PinJudge::on_request(call::CallPtr& call, const call::Request& request) {
   if (std::ranges::find(kPinnedLists, request.method, &PinnedList::method) != kPinnedLists.end()) {
     states_.of(call->slots).has_cursor =
         !is_absent(rpc::find_member(request.message.params, "cursor"));
-    return;
+    return std::nullopt;
   }
   const auto used = services_.dialect.used_element(request.message, request.method);
   // Another method may be the one that some readers see.
-  if (used && !list_of(used->kind) && !request.message.has_lookalikes) return;
+  if (used && !list_of(used->kind) && !request.message.has_lookalikes) {
+    return std::nullopt;
+  }
   if (!used || request.message.has_lookalikes) {
-    if (!enforces()) return;
-    return chain_.on_fault(
+    if (!enforces()) return std::nullopt;
+    chain_.on_fault(
         std::move(call),
         rpc::faults::because(rpc::Fault::invalid_request,
                              used ? "a member resembles one of the envelope" : used.error()));
+    return std::nullopt;
   }
   const size_t list = *list_of(used->kind);
   const std::string_view name = rpc::decode_string(used->name, scratch_);
@@ -89,23 +85,18 @@ void PinFilter::on_request(call::CallPtr& call, const call::Request& request) {
   const auto pin = pins.find(name);
   const bool is_fresh = pin == pins.end();
   if (is_fresh && enforces()) {
-    return refuse(std::move(call), request.method, used->kind, name, kFresh);
+    refuse(std::move(call), request.method, used->kind, name, kFresh);
+    return std::nullopt;
   }
   State& state = states_.of(call->slots);
   state.list = list;
   state.is_fresh = is_fresh;
   if (!is_fresh) state.name = &pin->first;
-  if (enforces()) review(call, request, list);
+  return enforces() ? std::optional(list) : std::nullopt;
 }
 
-void PinFilter::judge(call::CallPtr& call, const call::Request& request) {
-  const State& state = states_.of(call->slots);
-  if (!is_turned(state.list, *state.name)) return;
-  refuse(std::move(call), request.method, kind_of(state.list), *state.name, kTurned);
-}
-
-void PinFilter::refuse(call::CallPtr call, std::string_view method, policy::ElementKind kind,
-                       std::string_view name, std::string_view why) {
+void PinJudge::refuse(call::CallPtr call, std::string_view method, policy::ElementKind kind,
+                      std::string_view name, std::string_view why) {
   services_.core.observer.on_rejected(services_.backend, Rejection::unpinned);
   const call::CallPtr refused = std::move(call);
   chain_.answer_error(
@@ -116,7 +107,7 @@ void PinFilter::refuse(call::CallPtr call, std::string_view method, policy::Elem
 }
 
 // A call without an answer is none that MCP knows, and could not wait.
-call::Passage PinFilter::on_notification(const call::Notification& notification) {
+call::Passage PinJudge::on_notification(const call::Notification& notification) {
   if (!enforces()) return call::Passage::open;
   const auto used = services_.dialect.used_element(notification.message, notification.method);
   const bool is_other = used && !list_of(used->kind) && !notification.message.has_lookalikes;
@@ -125,30 +116,12 @@ call::Passage PinFilter::on_notification(const call::Notification& notification)
   return call::Passage::denied;
 }
 
-// --- Calls that wait for a child ------------------------------------------------------------
-
-bool PinFilter::is_compared(size_t list, uint64_t child) const {
-  const auto shown = shown_[list].find(child);
-  return shown != shown_[list].end() && shown->second.is_whole;
-}
-
-std::optional<size_t> PinFilter::needed_list(const call::Call& call) const {
-  const State* const state = states_.find(call.slots);
-  if (!enforces() || state == nullptr || state->name == nullptr) return std::nullopt;
-  return state->list;
-}
-
-bool PinFilter::suits(const call::Call& call, uint64_t /*child*/) const {
+bool PinJudge::forbids(const call::Call& call) const {
   const State& state = *states_.find(call.slots);
-  return !is_turned(state.list, *state.name);
+  return is_turned(state.list, *state.name);
 }
 
-bool PinFilter::is_hopeless(const call::Call& call, size_t list) const {
-  return !suits(call, 0) || ListedFilter::is_hopeless(call, list);
-}
-
-void PinFilter::give_up(call::CallPtr call) {
-  if (suits(*call, 0)) return ListedFilter::give_up(std::move(call));
+void PinJudge::refuse(call::CallPtr call) {
   const State& state = *states_.find(call->slots);
   const std::string_view method = call->method_name;
   refuse(std::move(call), method, kind_of(state.list), *state.name, kTurned);
@@ -156,15 +129,18 @@ void PinFilter::give_up(call::CallPtr call) {
 
 // --- Up -------------------------------------------------------------------------------------
 
-bool PinFilter::is_turned(size_t list, std::string_view name) const {
+bool PinJudge::is_turned(size_t list, std::string_view name) const {
   return std::ranges::any_of(shown_[list], [name](const auto& one) {
-    return one.second.turned.contains(name) || one.second.asked.contains(name);
+    const Shown& shown = one.second;
+    return shown.turned.contains(name) ||
+           std::ranges::any_of(shown.coming, [name](const auto& coming) {
+             return coming.second.turned.contains(name);
+           });
   });
 }
 
 // With `warn` the records of the call say what was found.
-void PinFilter::on_end(const call::Call& call, call::End& end) {
-  ListedFilter::on_end(call, end);
+void PinJudge::on_end(const call::Call& call, call::End& end) {
   if (enforces() || end.record == nullptr || !end.record->detail.empty()) return;
   const State* const state = states_.find(call.slots);
   if (state == nullptr) return;
@@ -175,23 +151,23 @@ void PinFilter::on_end(const call::Call& call, call::End& end) {
   }
 }
 
-bool PinFilter::note(size_t list, std::string_view element, Shown* shown, Counts& counts) {
+bool PinJudge::note(size_t list, std::string_view element, Seen& seen) {
   const PinnedList& facts = kPinnedLists[list];
   const auto member = rpc::find_clear_member(element, facts.name);
   const std::string name(
       rpc::decode_string(rpc::string_content(member.value_or(std::string_view())), scratch_));
   const PinState state = member ? lock_.state_of(facts.kind, name, element) : PinState::fresh;
-  ++counts[static_cast<size_t>(state)];
+  ++seen.counts[static_cast<size_t>(state)];
   if (state == PinState::pinned) {
-    if (shown != nullptr && is_turned(list, name)) shown->back.insert(name);
+    if (is_turned(list, name)) seen.back.insert(name);
     return true;
   }
-  if (state == PinState::changed && shown != nullptr) shown->asked.insert(name);
+  if (state == PinState::changed) seen.turned.insert(name);
   tell(list, name, state);
   return !enforces();
 }
 
-void PinFilter::tell(size_t list, std::string_view name, PinState state) {
+void PinJudge::tell(size_t list, std::string_view name, PinState state) {
   const std::string key = std::to_string(list) + pin_state_name(state).data() + std::string(name);
   if (told_.size() >= kMaxTold || !told_.insert(std::hash<std::string>()(key)).second) return;
   services_.core.log.write(LogLevel::warn,
@@ -205,29 +181,24 @@ void PinFilter::tell(size_t list, std::string_view name, PinState state) {
                             {"hint", "stdgate pin --diff shows it"}});
 }
 
-void PinFilter::learn(const Page& page) {
-  std::map<uint64_t, Shown>& children = shown_[page.list];
-  Shown& shown = children[page.child];
-  if (page.is_first) {
-    shown.asked.clear();
-    shown.counts = {};
-  }
-  rpc::JsonCursor cursor(rpc::member_or_empty(page.payload, all_lists()[page.list].member));
+void PinJudge::learn(const ListPage& page) {
+  Shown& shown = shown_[page.list][page.child];
+  Seen& seen = shown.coming[page.scope];
+  if (page.is_first) seen = {};
+  rpc::JsonCursor cursor(rpc::member_or_empty(page.payload, kPinnedLists[page.list].member));
   if (cursor.take('[') && !cursor.take(']')) {
     do {
-      note(page.list, cursor.take_value(), &shown, shown.counts);
+      note(page.list, cursor.take_value(), seen);
     } while (cursor.take(','));
   }
   if (!page.is_last) return;
-  shown.turned = std::exchange(shown.asked, {});
-  shown.back.clear();
-  shown.is_whole = !page.is_stale;
-  count(page.list, shown.counts);
-  if (!shown.turned.empty()) look_again();
+  count(page.list, seen.counts);
+  shown.turned = std::move(seen.turned);
+  shown.coming.erase(page.scope);
 }
 
 // The numbers of the last list that is known as a whole are those that are told.
-void PinFilter::count(size_t list, const Counts& counts) {
+void PinJudge::count(size_t list, const Counts& counts) {
   for (size_t state = 0; state < kPinStateCount; ++state) {
     const auto change =
         static_cast<int64_t>(counts[state]) - static_cast<int64_t>(counts_[list][state]);
@@ -237,7 +208,7 @@ void PinFilter::count(size_t list, const Counts& counts) {
   counts_[list] = counts;
 }
 
-void PinFilter::see(call::CallPtr& call, call::Answer& answer) {
+void PinJudge::see(call::CallPtr& call, call::Answer& answer) {
   if (answer.message.kind != rpc::MessageKind::result) return;
   const auto* const facts = std::ranges::find(kPinnedLists, call->method_name, &PinnedList::method);
   if (facts == kPinnedLists.end()) return;
@@ -250,42 +221,38 @@ void PinFilter::see(call::CallPtr& call, call::Answer& answer) {
     }
   }
   const auto list = static_cast<size_t>(facts->kind);
-  Shown shown;
-  Counts counts{};
-  PinnedElements elements(
-      [&](std::string_view element) { return note(list, element, &shown, counts); });
+  Seen seen;
+  PinnedElements elements([&](std::string_view element) { return note(list, element, seen); });
   cut_.clear();
   if (cut_.capacity() > kMaxKeptList) std::string().swap(cut_);
   const bool is_cut = rpc::cut_elements(answer.payload, facts->member, elements, {}, cut_);
   // What a child that runs shows counts for calls until it has been asked itself.
-  if (pool_.find_child(answer.child) != nullptr && !(shown.asked.empty() && shown.back.empty())) {
+  if (lists_.scope_of_child(answer.child) && !(seen.turned.empty() && seen.back.empty())) {
     Shown& known = shown_[list][answer.child];
-    bool is_news = !shown.asked.empty();
-    for (const std::string& name : shown.back) is_news = known.turned.erase(name) > 0 || is_news;
-    known.turned.merge(shown.asked);
+    bool is_news = !seen.turned.empty();
+    for (const std::string& name : seen.back) is_news = known.turned.erase(name) > 0 || is_news;
+    known.turned.merge(seen.turned);
     if (is_news) {
-      known.is_whole = false;
-      forget(scope_of(*call), list);
-      look_again();
+      lists_.distrust(lists_.scope_of(*call), list, answer.child);
+      lists_.look_again();
     }
   }
   const State* const asked = states_.find(call->slots);
   const bool is_whole = rpc::member_or_empty(answer.payload, "nextCursor").empty() &&
                         asked != nullptr && !asked->has_cursor;
-  if (is_whole) count(list, counts);
+  if (is_whole) count(list, seen.counts);
   if (is_cut) answer.payload = cut_;
 }
 
-void PinFilter::on_changed(size_t list, uint64_t child) {
+// Calls of what it had turned are refused, and would never ask it.
+void PinJudge::on_changed(size_t list, uint64_t child) {
   const auto shown = shown_[list].find(child);
-  if (shown == shown_[list].end()) return;
-  shown->second.is_whole = false;
-  // Calls of what it had turned are refused, and would never ask it.
-  if (!shown->second.turned.empty()) ask_child(list, child);
+  if (shown == shown_[list].end() || shown->second.turned.empty()) return;
+  lists_.ask_child(list, child);
 }
 
-void PinFilter::forget_child(const call::ChildRef& child) {
-  for (auto& children : shown_) children.erase(child.number);
+void PinJudge::forget_child(uint64_t child) {
+  for (auto& children : shown_) children.erase(child);
 }
 
 }  // namespace stdgate::mcp

@@ -1,10 +1,11 @@
-#include "gateway/mcp/check_filter.h"
+#include "gateway/mcp/check_judge.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "gateway/mcp/param_headers.h"
+#include "gateway/mcp/tool_lock.h"
 #include "gateway/policy/name_pattern.h"
 #include "gateway/rpc/json_cursor.h"
 #include "gateway/rpc/json_member.h"
@@ -12,6 +13,12 @@
 #include "gateway/schema/plain_check.h"
 
 namespace stdgate::mcp {
+
+namespace {
+
+constexpr auto kTools = static_cast<size_t>(PinnedKind::tool);
+
+}  // namespace
 
 std::string tool_error_member(std::string_view text, bool is_modern) {
   std::string member = R"("result":{)";
@@ -21,13 +28,10 @@ std::string tool_error_member(std::string_view text, bool is_modern) {
   return member + R"(}],"isError":true})";
 }
 
-CheckFilter::CheckFilter(const pool::FilterServices& services, const McpDialect& dialect)
-    : ListedFilter(services, dialect,
-                   [] {
-                     static constexpr std::array<ListFacts, 1> kLists = {
-                         {{kToolList, "notifications/tools/list_changed"}}};
-                     return std::span<const ListFacts>(kLists);
-                   }()),
+CheckJudge::CheckJudge(const pool::FilterServices& services, ListedFilter& lists)
+    : services_(services.services),
+      chain_(services.chain),
+      lists_(lists),
       config_(services.services.config.check),
       states_(services.services.calls.reserve<State>()),
       schemas_(std::make_shared<ToolSchemas>(
@@ -36,18 +40,18 @@ CheckFilter::CheckFilter(const pool::FilterServices& services, const McpDialect&
 
 // --- Tools ----------------------------------------------------------------------------------
 
-void CheckFilter::tell_unchecked(std::string_view tool, std::string_view why) {
+void CheckJudge::tell_unchecked(std::string_view tool, std::string_view why) {
   services_.core.observer.on_check_failed(services_.backend, CheckFailure::schema);
   if (why.empty()) return;
   services_.core.log.write(LogLevel::warn, "a schema cannot be compiled, and checks nothing",
                            {{"backend", services_.config.name}, {"tool", tool}, {"reason", why}});
 }
 
-SchemaRef CheckFilter::keep(std::string_view text, std::string_view tool) {
+SchemaRef CheckJudge::keep(std::string_view text, std::string_view tool) {
   return text.starts_with('{') ? schemas_->keep(text, tool) : nullptr;
 }
 
-void CheckFilter::read_tools(std::string_view payload, ToolList& tools) {
+void CheckJudge::read_tools(std::string_view payload, ToolList& tools) {
   rpc::JsonCursor cursor(rpc::member_or_empty(payload, "tools"));
   if (!cursor.take('[') || cursor.take(']')) return;
   do {
@@ -62,17 +66,17 @@ void CheckFilter::read_tools(std::string_view payload, ToolList& tools) {
   } while (cursor.take(','));
 }
 
-CheckFilter::ToolsRef CheckFilter::shared(ToolList tools) {
-  std::erase_if(lists_, [](const auto& list) { return list.expired(); });
-  for (const auto& list : lists_) {
+CheckJudge::ToolsRef CheckJudge::shared(ToolList tools) {
+  std::erase_if(shared_, [](const auto& list) { return list.expired(); });
+  for (const auto& list : shared_) {
     if (ToolsRef known = list.lock(); *known == tools) return known;
   }
   auto list = std::make_shared<const ToolList>(std::move(tools));
-  lists_.push_back(list);
+  shared_.push_back(list);
   return list;
 }
 
-void CheckFilter::gather(Scope scope) {
+void CheckJudge::gather(ListScope scope) {
   std::vector<ToolsRef>& lists = known_[scope].lists;
   lists.clear();
   for (const auto& [number, listed] : children_) {
@@ -82,23 +86,22 @@ void CheckFilter::gather(Scope scope) {
   if (lists.empty()) known_.erase(scope);
 }
 
-void CheckFilter::learn(const Page& page) {
-  const pool::Child* const child = pool_.find_child(page.child);
-  if (child == nullptr) return;
+void CheckJudge::learn(const ListPage& page) {
+  const auto scope = lists_.scope_of_child(page.child);
+  if (page.list != kTools || !scope) return;
   Listed& listed = children_[page.child];
-  if (page.is_first || !listed.coming) listed.coming.emplace(schemas_);
-  read_tools(page.payload, *listed.coming);
+  if (page.is_first) listed.coming.erase(page.scope);
+  ToolList& tools = listed.coming.try_emplace(page.scope, schemas_).first->second;
+  read_tools(page.payload, tools);
   if (!page.is_last) return;
-  const bool is_shared = child->isolation() == config::Isolation::shared;
-  listed.scope = is_shared ? 0 : scope_of(child->lease());
-  listed.tools = shared(*std::exchange(listed.coming, std::nullopt));
-  listed.is_whole = !page.is_stale;
+  listed.scope = *scope;
+  listed.tools = shared(std::move(tools));
+  listed.coming.erase(page.scope);
   gather(listed.scope);
-  known_[listed.scope].asked = now();
-  look_again();
+  known_[listed.scope].asked = services_.core.clock.now();
 }
 
-void CheckFilter::overhear(std::string_view payload, uint64_t child) {
+void CheckJudge::overhear(std::string_view payload, uint64_t child) {
   const auto known = children_.find(child);
   if (known == children_.end() || known->second.tools == nullptr) return;
   Listed& listed = known->second;
@@ -122,27 +125,21 @@ void CheckFilter::overhear(std::string_view payload, uint64_t child) {
   }
   if (has_room && !has_changed) return;
   // It has not told so. The other pages may have changed too.
-  listed.is_whole = false;
-  forget(listed.scope, 0);
+  lists_.distrust(listed.scope, kTools, child);
 }
 
-void CheckFilter::forget_child(const call::ChildRef& child) {
-  const auto listed = children_.find(child.number);
+void CheckJudge::forget_child(uint64_t child) {
+  const auto listed = children_.find(child);
   if (listed == children_.end()) return;
-  const Scope scope = listed->second.scope;
+  const ListScope scope = listed->second.scope;
   children_.erase(listed);
   gather(scope);
 }
 
-void CheckFilter::on_changed(size_t /*list*/, uint64_t child) {
-  const auto listed = children_.find(child);
-  if (listed != children_.end()) listed->second.is_whole = false;
-}
-
 // --- Arguments ------------------------------------------------------------------------------
 
-std::optional<std::string> CheckFilter::misfit_of(const Tool& tool, std::string_view name,
-                                                  std::string_view arguments) {
+std::optional<std::string> CheckJudge::misfit_of(const Tool& tool, std::string_view name,
+                                                 std::string_view arguments) {
   const schema::JsonSchema* const schema =
       tool.input == nullptr ? nullptr : schemas_->compiled(*tool.input, name);
   if (schema == nullptr) return std::nullopt;
@@ -153,10 +150,9 @@ std::optional<std::string> CheckFilter::misfit_of(const Tool& tool, std::string_
   return std::nullopt;
 }
 
-std::optional<std::string> CheckFilter::compare(State& state, std::span<const ToolsRef> lists,
-                                                const call::ClientIntent& intent) {
+std::optional<std::string> CheckJudge::compare(State& state, std::span<const ToolsRef> lists,
+                                               const call::ClientIntent& intent) {
   state.clear();
-  state.is_judged = true;
   const std::string_view name = rpc::decode_string(intent.tool, scratch_);
   const std::string_view arguments = intent.arguments.empty() ? "{}" : intent.arguments;
   const Tool* bad = nullptr;
@@ -182,24 +178,32 @@ std::optional<std::string> CheckFilter::compare(State& state, std::span<const To
   return misfit;
 }
 
-bool CheckFilter::looks_for_new(Scope scope) {
+void CheckJudge::look_for_new(ListScope scope) {
   const auto known = known_.find(scope);
-  if (known == known_.end() || now() < known->second.asked + kAskAgain) return false;
-  for (auto& [number, listed] : children_) {
-    if (listed.scope == scope) listed.is_whole = false;
+  const TimePoint now = services_.core.clock.now();
+  if (known == known_.end() || now < known->second.asked + ListedFilter::kAskAgain) return;
+  for (const auto& [number, listed] : children_) {
+    if (listed.scope == scope) lists_.distrust(scope, kTools, number);
   }
-  forget(scope, 0);
-  return true;
 }
 
-void CheckFilter::refuse_lookalikes(call::CallPtr& call) {
+void CheckJudge::refuse_lookalikes(call::CallPtr& call) {
   const auto report = rpc::faults::because(rpc::Fault::invalid_request,
                                            "readers could see different tools or arguments");
   chain_.on_fault(std::move(call), report);
 }
 
-void CheckFilter::judge(call::CallPtr& call, const call::Request& request) {
-  const Scope scope = scope_of(*call);
+std::optional<size_t> CheckJudge::on_request(call::CallPtr& call, const call::Request& request) {
+  if (request.message.has_lookalikes) {
+    refuse_lookalikes(call);
+  } else if (request.method == "tools/call") {
+    return kTools;
+  }
+  return std::nullopt;
+}
+
+void CheckJudge::judge(call::CallPtr& call, const call::Request& request) {
+  const ListScope scope = lists_.scope_of(*call);
   const std::span<const ToolsRef> lists = lists_of(scope);
   if (!request.intent.is_clear) return refuse_lookalikes(call);
   State& state = states_.of(call->slots);
@@ -208,8 +212,7 @@ void CheckFilter::judge(call::CallPtr& call, const call::Request& request) {
   if (!misfit) {
     const std::string_view name = rpc::decode_string(request.intent.tool, scratch_);
     if (!policy::is_plain_name(name)) return refuse_lookalikes(call);
-    if (looks_for_new(scope)) review(call, request, 0);
-    return;
+    return look_for_new(scope);
   }
   services_.core.observer.on_check_failed(services_.backend, CheckFailure::arguments);
   const bool is_modern = call->client_kind == PeerKind::stateless;
@@ -219,7 +222,7 @@ void CheckFilter::judge(call::CallPtr& call, const call::Request& request) {
 }
 
 // A call without an answer is none that MCP knows, and could not wait.
-call::Passage CheckFilter::on_notification(const call::Notification& notification) {
+call::Passage CheckJudge::on_notification(const call::Notification& notification) {
   const bool is_call = notification.method == "tools/call" || notification.message.has_lookalikes;
   if (!is_call) return call::Passage::open;
   services_.core.observer.on_check_failed(services_.backend, CheckFailure::arguments);
@@ -228,18 +231,7 @@ call::Passage CheckFilter::on_notification(const call::Notification& notificatio
 
 // --- Children that may get a call -----------------------------------------------------------
 
-std::optional<size_t> CheckFilter::needed_list(const call::Call& call) const {
-  const State* const state = states_.find(call.slots);
-  if (state == nullptr || !state->is_judged) return std::nullopt;
-  return 0;
-}
-
-bool CheckFilter::is_compared(size_t /*list*/, uint64_t child) const {
-  const auto listed = children_.find(child);
-  return listed != children_.end() && listed->second.is_whole;
-}
-
-bool CheckFilter::suits(const call::Call& call, uint64_t child) const {
+bool CheckJudge::suits(const call::Call& call, uint64_t child) const {
   const State& state = *states_.find(call.slots);
   const ToolList& tools = *children_.find(child)->second.tools;
   if (std::ranges::any_of(state.fits, [&](const ToolsRef& one) { return one.get() == &tools; })) {
@@ -252,7 +244,7 @@ bool CheckFilter::suits(const call::Call& call, uint64_t child) const {
          });
 }
 
-const CheckFilter::Tool* CheckFilter::tool_in(const ToolList& tools, const State& state) {
+const CheckJudge::Tool* CheckJudge::tool_in(const ToolList& tools, const State& state) {
   if (&tools == state.fits.back().get()) return &state.tool->second;
   const auto* const tool = tools.find(state.tool->first);
   return tool == nullptr ? nullptr : &tool->second;
@@ -260,8 +252,8 @@ const CheckFilter::Tool* CheckFilter::tool_in(const ToolList& tools, const State
 
 // --- Results --------------------------------------------------------------------------------
 
-std::optional<std::string> CheckFilter::misfit_of_result(const call::Call& call,
-                                                         const call::Answer& answer) {
+std::optional<std::string> CheckJudge::misfit_of_result(const call::Call& call,
+                                                        const call::Answer& answer) {
   const State* const state = states_.find(call.slots);
   if (state == nullptr || state->tool == nullptr) return std::nullopt;
   const auto listed = children_.find(answer.child);
@@ -286,7 +278,7 @@ std::optional<std::string> CheckFilter::misfit_of_result(const call::Call& call,
   return text_of(check_.misfits(), "structuredContent");
 }
 
-void CheckFilter::see(call::CallPtr& call, call::Answer& answer) {
+void CheckJudge::see(call::CallPtr& call, call::Answer& answer) {
   if (answer.message.kind != rpc::MessageKind::result) return;
   if (call->method_name == kToolList) return overhear(answer.payload, answer.child);
   if (!config_.results || call->method_name != "tools/call") return;

@@ -1,4 +1,4 @@
-// CheckFilter: holds arguments and results of MCP's tools against the schemas that their server
+// CheckJudge: holds arguments and results of MCP's tools against the schemas that their server
 // lists.
 //
 // Job: answer a call whose arguments do not fit by a tool error that says where and what was
@@ -24,28 +24,27 @@
 
 namespace stdgate::mcp {
 
-class McpDialect;
-
-class CheckFilter final : public ListedFilter {
+class CheckJudge final : public ListJudge {
  public:
-  CheckFilter(const pool::FilterServices& services, const McpDialect& dialect);
+  CheckJudge(const pool::FilterServices& services, ListedFilter& lists);
 
-  void on_request(call::CallPtr& call, const call::Request& request) override {
-    if (request.message.has_lookalikes) return refuse_lookalikes(call);
-    if (request.method == "tools/call") review(call, request, 0);
-  }
+  std::optional<size_t> on_request(call::CallPtr& call, const call::Request& request) override;
   call::Passage on_notification(const call::Notification& notification) override;
+  void judge(call::CallPtr& call, const call::Request& request) override;
+  void learn(const ListPage& page) override;
+  void see(call::CallPtr& call, call::Answer& answer) override;
+  void forget_child(uint64_t child) override;
   void drop_kept() override { schemas_->drop_compiled(); }
+  [[nodiscard]] bool suits(const call::Call& call, uint64_t child) const override;
 
  private:
   using Tool = ToolList::Tool;
   using ToolsRef = std::shared_ptr<const ToolList>;  // equal ones are shared
   // What a child has listed.
   struct Listed {
-    Scope scope = 0;
-    ToolsRef tools;                  // null: nothing yet
-    std::optional<ToolList> coming;  // the pages so far, while the list is being asked for
-    bool is_whole = false;           // `tools` is all of it, and no change has been told since
+    ListScope scope = 0;
+    ToolsRef tools;                        // null: nothing yet
+    std::map<ListScope, ToolList> coming;  // the pages so far, while the list is being asked for
   };
   // What the children of a scope list, each list once.
   struct Known {
@@ -57,32 +56,22 @@ class CheckFilter final : public ListedFilter {
     std::vector<ToolsRef> fits;  // the lists that it fits
     const ToolList::Tools::value_type* tool =
         nullptr;  // in the last one of them; null: no list has it
-    bool is_judged = false;
     void clear() {
       fits.clear();
       tool = nullptr;
-      is_judged = false;
     }
   };
   // Readers could see different tools or arguments, or another method.
   void refuse_lookalikes(call::CallPtr& call);
-  void judge(call::CallPtr& call, const call::Request& request) override;
-  void learn(const Page& page) override;
-  void see(call::CallPtr& call, call::Answer& answer) override;
-  void forget_child(const call::ChildRef& child) override;
-  void on_changed(size_t list, uint64_t child) override;
-  [[nodiscard]] std::optional<size_t> needed_list(const call::Call& call) const override;
-  [[nodiscard]] bool is_compared(size_t list, uint64_t child) const override;
-  [[nodiscard]] bool suits(const call::Call& call, uint64_t child) const override;
 
   void read_tools(std::string_view payload, ToolList& tools);
   // A list that a client has asked for.
   void overhear(std::string_view payload, uint64_t child);
   ToolsRef shared(ToolList tools);
-  void gather(Scope scope);
+  void gather(ListScope scope);
   // The called tool, as this list has it; null: it has not.
   static const Tool* tool_in(const ToolList& tools, const State& state);
-  [[nodiscard]] std::span<const ToolsRef> lists_of(Scope scope) const {
+  [[nodiscard]] std::span<const ToolsRef> lists_of(ListScope scope) const {
     const auto known = known_.find(scope);
     return known == known_.end() ? std::span<const ToolsRef>() : known->second.lists;
   }
@@ -91,17 +80,20 @@ class CheckFilter final : public ListedFilter {
   // Notes which lists the call fits. If it fits none: why.
   std::optional<std::string> compare(State& state, std::span<const ToolsRef> lists,
                                      const call::ClientIntent& intent);
-  // Whether the servers are asked whether they have the tool by now.
-  bool looks_for_new(Scope scope);
+  // The servers are asked, once in a while, whether they have the tool by now.
+  void look_for_new(ListScope scope);
   std::optional<std::string> misfit_of(const Tool& tool, std::string_view name,
                                        std::string_view arguments);
   std::optional<std::string> misfit_of_result(const call::Call& call, const call::Answer& answer);
 
+  const pool::PoolServices& services_;
+  call::Chain& chain_;
+  ListedFilter& lists_;
   const config::CheckConfig& config_;
   const call::Slot<State> states_;
   std::map<uint64_t, Listed> children_;  // by number of the child
-  std::map<Scope, Known> known_;
-  std::vector<std::weak_ptr<const ToolList>> lists_;  // all that are shared
+  std::map<ListScope, Known> known_;
+  std::vector<std::weak_ptr<const ToolList>> shared_;  // all of these lists
   const ToolSchemasRef schemas_;
   schema::SchemaCheck check_;
   std::string scratch_;

@@ -1,6 +1,6 @@
 // Checks at children that list different schemas: which child gets a call, by which list it and its
 // result are judged, and when the list is asked for again.
-#include "gateway/mcp/check_filter.h"
+#include "gateway/mcp/check_judge.h"
 
 #include <gmock/gmock.h>
 
@@ -11,8 +11,6 @@
 namespace stdgate::test {
 namespace {
 
-const std::string kToolsChanged =
-    R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{}})";
 const std::string kNumbers = R"({"n":1})";
 const std::string kTexts = R"({"s":"x"})";
 const std::string kNeither = R"({"x":1})";
@@ -27,9 +25,6 @@ std::string typed_tool(const std::string& name, const std::string& member, const
   };
   return R"({"name":")" + name + R"(","inputSchema":)" + schema(member, type) +
          R"(,"outputSchema":)" + schema(output.empty() ? member : output, type) + "}";
-}
-std::string list_of(const std::string& tools, const std::string& more = "") {
-  return R"({"tools":[)" + tools + "]" + more + "}";
 }
 const std::string kOfNumbers = list_of(typed_tool("t", "n", "integer"));
 const std::string kOfTexts = list_of(typed_tool("t", "s", "string"));
@@ -189,7 +184,7 @@ TEST_F(ChecksOfOne, AToolThatIsNotListedIsLookedForOnceInAWhile) {
   answer(child, "tools/call", result_of(kNumbers));
   call("2", kNumbers, "new");
   answer(child, "tools/call", result_of(kNumbers));
-  bench.advance(mcp::CheckFilter::kAskAgain);
+  bench.advance(mcp::ListedFilter::kAskAgain);
   call("3", kNumbers, "new");
   answer(child, "tools/list", list_of(typed_tool("new", "s", "string")));
   EXPECT_THAT(last(), HasSubstr("Invalid arguments"));

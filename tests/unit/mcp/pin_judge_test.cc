@@ -1,5 +1,5 @@
 // Pins at a server that turns: no child gets a call before its own list has been compared.
-#include "gateway/mcp/pin_filter.h"
+#include "gateway/mcp/pin_judge.h"
 
 #include <gmock/gmock.h>
 
@@ -11,10 +11,6 @@
 
 namespace stdgate::test {
 namespace {
-
-const std::string kPassed = R"({"content":[]})";
-const std::string kChanged =
-    R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{}})";
 
 std::string pinned_tool(const std::string& name, const std::string& description) {
   return R"({"name":")" + name + R"(","description":")" + description +
@@ -134,7 +130,7 @@ TEST_F(PinsOfOne, ACallThatWaitsWhileTheListChangesIsComparedAgain) {
   const Asked in_flight = next_of(child);
   call("2");
   call("3", "u");
-  child.say(kChanged);
+  child.say(kToolsChanged);
   child.answer(in_flight.id, kPassed);
   bench.settle();
   answer(child, "tools/list", kTurned);
@@ -149,10 +145,10 @@ TEST_F(PinsOfOne, AListThatChangesWhileItComesIsAskedForAgain) {
   answer(child, "tools/list", kGood);
   const Asked in_flight = next_of(child);
   call("2");
-  child.say(kChanged);
+  child.say(kToolsChanged);
   child.answer(in_flight.id, kPassed);
   bench.settle();
-  child.say(kChanged);
+  child.say(kToolsChanged);
   answer(child, "tools/list", kGood);
   answer(child, "tools/list", kTurned);
   EXPECT_THAT(last(), HasSubstr(kRefused));
@@ -165,7 +161,7 @@ TEST_F(PinsOfOne, AServerThatChangesWithoutEndGetsNoCall) {
   for (Asked next = next_of(child); !next.id.empty() && asked < 100; next = next_of(child)) {
     ASSERT_EQ(next.method, "tools/list");
     ++asked;
-    child.say(kChanged);
+    child.say(kToolsChanged);
     child.answer(next.id, kGood);
     bench.settle();
     bench.advance(seconds(1));
@@ -179,7 +175,7 @@ TEST_F(PinsOfOne, ANameIsUsedAgainWhenTheChildSaysThatItHasTurnedBack) {
   call("1");
   answer(child, "tools/list", kTurned);
   EXPECT_THAT(last(), HasSubstr(kRefused));
-  child.say(kChanged);
+  child.say(kToolsChanged);
   bench.settle();
   answer(child, "tools/list", kGood);
   call("2");

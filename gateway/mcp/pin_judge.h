@@ -1,7 +1,7 @@
-// PinFilter: lets clients see and use only what is pinned of a server (tool_lock.h).
+// PinJudge: lets clients see and use only what is pinned of a server (tool_lock.h).
 //
 // Job: take out of lists what is new, or not as it was pinned; refuse calls of it, as if it did not
-// exist; know from lists of its own, of each child, which pinned names a server has turned into
+// exist; know from the whole list of each child which pinned names a server has turned into
 // something else. One child that has turned a name is enough: the name is refused at all. With
 // `warn` nothing is refused, and what differs is told. Owner: the backend. Limits: those of the
 // lock file; a name that is not pinned is never kept, but for kMaxTold that are told.
@@ -19,29 +19,43 @@
 
 namespace stdgate::mcp {
 
-class McpDialect;
-
-class PinFilter final : public ListedFilter {
+class PinJudge final : public ListJudge {
  public:
   static constexpr size_t kMaxTold = 1000;
 
-  PinFilter(const pool::FilterServices& services, const McpDialect& dialect, ToolLock lock);
-  ~PinFilter() override;
+  PinJudge(const pool::FilterServices& services, ListedFilter& lists, ToolLock lock);
+  ~PinJudge() override;
 
-  void on_request(call::CallPtr& call, const call::Request& request) override;
+  std::optional<size_t> on_request(call::CallPtr& call, const call::Request& request) override;
   call::Passage on_notification(const call::Notification& notification) override;
+  void judge(call::CallPtr& call, const call::Request& /*request*/) override {
+    if (forbids(*call)) refuse(std::move(call));
+  }
+  void learn(const ListPage& page) override;
+  void see(call::CallPtr& call, call::Answer& answer) override;
   void on_end(const call::Call& call, call::End& end) override;
+  void forget_child(uint64_t child) override;
+  void on_changed(size_t list, uint64_t child) override;
+  [[nodiscard]] bool suits(const call::Call& call, uint64_t /*child*/) const override {
+    return !forbids(call);
+  }
+  [[nodiscard]] bool forbids(const call::Call& call) const override;
+  void refuse(call::CallPtr call) override;
+  [[nodiscard]] bool takes_refusals() const override { return !enforces(); }
 
  private:
   using Names = std::set<std::string, std::less<>>;
   using Counts = std::array<uint32_t, kPinStateCount>;
+  // What a list, or the pages of it so far, has of the lock.
+  struct Seen {
+    Names turned;  // pinned, and another thing
+    Names back;    // a child has turned them, and now they are as they were pinned
+    Counts counts{};
+  };
   // What a child has shown of a list.
   struct Shown {
-    Names turned;           // pinned, and another thing
-    Names asked;            // the same, while the list is being asked for
-    Names back;             // a child has turned them, and now they are as they were pinned
-    Counts counts{};        // of the pages so far
-    bool is_whole = false;  // all of it has been compared, and no change has been told since
+    Names turned;                      // see Seen
+    std::map<ListScope, Seen> coming;  // while the list is being asked for
   };
   // Of a call that asks for a list, or uses what is on one.
   struct State {
@@ -52,27 +66,18 @@ class PinFilter final : public ListedFilter {
     void clear() { *this = State(); }
   };
 
-  void judge(call::CallPtr& call, const call::Request& request) override;
-  void learn(const Page& page) override;
-  void see(call::CallPtr& call, call::Answer& answer) override;
-  void forget_child(const call::ChildRef& child) override;
-  void on_changed(size_t list, uint64_t child) override;
-  [[nodiscard]] std::optional<size_t> needed_list(const call::Call& call) const override;
-  [[nodiscard]] bool is_compared(size_t list, uint64_t child) const override;
-  [[nodiscard]] bool suits(const call::Call& call, uint64_t child) const override;
-  [[nodiscard]] bool is_hopeless(const call::Call& call, size_t list) const override;
-  void give_up(call::CallPtr call) override;
-  [[nodiscard]] bool takes_refusals() const override { return false; }
-
   [[nodiscard]] bool enforces() const { return services_.config.pins == config::Pins::enforce; }
   [[nodiscard]] bool is_turned(size_t list, std::string_view name) const;
   void refuse(call::CallPtr call, std::string_view method, policy::ElementKind kind,
               std::string_view name, std::string_view why);
   // Whether it is shown to clients.
-  bool note(size_t list, std::string_view element, Shown* shown, Counts& counts);
+  bool note(size_t list, std::string_view element, Seen& seen);
   void tell(size_t list, std::string_view name, PinState state);
   void count(size_t list, const Counts& counts);
 
+  const pool::PoolServices& services_;
+  call::Chain& chain_;
+  ListedFilter& lists_;
   const ToolLock lock_;
   const call::Slot<State> states_;
   std::array<std::map<uint64_t, Shown>, kPinnedKinds> shown_;  // by number of the child

@@ -1,0 +1,140 @@
+// Pins and checks together: each list is asked for once, and judged by both.
+#include "gateway/mcp/listed_filter.h"
+
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/unit/mcp/listed_bench.h"
+
+namespace stdgate::test {
+namespace {
+
+const std::string kNumber = R"("arguments":{"n":1})";
+const std::string kText = R"("arguments":{"n":"x"})";
+
+std::string numbers_tool(const std::string& name, const std::string& description = "good") {
+  return R"({"name":")" + name + R"(","description":")" + description +
+         R"(","inputSchema":{"type":"object","properties":{"n":{"type":"number"}}}})";
+}
+const std::string kNext = R"(,"nextCursor":"2")";
+const std::string kBothGood = list_of(numbers_tool("t") + "," + numbers_tool("u"));
+
+backend::BackendOptions judged(uint32_t calls_each, config::Pins pins = config::Pins::enforce) {
+  backend::BackendOptions options = one_call_each(1);
+  options.config.pool.max_in_flight = calls_each;
+  options.config.pins = pins;
+  options.config.check.arguments = true;
+  options.config.lock_text = R"({"version":1,"servers":{"fake":{"tools":{"t":{"definition":)" +
+                             numbers_tool("t") + R"(},"u":{"definition":)" + numbers_tool("u") +
+                             "}}}}}";
+  return options;
+}
+
+class Judged : public ListedCalls {
+ public:
+  explicit Judged(const backend::BackendOptions& options = judged(8)) : ListedCalls(options) {}
+
+  void call(const std::string& id, const std::string& arguments, const std::string& name = "t") {
+    call_tool(id, R"("name":")" + name + "\"," + arguments);
+  }
+  // Answers all that the child is asked; the methods of it.
+  std::vector<std::string> serve(const std::string& list) {
+    std::vector<std::string> methods;
+    for (Asked next = next_of(child); !next.method.empty(); next = next_of(child)) {
+      methods.push_back(next.method);
+      child.answer(next.id, next.method == "tools/list" ? list : kPassed);
+      bench.settle();
+    }
+    return methods;
+  }
+
+  FakeChild& child = bench.begin(0, kDiscovery);
+};
+
+TEST_F(Judged, AListIsAskedForOnceForBoth) {
+  call("1", kNumber);
+  EXPECT_THAT(serve(kBothGood), testing::ElementsAre("tools/list", "tools/call"));
+  call("2", kText);
+  EXPECT_THAT(last(), HasSubstr("Invalid arguments"));
+  call("3", kNumber, "v");
+  EXPECT_THAT(last(), HasSubstr("Unknown tool: v"));
+  EXPECT_THAT(serve(kBothGood), testing::IsEmpty());
+  child.say(kToolsChanged);
+  call("4", kNumber);
+  EXPECT_THAT(serve(list_of(numbers_tool("t", "evil"))), testing::ElementsAre("tools/list"));
+  EXPECT_THAT(last(), HasSubstr("Unknown tool: t"));
+}
+
+TEST_F(Judged, WhatIsPinnedIsJudgedBeforeTheArguments) {
+  call("1", kText);
+  EXPECT_THAT(serve(list_of(numbers_tool("t", "evil"))), testing::ElementsAre("tools/list"));
+  EXPECT_THAT(last(), HasSubstr("Unknown tool: t"));
+}
+
+// A server that refuses to list has no tools for the checks, and is not known to the pins.
+TEST_F(Judged, PinsTakeNoRefusedList) {
+  call("1", kNumber);
+  for (Asked next = next_of(child); !next.id.empty(); next = next_of(child)) {
+    EXPECT_EQ(next.method, "tools/list");
+    child.say(R"({"jsonrpc":"2.0","id":)" + next.id +
+              R"(,"error":{"code":-32601,"message":"Method not found"}})");
+    bench.settle();
+  }
+  ASSERT_EQ(client.answers.size(), 1U);
+  EXPECT_EQ(client.answers[0].fault, rpc::Fault::child_failed);
+}
+
+class JudgedWithWarnings : public Judged {
+ public:
+  JudgedWithWarnings() : Judged(judged(8, config::Pins::warn)) {}
+};
+
+TEST_F(JudgedWithWarnings, PinsHoldNoCallForTheChecks) {
+  call("1", kNumber);
+  const Asked list = next_of(child);
+  ASSERT_EQ(list.method, "tools/list");
+  child.say(R"({"jsonrpc":"2.0","id":)" + list.id +
+            R"(,"error":{"code":-32601,"message":"Method not found"}})");
+  bench.settle();
+  EXPECT_THAT(serve(kBothGood), testing::ElementsAre("tools/call"));
+  bench.send_modern(client, request("2", "prompts/get", R"("name":"p")"));
+  bench.settle();
+  EXPECT_THAT(serve(kBothGood), testing::ElementsAre("prompts/get"));
+}
+
+// A child that had turned a name is asked by itself when its list changes, and again by the next
+// call: what the pages of one list show is not lost by the other list.
+TEST_F(Judged, PagesOfTwoListsDoNotMix) {
+  call("1", kNumber);
+  serve(list_of(numbers_tool("t", "evil") + "," + numbers_tool("u")));
+  child.say(kToolsChanged);
+  bench.settle();
+  const Asked one = next_of(child);
+  ASSERT_EQ(one.method, "tools/list");
+  call("2", kNumber, "u");
+  const Asked other = next_of(child);
+  ASSERT_EQ(other.method, "tools/list");
+  const std::string first = list_of(numbers_tool("t", "evil"), kNext);
+  const std::string second = list_of(numbers_tool("u"));
+  child.answer(one.id, first);
+  bench.settle();
+  const Asked rest_of_one = next_of(child);
+  child.answer(other.id, first);
+  bench.settle();
+  const Asked rest_of_other = next_of(child);
+  child.answer(rest_of_one.id, second);
+  bench.settle();
+  child.answer(rest_of_other.id, second);
+  bench.settle();
+  EXPECT_EQ(next_of(child).method, "tools/call") << "of the other tool";
+  call("3", kNumber);
+  EXPECT_THAT(last(), HasSubstr("Unknown tool: t"));
+  call("4", kText, "u");
+  EXPECT_THAT(last(), HasSubstr("Invalid arguments"));
+  expect_nothing(child);
+}
+
+}  // namespace
+}  // namespace stdgate::test
