@@ -138,14 +138,11 @@ void CheckJudge::forget_child(uint64_t child) {
 
 // --- Arguments ------------------------------------------------------------------------------
 
-std::optional<std::string> CheckJudge::misfit_of(const Tool& tool, std::string_view name,
-                                                 std::string_view arguments) {
-  const schema::JsonSchema* const schema =
-      tool.input == nullptr ? nullptr : schemas_->compiled(*tool.input, name);
+std::optional<std::string> CheckJudge::misfit_of(ToolSchemas::Schema& text, std::string_view tool,
+                                                 std::string_view value, std::string_view whole) {
+  const schema::JsonSchema* const schema = schemas_->compiled(text, tool);
   if (schema == nullptr) return std::nullopt;
-  if (check_.check(*schema, arguments) != schema::Fit::fits) {
-    return text_of(check_.misfits(), "arguments");
-  }
+  if (check_.check(*schema, value) != schema::Fit::fits) return text_of(check_.misfits(), whole);
   if (const auto key = check_.repeated_key()) return *key + ": expected once, and is there twice";
   return std::nullopt;
 }
@@ -163,7 +160,10 @@ std::optional<std::string> CheckJudge::compare(State& state, std::span<const Too
     const bool is_like_another = std::ranges::any_of(state.fits, [&](const ToolsRef& one) {
       return one->find(name)->second.input == tool->second.input;
     });
-    auto why = is_like_another ? std::nullopt : misfit_of(tool->second, name, arguments);
+    const SchemaRef& input = tool->second.input;
+    auto why = is_like_another || input == nullptr
+                   ? std::nullopt
+                   : misfit_of(*input, name, arguments, "arguments");
     if (why) {
       bad = &tool->second;
       if (!misfit) misfit = std::move(why);
@@ -262,25 +262,29 @@ std::optional<std::string> CheckJudge::misfit_of_result(const call::Call& call,
                               : *state->fits.back();
   const Tool* const tool = tool_in(tools, *state);
   if (tool == nullptr || tool->output == nullptr) return std::nullopt;
-  const auto members = rpc::find_members(
-      answer.payload,
-      std::array<std::string_view, 4>{"isError", "structuredContent", "resultType", "task"});
+  static constexpr std::string_view kUnclear = "readers could see different results";
+  if (answer.message.has_lookalikes) return std::string(kUnclear);
+  if (answer.message.kind != rpc::MessageKind::result) return std::nullopt;
+  static constexpr std::array<std::string_view, 4> kKeys = {"isError", "structuredContent",
+                                                            "resultType", "task"};
+  std::array<rpc::Member, kKeys.size()> members;
+  rpc::find_clear_members(answer.payload, kKeys, members);
+  const bool is_clear = std::ranges::all_of(
+      members, [](const rpc::Member& member) { return member || is_absent(member); });
+  if (!is_clear) return std::string(kUnclear);
   const std::string_view type = members[2].value_or(R"("complete")");
   // Errors have no result, and what is not complete has none yet.
   if (members[0].value_or("false") == "true" || members[3] || type != R"("complete")") {
     return std::nullopt;
   }
   if (!members[1]) return "structuredContent: expected, as there is an outputSchema";
-  const schema::JsonSchema* const schema = schemas_->compiled(*tool->output, state->tool->first);
-  if (schema == nullptr || check_.check(*schema, *members[1]) == schema::Fit::fits) {
-    return std::nullopt;
-  }
-  return text_of(check_.misfits(), "structuredContent");
+  return misfit_of(*tool->output, state->tool->first, *members[1], "structuredContent");
 }
 
 void CheckJudge::see(call::CallPtr& call, call::Answer& answer) {
-  if (answer.message.kind != rpc::MessageKind::result) return;
-  if (call->method_name == kToolList) return overhear(answer.payload, answer.child);
+  if (call->method_name == kToolList && answer.message.kind == rpc::MessageKind::result) {
+    return overhear(answer.payload, answer.child);
+  }
   if (!config_.results || call->method_name != "tools/call") return;
   const auto misfit = misfit_of_result(*call, answer);
   if (!misfit) return;

@@ -82,8 +82,9 @@ class CheckJudge final : public ListJudge {
                                      const call::ClientIntent& intent);
   // The servers are asked, once in a while, whether they have the tool by now.
   void look_for_new(ListScope scope);
-  std::optional<std::string> misfit_of(const Tool& tool, std::string_view name,
-                                       std::string_view arguments);
+  // `whole`: what the value is called.
+  std::optional<std::string> misfit_of(ToolSchemas::Schema& text, std::string_view tool,
+                                       std::string_view value, std::string_view whole);
   std::optional<std::string> misfit_of_result(const call::Call& call, const call::Answer& answer);
 
   const pool::PoolServices& services_;

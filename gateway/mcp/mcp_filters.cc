@@ -53,7 +53,7 @@ class JudgingFilters {
       lists_.add(pins_.emplace(services, lists_, std::move(lock).value_or(ToolLock())));
     }
     if (config.check.any()) lists_.add(checks_.emplace(services, lists_));
-    services.chain.add("lists", lists_);
+    services.chain.add("judges", lists_);
   }
 
  private:

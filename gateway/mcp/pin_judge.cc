@@ -209,17 +209,18 @@ void PinJudge::count(size_t list, const Counts& counts) {
 }
 
 void PinJudge::see(call::CallPtr& call, call::Answer& answer) {
-  if (answer.message.kind != rpc::MessageKind::result) return;
   const auto* const facts = std::ranges::find(kPinnedLists, call->method_name, &PinnedList::method);
   if (facts == kPinnedLists.end()) return;
   if (enforces()) {
     const auto elements = rpc::find_clear_member(answer.payload, facts->member);
-    if (!elements && !is_absent(elements)) {
+    const bool is_clear = elements || is_absent(elements);
+    if (!is_clear || answer.message.has_lookalikes) {
       return chain_.on_fault(std::move(call),
                              rpc::faults::child_failed("readers could see different lists",
                                                        "the server has given two"));
     }
   }
+  if (answer.message.kind != rpc::MessageKind::result) return;
   const auto list = static_cast<size_t>(facts->kind);
   Seen seen;
   PinnedElements elements([&](std::string_view element) { return note(list, element, seen); });

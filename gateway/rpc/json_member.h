@@ -42,8 +42,14 @@ std::array<Member, count> find_members(std::string_view object,
   return found;
 }
 
-// As find_member(), for members that a rule judges: a member whose key only resembles `key`
-// (json_string.h) is a duplicate too, as some readers take it for `key`.
-Member find_clear_member(std::string_view object, std::string_view key);
+// As find_members(), for members that are judged: a member whose key only resembles one of `keys`
+// (json_string.h) is a duplicate too, as some readers take it for that one.
+void find_clear_members(std::string_view object, std::span<const std::string_view> keys,
+                        std::span<Member> found);
+inline Member find_clear_member(std::string_view object, std::string_view key) {
+  Member found;
+  find_clear_members(object, {&key, 1}, {&found, 1});
+  return found;
+}
 
 }  // namespace stdgate::rpc

@@ -240,6 +240,44 @@ TEST_F(ChecksOfOne, ANameThatCouldBeReadAsAnotherOneIsRefused) {
   }
 }
 
+// A reader that ignores case could read what has not been checked.
+TEST_F(ChecksOfOne, AResultThatReadersCouldSeeDifferentlyIsAFault) {
+  call("1", kNumbers);
+  answer(child, "tools/list", kOfNumbers);
+  answer(child, "tools/call", result_of(kNumbers));
+  const std::string good = R"("structuredContent":{"n":1})";
+  const std::string bad = R"("StructuredContent":{"n":"x"})";
+  for (const std::string& members :
+       {good + "," + bad, bad + "," + good, bad, good + R"(,"struct\u0075redcontent":{})",
+        good + "," + good, good + R"(,"STRUCTUREDCONTENT":null)",
+        R"("isError":true,"IsError":false,)" + bad,
+        std::string(R"("isError":true,"iserror":false,"structuredContent":{"n":"x"})"),
+        std::string(R"("resultType":"input_required","RESULTTYPE":"complete",)") + bad,
+        std::string(R"("task":{},"Task":null,)") + bad,
+        std::string(R"("structuredContent":{"n":1,"n":2})")}) {
+    client.answers.clear();
+    call("2", kNumbers);
+    answer(child, "tools/call", R"({"content":[],)" + members + "}");
+    ASSERT_EQ(client.answers.size(), 1U) << members;
+    EXPECT_EQ(client.answers[0].fault, rpc::Fault::child_failed) << members;
+  }
+  for (const char* const second : {"result", "error"}) {
+    client.answers.clear();
+    call("3", kNumbers);
+    const Asked asked = next_of(child);
+    child.say(R"({"jsonrpc":"2.0","id":)" + asked.id +
+              R"(,"Result":{"structuredContent":{"n":"x"}},")" + second +
+              R"(":{"code":1,"message":"x","structuredContent":{"n":1}}})");
+    bench.settle();
+    ASSERT_EQ(client.answers.size(), 1U);
+    EXPECT_EQ(client.answers[0].fault, rpc::Fault::child_failed) << last();
+  }
+  client.answers.clear();
+  call("4", kNumbers);
+  answer(child, "tools/call", R"({"content":[],"structuredContents":0,)" + good + "}");
+  EXPECT_THAT(last(), HasSubstr(good)) << "this key resembles no other";
+}
+
 TEST_F(ChecksOfOne, NoNotificationCallsATool) {
   call("1", kNumbers);
   answer(child, "tools/list", kOfNumbers);

@@ -185,6 +185,21 @@ TEST_F(PinsOfOne, ANameIsUsedAgainWhenTheChildSaysThatItHasTurnedBack) {
   EXPECT_EQ((again.method == "tools/list" ? next_of(child) : again).method, "tools/call");
 }
 
+// A reader that ignores case could read the other list.
+TEST_F(PinsOfOne, AListBesideTheListIsAFault) {
+  for (const std::string& members :
+       {R"("result":)" + kGood + R"(,"Result":)" + kTurned,
+        R"("Result":)" + kTurned + R"(,"error":{"code":1,"message":"x"})"}) {
+    client.answers.clear();
+    bench.send_modern(client, request("1", "tools/list"));
+    bench.settle();
+    child.say(R"({"jsonrpc":"2.0","id":)" + next_of(child).id + "," + members + "}");
+    bench.settle();
+    ASSERT_EQ(client.answers.size(), 1U);
+    EXPECT_EQ(client.answers[0].fault, rpc::Fault::child_failed) << last();
+  }
+}
+
 TEST_F(PinsOfOne, NoNotificationCallsATool) {
   call("1");
   answer(child, "tools/list", kGood);

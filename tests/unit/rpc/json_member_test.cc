@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gateway/rpc/json_walk.h"
 
@@ -40,6 +42,24 @@ TEST(JsonMemberTest, SeveralMembersAreFoundAsEachAlone) {
       EXPECT_EQ(found[i], rpc::find_member(object, kKeys[i])) << object << kKeys[i];
     }
   }
+}
+
+TEST(JsonMemberTest, FindClearMembers) {
+  static constexpr std::array<std::string_view, 2> kKeys = {"ab", "c"};
+  const auto found = [](std::string_view object) {
+    std::array<rpc::Member, 2> members;
+    rpc::find_clear_members(object, kKeys, members);
+    return std::vector<std::string>{
+        std::string(members[0].value_or(is_absent(members[0]) ? "-" : "!")),
+        std::string(members[1].value_or(is_absent(members[1]) ? "-" : "!"))};
+  };
+  using Values = std::vector<std::string>;
+  EXPECT_EQ(found(R"({"ab":1,"x":0,"c":2})"), (Values{"1", "2"}));
+  EXPECT_EQ(found(R"({"ab":1,"AB":1})"), (Values{"!", "-"}));
+  EXPECT_EQ(found(R"({"Ab":1,"c":2})"), (Values{"!", "2"}));
+  EXPECT_EQ(found(R"({"c":1,"ab":3,"\u0063":2})"), (Values{"3", "!"}));
+  EXPECT_EQ(found(R"({"\u0041b":1,"ab":3,"abc":2})"), (Values{"!", "-"}));
+  EXPECT_EQ(found("[]"), (Values{"-", "-"}));
 }
 
 TEST(JsonMemberTest, FindMember) {
