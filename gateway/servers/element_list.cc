@@ -30,10 +30,20 @@ bool is_selected(const Selection& selection, std::string_view name) {
 bool is_selected(ListKind kind, const config::MemberConfig& member, std::string_view name) {
   if (kind == ListKind::tools) return is_selected(member.tools, name);
   if (kind == ListKind::prompts) return is_selected(member.prompts, name);
-  return is_selected(member.resources, name);
+  return selects_uri(member.resources, name);
 }
 
 }  // namespace
+
+bool selects_uri(const config::SelectionConfig& selection, std::string_view uri) {
+  if (selection.include.empty() && selection.exclude.empty()) return true;
+  return policy::is_plain_uri(uri) && is_selected(selection, uri);
+}
+
+bool excludes_uri(const config::SelectionConfig& selection, std::string_view uri) {
+  return !selection.exclude.empty() &&
+         (!policy::is_plain_uri(uri) || policy::matches_any(selection.exclude, uri));
+}
 
 const ListFacts& facts_of(ListKind kind) { return kFacts[static_cast<size_t>(kind)]; }
 

@@ -37,6 +37,12 @@ bool greeting_lacks(std::string_view greeting, ListKind kind);
 // The places of elements and their names in a result. The greeting has none.
 const call::ListShape& shape_of(ListKind kind);
 
+// Whether a member's patterns let clients have a resource. As in rules, they fit only URIs in
+// normal form (policy::is_plain_uri()): another spelling could be read as what is left out.
+bool selects_uri(const config::SelectionConfig& selection, std::string_view uri);
+// The same of what is linked to, which `include` need not name.
+bool excludes_uri(const config::SelectionConfig& selection, std::string_view uri);
+
 struct Element {
   std::string own;    // its name or URI at the member, decoded
   std::string shown;  // the same as clients see it

@@ -5,7 +5,6 @@
 
 #include "gateway/mcp/mcp_elements.h"
 #include "gateway/mcp/mcp_params.h"
-#include "gateway/policy/name_pattern.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
@@ -45,11 +44,6 @@ Route malformed(const char* problem) {
   route.kind = Route::Kind::malformed;
   route.problem = problem;
   return route;
-}
-
-bool is_selected(const config::SelectionConfig& selection, std::string_view uri) {
-  return (selection.include.empty() || policy::matches_any(selection.include, uri)) &&
-         !policy::matches_any(selection.exclude, uri);
 }
 
 }  // namespace
@@ -144,7 +138,7 @@ std::vector<size_t> Routes::members_of(std::string_view uri, const call::CallCon
     Member& member = *members_[i];
     return !answers_.view_at(i, context).is_refused && member.upstream() != nullptr &&
            member.sight_of(context.principal).shows(ListKind::resources, uri) &&
-           !policy::matches_any(member.config().resources.exclude, uri);
+           !excludes_uri(member.config().resources, uri);
   };
   for (size_t i = 0; i < members_.size(); ++i) {
     if (sees(i) && answers_.view_at(i, context).list(ListKind::tools).elements->names_uri(uri)) {
@@ -155,7 +149,7 @@ std::vector<size_t> Routes::members_of(std::string_view uri, const call::CallCon
   std::vector<size_t> fitting;
   std::vector<size_t> all;
   for (size_t i = 0; i < members_.size(); ++i) {
-    if (!sees(i) || !is_selected(members_[i]->config().resources, uri)) continue;
+    if (!sees(i) || !selects_uri(members_[i]->config().resources, uri)) continue;
     MemberView& view = answers_.view_at(i, context);
     const bool fits =
         std::ranges::any_of(view.list(ListKind::templates).elements->all(),

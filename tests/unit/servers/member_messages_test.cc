@@ -181,5 +181,34 @@ TEST(MemberApps, AViewThatIsExcludedIsNobodys) {
   EXPECT_THAT(bench.member(0).methods(), Not(Contains("resources/read")));
 }
 
+// As with rules, another spelling of what is left out does not come through.
+TEST(MemberResources, PatternsFitOnlyUrisInNormalForm) {
+  const auto is_asked = [](const config::SelectionConfig& selection, const std::string& uri) {
+    config::ServerConfig config;
+    config::MemberConfig& member = config.members.emplace_back();
+    member.backend = "files";
+    member.resources = selection;
+    ServerBench bench({"files"}, config);
+    bench.member(0).script =
+        with_tool("t", {{"resources/read", R"("result":{"contents":[{"text":"TEXT"}]})"}});
+    bench.ask("resources/read", R"({"uri":")" + uri + R"("})");
+    return std::ranges::count(bench.member(0).methods(), "resources/read") > 0;
+  };
+  config::SelectionConfig open;
+  open.include = {"file:///open/*"};
+  config::SelectionConfig most;
+  most.exclude = {"file:///etc/*"};
+  EXPECT_TRUE(is_asked(open, "file:///open/a"));
+  EXPECT_TRUE(is_asked(most, "file:///open/a"));
+  EXPECT_TRUE(is_asked({}, "file:///open/../etc/passwd")) << "nothing is left out";
+  for (const char* const uri : {"file:///open/../etc/passwd", "file:///open/%2e%2e/etc/passwd",
+                                "file:///open/..\\\\etc/passwd", "file:///%65tc/passwd",
+                                "FILE:///etc/passwd", "file:////etc/passwd", "file:///./etc/passwd",
+                                "file:///etc\\\\passwd", "file:///etc/passwd"}) {
+    EXPECT_FALSE(is_asked(open, uri)) << uri;
+    EXPECT_FALSE(is_asked(most, uri)) << uri;
+  }
+}
+
 }  // namespace
 }  // namespace stdgate::test
