@@ -4,6 +4,7 @@
 
 #include "gateway/base/ascii.h"
 #include "gateway/rpc/json_member.h"
+#include "gateway/rpc/skipped_message.h"
 
 namespace stdgate::pool {
 
@@ -62,11 +63,11 @@ void ChildOutput::on_frame(std::span<char> message) {
     if (services_.config.framing == rpc::Framing::newline && is_length_header(text)) {
       note_misfit(kHasHeaders);
     }
-    return drop({is_json ? DropReason::not_rpc : DropReason::not_json,
-                 document.error().reason,
-                 text,
-                 {},
-                 text.size()});
+    rpc::SkippedMessage unread;
+    unread.feed(text);
+    drop({is_json ? DropReason::not_rpc : DropReason::not_json, document.error().reason, text,
+          unread.id(), text.size()});
+    return end_call_of(unread.id(), text, document.error().reason);
   }
   if (document->omits_version != std::exchange(omits_version_, document->omits_version)) {
     receiver_.on_version_omitted(omits_version_);
@@ -104,18 +105,22 @@ void ChildOutput::handle(const rpc::ParsedMessage& message) {
   }
 }
 
-// An invalid response still ends the call that it names, but is not passed on. A message with an id
-// and no method counts as a response, even without result and error.
+// An invalid response, also one that is no JSON or nested too deeply, still ends the call that it
+// names, but is not passed on. A message with an id and no method counts as a response, even
+// without result and error.
 void ChildOutput::handle_broken(const rpc::ParsedMessage& message) {
-  const auto id = rpc::parse_wire_id(message.envelope.id);
-  const auto method = rpc::find_member(message.envelope.text, "method");
-  const bool names_method = method || method.error() == rpc::MemberError::duplicate;
   const std::string_view text = message.envelope.text;
   drop({DropReason::not_rpc, message.rejection, text, message.envelope.id, text.size()});
+  end_call_of(message.envelope.id, text, message.rejection);
+}
+
+void ChildOutput::end_call_of(std::string_view raw_id, std::string_view text, const char* why) {
+  const auto id = rpc::parse_wire_id(raw_id);
+  const auto method = rpc::find_member(text, "method");
+  const bool names_method = method || method.error() == rpc::MemberError::duplicate;
   if (!id || names_method) return;
   receiver_.on_unreadable_answer(
-      *id,
-      rpc::faults::child_failed("the child's answer is no JSON-RPC response", message.rejection));
+      *id, rpc::faults::child_failed("the child's answer is no JSON-RPC response", why));
 }
 
 void ChildOutput::on_oversized_frame(const rpc::OversizedFrame& frame) {

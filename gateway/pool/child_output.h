@@ -63,6 +63,7 @@ class ChildOutput final : private rpc::FrameSink {
 
   void handle(const rpc::ParsedMessage& message);
   void handle_broken(const rpc::ParsedMessage& message);
+  void end_call_of(std::string_view raw_id, std::string_view text, const char* why);
   void note_misfit(std::string_view hint);
   void note_first_output(std::span<const char> bytes);
   void drop(const DroppedOutput& output);

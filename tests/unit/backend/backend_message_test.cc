@@ -201,7 +201,9 @@ TEST_F(BackendMessage, ABrokenRequestOfTheChildEndsNoCall) {
 TEST_F(BackendMessage, ABrokenAnswerFailsItsCallOnly) {
   const std::vector<std::string> broken = {
       R"({"jsonrpc":"2.0","result":1,"error":{"code":1,"message":"m"},"id":)",
-      R"({"jsonrpc":"2.0","id":)", R"({"jsonrpc":"1.0","result":1,"id":)"};
+      R"({"jsonrpc":"2.0","id":)", R"({"jsonrpc":"1.0","result":1,"id":)",
+      R"({"jsonrpc":"2.0","result":)" + std::string(200, '[') + std::string(200, ']') + ",\"id\":",
+      R"({"jsonrpc":"2.0","result":{"a":nul},"id":)"};
   for (const std::string& head : broken) {
     client_.answers.clear();
     bench_.call(client_, "1", 1);
@@ -216,6 +218,18 @@ TEST_F(BackendMessage, ABrokenAnswerFailsItsCallOnly) {
     EXPECT_FALSE(client_.answers[1].fault.has_value());
   }
   EXPECT_EQ(bench_.launcher.launched(), 1U);
+}
+
+// A server may print the requests that it gets, and more behind them.
+TEST_F(BackendMessage, ABrokenLineThatIsNoAnswerEndsNoCall) {
+  bench_.call(client_, "1");
+  const std::string id = child_.take_ids().at(0);
+  child_.say(R"({"jsonrpc":"2.0","method":"m","id":)" + id + "} (got)");
+  child_.say(R"(got {"jsonrpc":"2.0","id":)" + id + "}");
+  child_.say(R"([{"jsonrpc":"2.0","result":nul,"id":)" + id + "}]");
+  EXPECT_THAT(client_.answers, testing::IsEmpty());
+  child_.answer(id);
+  EXPECT_EQ(client_.answers.size(), 1U);
 }
 
 TEST_F(BackendMessage, LinesThatAreNoMessagesAreCountedAndPassed) {
