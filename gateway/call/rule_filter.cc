@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "gateway/call/name_table.h"
+#include "gateway/rpc/json_member.h"
 
 namespace stdgate::call {
 
@@ -32,6 +33,18 @@ void RuleFilter::judge(CallPtr& call, const Request& request) {
   chain_.answer_error(*refused,
                       services_.protocol.absence(request.method, ruling.element, name, peer_kind),
                       Outcome::of(rpc::Fault::denied), "no rule allows it");
+}
+
+// A list of which readers could see more than what is left of it is shown to nobody.
+void RuleFilter::show(CallPtr& call, Answer& answer, const ListCut& cut) {
+  const auto elements = rpc::find_clear_member(answer.payload, cut.list->member);
+  const bool is_clear = cut.list->member.empty() || elements || rpc::is_absent(elements);
+  if (!is_clear || answer.message.has_lookalikes) {
+    return chain_.on_fault(
+        std::move(call),
+        rpc::faults::child_failed("readers could see different lists", "the server has given two"));
+  }
+  answer.payload = rules_.seen(cut, answer.payload);
 }
 
 Passage RuleFilter::on_notification(const Notification& notification) {

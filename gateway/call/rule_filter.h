@@ -45,10 +45,11 @@ class RuleFilter final : public Filter {
   void on_answer(CallPtr& call, Answer& answer) override {
     const ListCut* const cut = cuts_.find(call->slots);
     if (cut == nullptr || answer.message.kind != rpc::MessageKind::result) return;
-    answer.payload = rules_.seen(*cut, answer.payload);
+    show(call, answer, *cut);
   }
 
  private:
+  void show(CallPtr& call, Answer& answer, const ListCut& cut);
   void judge(CallPtr& call, const Request& request);
 
   Chain& chain_;

@@ -273,11 +273,12 @@ std::optional<std::string> CheckJudge::misfit_of_result(const call::Call& call,
       members, [](const rpc::Member& member) { return member || is_absent(member); });
   if (!is_clear) return std::string(kUnclear);
   const std::string_view type = members[2].value_or(R"("complete")");
-  // Errors have no result, and what is not complete has none yet.
-  if (members[0].value_or("false") == "true" || members[3] || type != R"("complete")") {
-    return std::nullopt;
+  if (members[0].value_or("false") == "true") return std::nullopt;  // errors have no result
+  if (!members[1]) {
+    // What is not complete has none yet.
+    if (members[3] || type != R"("complete")") return std::nullopt;
+    return "structuredContent: expected, as there is an outputSchema";
   }
-  if (!members[1]) return "structuredContent: expected, as there is an outputSchema";
   return misfit_of(*tool->output, state->tool->first, *members[1], "structuredContent");
 }
 

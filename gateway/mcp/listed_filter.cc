@@ -20,6 +20,12 @@ std::string list_request(std::string_view method, std::string_view cursor, std::
   return text.append(R"("_meta":{)").append(stamp).append("}}}");
 }
 
+// Readers could see different lists: it is none.
+bool is_ambiguous(const call::Answer& answer, size_t list) {
+  const auto elements = rpc::find_clear_member(answer.payload, kPinnedLists[list].member);
+  return answer.message.has_lookalikes || (!elements && !rpc::is_absent(elements));
+}
+
 }  // namespace
 
 ListedFilter::ListedFilter(const pool::FilterServices& services, const McpDialect& dialect)
@@ -234,6 +240,7 @@ void ListedFilter::take_page(call::CallPtr call, const call::Answer& answer) {
   // Pages of two children are no list.
   if (page.is_first) listing.from = call->child;
   if (listing.from != call->child) return fail_asking(key, call->session);
+  if (is_ambiguous(answer, key.second)) return end_asking(key, false);
   if (answer.message.kind != rpc::MessageKind::result) {
     const bool is_empty = page.is_first && std::ranges::all_of(judges_, &ListJudge::takes_refusals);
     if (!is_empty) return end_asking(key, false);

@@ -254,7 +254,9 @@ TEST_F(ChecksOfOne, AResultThatReadersCouldSeeDifferentlyIsAFault) {
         std::string(R"("isError":true,"iserror":false,"structuredContent":{"n":"x"})"),
         std::string(R"("resultType":"input_required","RESULTTYPE":"complete",)") + bad,
         std::string(R"("task":{},"Task":null,)") + bad,
-        std::string(R"("structuredContent":{"n":1,"n":2})")}) {
+        std::string(R"("structuredContent":{"n":1,"n":2})"),
+        std::string(R"("task":{},"structuredContent":{"n":"x"})"),
+        std::string(R"("resultType":"input_required","structuredContent":{"n":"x"})")}) {
     client.answers.clear();
     call("2", kNumbers);
     answer(child, "tools/call", R"({"content":[],)" + members + "}");

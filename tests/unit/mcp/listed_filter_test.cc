@@ -86,6 +86,25 @@ TEST_F(Judged, PinsTakeNoRefusedList) {
   EXPECT_EQ(client.answers[0].fault, rpc::Fault::child_failed);
 }
 
+// Readers could see different lists: it is as if there were none.
+TEST_F(Judged, NoCallGoesByAListThatIsAmbiguous) {
+  const std::string evil = numbers_tool("t", "evil");
+  for (const std::string& rest : {R"(,"tools":[)" + evil + "]}", R"(,"Tools":[)" + evil + "]}"}) {
+    client.answers.clear();
+    call("1", kNumber);
+    const Asked list = next_of(child);
+    ASSERT_EQ(list.method, "tools/list");
+    std::string both = list_of(numbers_tool("t"));
+    both.replace(both.size() - 1, 1, rest);
+    child.answer(list.id, both);
+    bench.settle();
+    ASSERT_EQ(client.answers.size(), 1U) << rest;
+    EXPECT_EQ(client.answers[0].fault, rpc::Fault::child_failed);
+    expect_nothing(child);
+    bench.advance(minutes(1));
+  }
+}
+
 class JudgedWithWarnings : public Judged {
  public:
   JudgedWithWarnings() : Judged(judged(8, config::Pins::warn)) {}

@@ -225,7 +225,7 @@ TEST(McpRules, AListWithoutAnythingToCutIsPassedAsItCame) {
   library.be({"reader"});
   const std::string result = R"({"tools" : [ {"name":"read_a"} ] })";
   EXPECT_EQ(library.list("tools/list", result), result_text("7", result));
-  const std::string other = R"({"Tools":[{"name":"write_a"}],"x":{"tools":[{"name":"write_a"}]}})";
+  const std::string other = R"({"of":[{"name":"write_a"}],"x":{"tools":[{"name":"write_a"}]}})";
   EXPECT_EQ(library.list("tools/list", other), result_text("7", other));
 }
 
@@ -305,6 +305,21 @@ TEST(McpRules, UpdatesOfResourcesAreForWhoMayReadThem) {
   }
   EXPECT_THAT(library.refused(listen, of(R"(["file:///open/a","file:///secret"])")),
               HasSubstr(R"("uri":"file:///secret")"));
+}
+
+// What is left out of one list must not stand in another one, which readers could take.
+TEST(McpRules, AListBesideTheListIsAFault) {
+  Library library;
+  library.be({"reader"});
+  const std::string good = R"({"tools":[{"name":"read_a"}])";
+  EXPECT_THAT(library.list("tools/list", good + "}"), HasSubstr("read_a"));
+  for (const char* const other :
+       {R"(,"Tools":[{"name":"delete_a"}]})", R"(,"tools":[{"name":"delete_a"}]})",
+        R"(,"t\u006fols":[]})", R"(},"Result":{"tools":[{"name":"delete_a"}]})"}) {
+    EXPECT_THAT(library.list("tools/list", good + other),
+                HasSubstr("readers could see different lists"))
+        << other;
+  }
 }
 
 }  // namespace
