@@ -86,6 +86,15 @@ TEST_F(Judged, PinsTakeNoRefusedList) {
   EXPECT_EQ(client.answers[0].fault, rpc::Fault::child_failed);
 }
 
+TEST_F(Judged, AListThatNobodyWaitsForHoldsNoShutdown) {
+  call("1", kNumber);
+  ASSERT_EQ(next_of(child).method, "tools/list");
+  EXPECT_GT(bench.backend.calls(), 0U);
+  bench.leave(client);
+  bench.backend.drain();
+  EXPECT_EQ(bench.backend.calls(), 0U);
+}
+
 // Readers could see different lists: it is as if there were none.
 TEST_F(Judged, NoCallGoesByAListThatIsAmbiguous) {
   const std::string evil = numbers_tool("t", "evil");
