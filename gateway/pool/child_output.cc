@@ -67,7 +67,9 @@ void ChildOutput::on_frame(std::span<char> message) {
     unread.feed(text);
     drop({is_json ? DropReason::not_rpc : DropReason::not_json, document.error().reason, text,
           unread.id(), text.size()});
-    return end_call_of(unread.id(), text, document.error().reason);
+    // What is cut by the end of the output ends with the child.
+    if (!has_ended_ && !unread.names_method()) end_call_of(unread.id(), document.error().reason);
+    return;
   }
   if (document->omits_version != std::exchange(omits_version_, document->omits_version)) {
     receiver_.on_version_omitted(omits_version_);
@@ -110,15 +112,15 @@ void ChildOutput::handle(const rpc::ParsedMessage& message) {
 // without result and error.
 void ChildOutput::handle_broken(const rpc::ParsedMessage& message) {
   const std::string_view text = message.envelope.text;
-  drop({DropReason::not_rpc, message.rejection, text, message.envelope.id, text.size()});
-  end_call_of(message.envelope.id, text, message.rejection);
-}
-
-void ChildOutput::end_call_of(std::string_view raw_id, std::string_view text, const char* why) {
-  const auto id = rpc::parse_wire_id(raw_id);
   const auto method = rpc::find_member(text, "method");
   const bool names_method = method || method.error() == rpc::MemberError::duplicate;
-  if (!id || names_method) return;
+  drop({DropReason::not_rpc, message.rejection, text, message.envelope.id, text.size()});
+  if (!names_method) end_call_of(message.envelope.id, message.rejection);
+}
+
+void ChildOutput::end_call_of(std::string_view raw_id, const char* why) {
+  const auto id = rpc::parse_wire_id(raw_id);
+  if (!id) return;
   receiver_.on_unreadable_answer(
       *id, rpc::faults::child_failed("the child's answer is no JSON-RPC response", why));
 }

@@ -45,7 +45,10 @@ class ChildOutput final : private rpc::FrameSink {
   static constexpr size_t kSmallMessage = 1 << 20;
 
   void feed(std::span<char> bytes);
-  void finish() { framer_->finish(*this); }
+  void finish() {
+    has_ended_ = true;
+    framer_->finish(*this);
+  }
   // Ends all calls to the receiver.
   void stop() { stopped_ = true; }
 
@@ -63,7 +66,7 @@ class ChildOutput final : private rpc::FrameSink {
 
   void handle(const rpc::ParsedMessage& message);
   void handle_broken(const rpc::ParsedMessage& message);
-  void end_call_of(std::string_view raw_id, std::string_view text, const char* why);
+  void end_call_of(std::string_view raw_id, const char* why);
   void note_misfit(std::string_view hint);
   void note_first_output(std::span<const char> bytes);
   void drop(const DroppedOutput& output);
@@ -79,6 +82,7 @@ class ChildOutput final : private rpc::FrameSink {
   std::string method_;     // scratch
   std::string_view misfit_;
   bool has_spoken_ = false;
+  bool has_ended_ = false;
   bool omits_version_ = false;  // as told
   bool stopped_ = false;
 };

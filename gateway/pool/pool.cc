@@ -400,13 +400,11 @@ size_t Pool::calls() const {
   leases_.for_each([&count](const Lease& lease) {
     if (lease.queue.has_calls()) count += lease.queue.size();
   });
-  for (const auto& child : children_.all()) {
-    count += child->in_flight();
-    // Whoever waits for what the gateway itself asks is counted.
-    child->calls().for_each([&count](const call::Call& call) {
-      count -= call.is_own && call.caller == session::Callers::kGateway && call.session.is_none();
-    });
-  }
+  for (const auto& child : children_.all()) count += child->in_flight();
+  // Whoever waits for what the gateway itself asks is counted.
+  for_each_call([&count](const call::Call& call) {
+    count -= call.is_own && call.caller == session::Callers::kGateway && call.session.is_none();
+  });
   return count + bound_.size();
 }
 

@@ -119,6 +119,7 @@ void SkippedMessage::pass_top_level(char c) {
 void SkippedMessage::end_string() {
   if (capturing_ == Capturing::key) {
     key_is_id_ = !capture_.overflow && capture_.view() == R"("id")";
+    names_method_ = names_method_ || (!capture_.overflow && capture_.view() == R"("method")");
     capturing_ = Capturing::nothing;
   }
   end_id();

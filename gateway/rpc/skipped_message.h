@@ -23,6 +23,8 @@ class SkippedMessage {
   void feed(std::string_view bytes);
   // Raw JSON; empty when there was none that could be read.
   [[nodiscard]] std::string_view id() const;
+  // Whether it has a member "method", as no answer has.
+  [[nodiscard]] bool names_method() const { return names_method_; }
   // The first bytes.
   [[nodiscard]] std::string_view beginning() const { return beginning_; }
   // Bytes fed so far, and the last of them.
@@ -57,6 +59,7 @@ class SkippedMessage {
   bool escaped_ = false;  // the next byte belongs to a backslash
   Stage stage_ = Stage::key;
   bool key_is_id_ = false;
+  bool names_method_ = false;
   Capturing capturing_ = Capturing::nothing;
   Capture capture_;
   Capture id_;

@@ -1,5 +1,5 @@
-// JSON with comments and commas at ends: as a tree with the places of its values, and as plain JSON.
-// Pure. Limit: kMaxSettingsDepth of nesting.
+// JSON with comments and commas at ends: as a tree with the places of its values, and as plain
+// JSON. Pure. Limit: kMaxSettingsDepth of nesting.
 #pragma once
 
 #include <cstddef>

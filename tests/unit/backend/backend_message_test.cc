@@ -227,6 +227,8 @@ TEST_F(BackendMessage, ABrokenLineThatIsNoAnswerEndsNoCall) {
   child_.say(R"({"jsonrpc":"2.0","method":"m","id":)" + id + "} (got)");
   child_.say(R"(got {"jsonrpc":"2.0","id":)" + id + "}");
   child_.say(R"([{"jsonrpc":"2.0","result":nul,"id":)" + id + "}]");
+  child_.say(R"({"jsonrpc":"2.0","method":"m","id":)" + id + R"(,"params":"cut)");
+  child_.say(R"({"jsonrpc")");
   EXPECT_THAT(client_.answers, testing::IsEmpty());
   child_.answer(id);
   EXPECT_EQ(client_.answers.size(), 1U);

@@ -113,5 +113,24 @@ TEST(SkippedMessageTest, BehindAHugeMember) {
   EXPECT_EQ(skipped.id(), "4");
 }
 
+TEST(SkippedMessageTest, NamesAMethod) {
+  const auto names = [](std::string_view text) {
+    rpc::SkippedMessage whole;
+    whole.feed(text);
+    rpc::SkippedMessage bytes;
+    for (size_t at = 0; at < text.size(); ++at) bytes.feed(text.substr(at, 1));
+    EXPECT_EQ(whole.names_method(), bytes.names_method()) << text;
+    return whole.names_method();
+  };
+  for (const char* const text :
+       {R"({"method":"m","id":1})", R"({"id":1, "method" : nul)", R"({"method")"}) {
+    EXPECT_TRUE(names(text)) << text;
+  }
+  for (const char* const text : {R"({"id":1,"result":{"method":1}})", R"({"id":"method"})",
+                                 R"(["method"])", R"({"Method":1})", R"({"method)", "method", ""}) {
+    EXPECT_FALSE(names(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace stdgate
