@@ -1,5 +1,6 @@
 #include "gateway/servers/element_list.h"
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -36,8 +37,10 @@ bool is_selected(ListKind kind, const config::MemberConfig& member, std::string_
 }  // namespace
 
 bool selects_uri(const config::SelectionConfig& selection, std::string_view uri) {
-  if (selection.include.empty() && selection.exclude.empty()) return true;
-  return policy::is_plain_uri(uri) && is_selected(selection, uri);
+  const auto& include = selection.include;
+  if (include.empty() && selection.exclude.empty()) return true;
+  if (policy::is_plain_uri(uri)) return is_selected(selection, uri);
+  return selection.exclude.empty() && std::ranges::find(include, "*") != include.end();
 }
 
 bool excludes_uri(const config::SelectionConfig& selection, std::string_view uri) {

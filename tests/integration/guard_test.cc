@@ -60,7 +60,8 @@ TEST(Guard, WithoutItNothingStartsAndItSaysWhereItLooked) {
   };
   const Case cases[] = {
       {[](const std::string& file) { chmod(file.c_str(), 0600); }, "Permission denied"},
-      {[](const std::string& file) { fs::remove(file); }, "No such file or directory"},
+      {[](const std::string& file) { fs::remove(file); },
+       "No such file or directory; install stdgate-guard beside stdgate"},
       {[](const std::string& file) { fs::create_directory(file); }, "Permission denied"}};
   for (const Case& c : cases) {
     c.spoil(guard);

@@ -94,7 +94,8 @@ constexpr HttpError kBadVersion{
     400,
     "this MCP-Protocol-Version is not served; 2026-07-28, 2025-11-25, 2025-06-18, "
     "2025-03-26 and 2024-11-05 are"};
-constexpr HttpError kNoSession{400, "send the Mcp-Session-Id that initialize was answered with"};
+constexpr HttpError kNoSession{
+    400, "send initialize first, then the Mcp-Session-Id that it was answered with"};
 constexpr HttpError kUnknownSession{.status = 404,
                                     .message = "no such session, or it has ended; initialize again",
                                     .refusal = Refusal::unknown_session};

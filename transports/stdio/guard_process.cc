@@ -40,7 +40,8 @@ std::string path_beside_program() {
 }
 
 std::string reason(const std::string& path, int error) {
-  return "cannot run its guard " + path + ": " + std::strerror(error);
+  const std::string what = "cannot run its guard " + path + ": " + std::strerror(error);
+  return error == ENOENT ? what + "; install stdgate-guard beside stdgate" : what;
 }
 
 }  // namespace

@@ -201,6 +201,9 @@ TEST(MemberResources, PatternsFitOnlyUrisInNormalForm) {
   EXPECT_TRUE(is_asked(open, "file:///open/a"));
   EXPECT_TRUE(is_asked(most, "file:///open/a"));
   EXPECT_TRUE(is_asked({}, "file:///open/../etc/passwd")) << "nothing is left out";
+  config::SelectionConfig all;
+  all.include = {"*"};
+  EXPECT_TRUE(is_asked(all, "file:///open/../etc/passwd"));
   for (const char* const uri : {"file:///open/../etc/passwd", "file:///open/%2e%2e/etc/passwd",
                                 "file:///open/..\\\\etc/passwd", "file:///%65tc/passwd",
                                 "FILE:///etc/passwd", "file:////etc/passwd", "file:///./etc/passwd",
