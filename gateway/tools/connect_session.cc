@@ -235,6 +235,7 @@ int ConnectSession::run() {
   remote_.reset();
   lookup_.reset();
   departure_.reset();
+  reader_departure_.reset();
   input_.reset();
   output_.reset();
   return exit_code_;
@@ -249,10 +250,13 @@ bool ConnectSession::open_streams() {
   input_ = ByteStream::adopt(loop_, in, ByteStream::Kind::pipe, *this, &error);
   output_ = ByteStream::adopt(loop_, out, ByteStream::Kind::pipe, *output_events_, &error);
   if (input_ == nullptr || output_ == nullptr) return false;
-  // One that has only said all, as in `cat requests | stdgate connect`, gets its answers.
+  // One that has only said all, as in `cat requests | stdgate connect`, gets its answers while it
+  // reads them.
   departure_ = std::make_unique<net::DepartureWatch>(loop_, in, [this] {
-    if (!is_read(STDOUT_FILENO)) end();
+    if (!is_read(STDOUT_FILENO)) return end();
+    reader_departure_->start();
   });
+  reader_departure_ = std::make_unique<net::DepartureWatch>(loop_, out, [this] { end(); });
   output_->set_watermark(kMaxUnread);
   input_->resume_read(net::Stream::kNotStarted);
   return true;

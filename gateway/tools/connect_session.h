@@ -182,8 +182,9 @@ class ConnectSession final : private remote::LocalClient,
   std::deque<remote::ClientMessage> early_;  // before there is a remote_
   std::optional<remote::Problem> problem_;   // why there will be none
   std::string frame_head_;
-  std::unique_ptr<net::DepartureWatch> departure_;  // while the client is not read
-  bool is_held_ = false;                            // it is not read
+  std::unique_ptr<net::DepartureWatch> departure_;         // while the client is not read
+  std::unique_ptr<net::DepartureWatch> reader_departure_;  // once it has said all, too
+  bool is_held_ = false;                                   // it is not read
   Timer answers_timer_;
   Timer end_timer_;
   int exit_code_ = 0;

@@ -148,7 +148,9 @@ describe('a server that is slow to read', { timeout: 240_000 }, () => {
 
     it(`does not keep connect when its client has gone (${name})`, async (test) => {
       const client = await heldClient(test, await start(test), count, size);
+      // It may see the end of one before that of the other.
       client.process.stdin.destroy();
+      await new Promise((resolve) => setTimeout(resolve, 300));
       client.process.stdout.destroy();
       const begin = Date.now();
       await once(client.process, 'exit');
