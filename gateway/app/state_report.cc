@@ -177,6 +177,7 @@ void write_members(rpc::JsonWriter& json, const std::vector<pool::MemberStatus>&
     json.begin_object();
     json.text("backend", member.backend);
     json.boolean("up", member.is_up);
+    if (member.is_starting) json.text("state", "starting");
     if (!member.is_up && !member.reason.empty()) json.text("reason", member.reason);
     json.begin_array("tools");
     for (const std::string& tool : member.tools) json.text({}, tool);

@@ -50,8 +50,13 @@ void CallQueue::push(CallPtr call, const Outgoing& message) {
 
 WaitingMessage CallQueue::pop() {
   STDGATE_CHECK(!empty());
-  WaitingMessage message = std::move(waiting_.front());
-  waiting_.front().is_gone = true;
+  return pop_at(0);
+}
+
+WaitingMessage CallQueue::pop_at(size_t at) {
+  WaitingMessage message = std::move(waiting_[at]);
+  waiting_[at].is_gone = true;
+  waiting_[at].bytes.clear();
   if (message.call) message.call->place = CallPlace::nowhere;
   note_gone(message);
   drop_gone();

@@ -8,7 +8,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +37,8 @@ struct WaitingMessage {
 
 class CallQueue {
  public:
+  static constexpr size_t kMaxPassed = 32;
+
   // `held`: counts the bytes that are kept here; null: not counted.
   explicit CallQueue(const config::PoolConfig& config, HeldBytes* held = nullptr)
       : config_(config), held_(held) {}
@@ -46,6 +51,22 @@ class CallQueue {
   [[nodiscard]] const Call* front() const { return waiting_.front().call.get(); }
   // Only while not empty().
   WaitingMessage pop();
+  // Whether a message is taken out; if not, whether one behind it may be.
+  enum class Choice : uint8_t { take, pass_over, stop };
+  // Takes out the first message that `choose(call)` takes; a notification's `call` is null. At most
+  // kMaxPassed are passed over. Nothing: none was taken.
+  template <class Choose>
+  std::optional<WaitingMessage> pop_first(Choose&& choose) {
+    size_t passed = 0;
+    for (size_t at = 0; at < waiting_.size() && passed <= kMaxPassed; ++at) {
+      if (waiting_[at].is_gone) continue;
+      const Choice choice = choose(waiting_[at].call.get());
+      if (choice == Choice::take) return pop_at(at);
+      if (choice == Choice::stop) break;
+      ++passed;
+    }
+    return std::nullopt;
+  }
   // Keeps the storage of a message that has been sent for the next one.
   void reuse(WaitingMessage message);
 
@@ -98,6 +119,7 @@ class CallQueue {
   static constexpr size_t kMaxKeptLength = 1024;
   static constexpr size_t kMaxGaps = 64;  // allowed in addition to the number of messages
 
+  WaitingMessage pop_at(size_t at);
   CallPtr take_at(size_t at);
   void note_gone(const WaitingMessage& message);
   void drop_gone();

@@ -76,6 +76,8 @@ struct PoolConfig {
   uint32_t max_calls = 0;         // calls after which a child is replaced; 0: never
   size_t max_memory = 0;          // resident bytes at which a child is replaced; 0: never
   Duration start_timeout = std::chrono::seconds(30);
+  // Beyond start_timeout, of a command that fetches its package; see start_time_of().
+  Duration fetch_timeout = std::chrono::minutes(5);
   Duration idle_timeout = std::chrono::minutes(5);  // after which a child above `min` is ended
   Duration min_hold = std::chrono::seconds(2);      // an idle session keeps its child for this time
   Duration grace = std::chrono::seconds(2);  // end of input -> SIGTERM -> SIGKILL, each after this

@@ -83,4 +83,14 @@ std::optional<PackageRun> package_run_of(const std::vector<std::string>& command
   return std::nullopt;
 }
 
+bool may_fetch(const BackendConfig& backend) {
+  const auto run = package_run_of(backend.command);
+  return run && run->fetches && backend.sandbox.reaches_network();
+}
+
+Duration start_time_of(const BackendConfig& backend) {
+  return backend.pool.start_timeout +
+         (may_fetch(backend) ? backend.pool.fetch_timeout : Duration{0});
+}
+
 }  // namespace stdgate::config

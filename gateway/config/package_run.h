@@ -1,10 +1,13 @@
-// PackageRun: a command that fetches the package which it then runs: npx, uvx and the like. Pure.
+// PackageRun: a command that fetches the package which it then runs: npx, uvx and the like.
+// start_time_of(): how long a backend's processes may take to start. Pure.
 #pragma once
 
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "gateway/config/config.h"
 
 namespace stdgate::config {
 
@@ -18,5 +21,10 @@ struct PackageRun {
 
 // Nothing: the command is none, as far as its words show.
 std::optional<PackageRun> package_run_of(const std::vector<std::string>& command);
+
+// Whether a process of the backend may fetch its package before it starts.
+bool may_fetch(const BackendConfig& backend);
+// Within which a process must become ready.
+Duration start_time_of(const BackendConfig& backend);
 
 }  // namespace stdgate::config

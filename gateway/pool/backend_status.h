@@ -77,6 +77,7 @@ struct ChildExit {
 struct MemberStatus {
   std::string backend;
   bool is_up = false;              // the last request for the member's lists has succeeded
+  bool is_starting = false;        // its first process is on its way
   std::string reason;              // why the member is not up
   std::vector<std::string> tools;  // by the names that clients see
   size_t prompts = 0;

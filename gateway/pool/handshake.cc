@@ -4,6 +4,7 @@
 
 #include "gateway/base/check.h"
 #include "gateway/base/utf8.h"
+#include "gateway/config/package_run.h"
 #include "gateway/pool/child_output.h"
 
 namespace stdgate::pool {
@@ -17,7 +18,7 @@ Handshake::Handshake(const PoolServices& services, Greeting greeting, Introducti
       timer_(services.core.timers, std::move(on_late)) {}
 
 void Handshake::start_timer() {
-  deadline_ = services_.core.clock.now() + services_.config.pool.start_timeout;
+  deadline_ = services_.core.clock.now() + config::start_time_of(services_.config);
   timer_.arm(deadline_);
 }
 

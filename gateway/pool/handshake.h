@@ -2,7 +2,7 @@
 // its session, and the deadline for the answer.
 //
 // Job: make the greeting, judge and keep the answer, and report when no answer comes within
-// config.pool.start_timeout. While the kind of the child is not known, the probe comes first. A
+// config::start_time_of(). While the kind of the child is not known, the probe comes first. A
 // child that answers the probe with an error, or not within start_timeout / kPatienceShare, is
 // greeted as a stateful child. Writes nothing itself. Owner: the child.
 #pragma once

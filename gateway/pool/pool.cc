@@ -68,7 +68,7 @@ tl::expected<void, rpc::FaultReport> Pool::submit(call::CallPtr& call,
   children_.kept().note_call(call->arrived);
   if (call->route.is_bound) return bound_.submit(call, message);
   if (queues_.takes_turns(*call)) return wait_for_turn(call, message);
-  if (queues_.calls.empty()) {
+  if (queues_.calls.empty() || children_.least_loaded(queues_.calls.front()) == nullptr) {
     const uint64_t wanted = call->route.child;
     Child* child = wanted == 0 ? children_.least_loaded(call.get()) : find_child(wanted);
     if (child != nullptr && (wanted == 0 || (child->has_room() && child->admits(*call)))) {
@@ -165,9 +165,8 @@ bool Pool::serves_shared_calls() const {
 }
 
 Child* Pool::child_with_call_of(session::SessionId session) const {
-  if (session.is_none()) return nullptr;
   for (const auto& child : children_.all()) {
-    if (child->calls().has_call_of(session)) return child.get();
+    if (!session.is_none() && child->calls().has_call_of(session)) return child.get();
   }
   return nullptr;
 }
@@ -194,16 +193,17 @@ void Pool::give(Child& child, call::CallPtr call, const call::Outgoing& message)
 }
 
 void Pool::dispatch_queue() {
-  while (!queues_.calls.empty()) {
-    Child* child = children_.least_loaded(queues_.calls.front());
-    if (child == nullptr) break;
-    call::WaitingMessage waiting = queues_.calls.pop();
-    if (waiting.call) {
-      give(*child, std::move(waiting.call), waiting.outgoing());
-    } else {
-      child->send_message(waiting.outgoing());
-    }
-    queues_.calls.reuse(std::move(waiting));
+  using Choice = call::CallQueue::Choice;
+  Child* child = nullptr;
+  const auto choose = [&](const call::Call* call) {
+    child = children_.least_loaded(call);
+    if (child != nullptr) return Choice::take;
+    return children_.least_loaded() != nullptr ? Choice::pass_over : Choice::stop;
+  };
+  while (auto waiting = queues_.calls.pop_first(choose)) {
+    const call::Outgoing message = waiting->outgoing();
+    waiting->call ? give(*child, std::move(waiting->call), message) : child->send_message(message);
+    queues_.calls.reuse(*std::move(waiting));
   }
   watch_queue();
   dispatch_turns();

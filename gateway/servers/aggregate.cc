@@ -91,8 +91,8 @@ void Aggregate::take(call::CallPtr call, const call::Request& request, Kept kept
   if (const Member* const missing = routes_.missing_member(route, request.context)) {
     return services_.chain.on_fault(
         std::move(call),
-        rpc::faults::child_failed("the server '" + missing->name() + "' does not say what it has",
-                                  missing->failure()));
+        rpc::faults::child_failed("the server '" + missing->name() +
+                                  "' does not say what it has: " + missing->why_missing()));
   }
   const PeerKind peer_kind = call->client_kind.value_or(PeerKind::stateful);
   services_.chain.answer_error(

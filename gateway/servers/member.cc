@@ -201,18 +201,43 @@ bool Member::is_missing(MemberView& view, ListKind kind) const {
   return view.is_refused || list.state != MemberList::State::known || list.is_asked;
 }
 
+bool Member::is_starting() const {
+  return !is_down_ && upstream_ != nullptr &&
+         upstream_->status().state == pool::BackendState::starting;
+}
+
+std::string Member::why_missing() const {
+  if (!failure_.empty()) return failure_;
+  return is_starting() ? "it is still starting" : "it has not answered yet";
+}
+
 void Member::note_missed(MemberView& view, ListKind kind) {
   MemberList& list = view.list(kind);
   list.is_missed = true;
   if (!list.is_asked) return;
   list.is_late = true;
   if (is_down_) return;  // and why is known
+  if (is_starting()) {
+    return services_.core.log.write(
+        LogLevel::info, "list without a member that is still starting",
+        {{"server", services_.server}, {"backend", name()}, {"list", facts_of(kind).method}});
+  }
   set_up(false, "it has not answered " + std::string(facts_of(kind).method) + " in time");
+}
+
+// Many servers that start at once take longer than one list waits. The list of a client that comes
+// later waits again.
+void Member::wait_for_start(MemberView& view, ListKind kind, TimePoint since) {
+  MemberList& list = view.list(kind);
+  if (since < waited_until(view, kind) || now() - list.asked >= kStart || !is_starting()) return;
+  list.waited = now();
+  list.is_late = false;
 }
 
 void Member::want(MemberView& view, ListKind kind, TimePoint since) {
   MemberList& list = view.list(kind);
-  if (upstream_ == nullptr || list.is_asked || caller_.is_none() || is_stopped_) return;
+  if (upstream_ == nullptr || caller_.is_none() || is_stopped_) return;
+  if (list.is_asked) return wait_for_start(view, kind, since);
   if (list.state != MemberList::State::unknown) {
     if (list.answered >= since || (now() < list.until && !list.is_stale)) return;
     if (list.state == MemberList::State::failed && now() < list.until) return;
@@ -220,7 +245,7 @@ void Member::want(MemberView& view, ListKind kind, TimePoint since) {
   list.incoming = ElementList();
   list.pages = 0;
   list.is_asked = true;
-  list.asked = now();
+  list.asked = list.waited = now();
   list.is_stale = false;
   // A server that sleeps is not started to say so again.
   MemberView* const greeted = view.part == nullptr ? &view : common_view();

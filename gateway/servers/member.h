@@ -25,14 +25,13 @@
 #include "gateway/pool/pool_services.h"
 #include "gateway/servers/element_list.h"
 #include "gateway/servers/member_listening.h"
+#include "gateway/servers/member_view.h"
 #include "gateway/servers/presence.h"
 #include "gateway/session/reply_sink.h"
 
 namespace stdgate::servers {
 
 class Member;
-class Part;
-struct MemberView;
 
 class MemberOwner {
  public:
@@ -55,40 +54,6 @@ struct MemberServices {
   Payer payer;                  // of what is kept for all clients
 };
 
-// One list of a view.
-struct MemberList {
-  enum class State : uint8_t { unknown, known, failed };
-
-  State state = State::unknown;
-  std::shared_ptr<const ElementList> elements =
-      ElementList::none();  // as received last, even if a later request failed
-  std::string greeting;     // the result, of ListKind::greeting
-  bool is_stale = false;    // the member has changed it
-  bool is_told = false;     // clients have been told of the change
-  bool is_asked = false;    // the member was asked and has not answered
-  bool is_missed = false;   // clients have got a list without it
-  bool is_late = false;     // clients do not wait for it until it has come
-  TimePoint asked{};
-  TimePoint answered{};
-  TimePoint until{};  // when the member is asked again
-  std::string failure;
-  ElementList incoming;  // pages so far
-  size_t pages = 0;
-};
-
-struct MemberView {
-  Part* part = nullptr;  // whose session at the member it is of; null: it is of no session
-  std::optional<policy::Principal> principal;
-  std::string identity;  // of the principal
-  bool is_modern = false;
-  bool is_refused = false;  // the backend does not serve clients of the modern era
-  TimePoint used{};
-  std::array<MemberList, kListKinds> lists;
-  Share held;
-
-  MemberList& list(ListKind kind) { return lists[static_cast<size_t>(kind)]; }
-};
-
 class Member final : public session::ReplySink {
  public:
   static constexpr size_t kMaxViews = 256;
@@ -98,6 +63,8 @@ class Member final : public session::ReplySink {
   // How long lists wait for a member that was down when last asked. Without this limit a server
   // that fails slowly would delay each list.
   static constexpr Duration kWaitIfDown = std::chrono::seconds(2);
+  // How long after the first question each list waits anew for a member that is still starting.
+  static constexpr Duration kStart = std::chrono::seconds(60);
   // Pause before a failed list is asked for again, and before a member is listened to again.
   static constexpr Duration kRest = std::chrono::seconds(1);
 
@@ -122,7 +89,7 @@ class Member final : public session::ReplySink {
   [[nodiscard]] TimePoint waited_until(MemberView& view, ListKind kind) const {
     const MemberList& list = view.list(kind);
     const Duration wait = is_down_ ? std::min(config_.wait, kWaitIfDown) : config_.wait;
-    return list.is_asked ? list.asked + wait : TimePoint::max();
+    return list.is_asked ? list.waited + wait : TimePoint::max();
   }
   // Whether clients may not see all of it now.
   [[nodiscard]] bool is_missing(MemberView& view, ListKind kind) const;
@@ -151,6 +118,10 @@ class Member final : public session::ReplySink {
   [[nodiscard]] bool may_refuse_modern() const { return may_refuse_; }
   [[nodiscard]] bool is_up() const { return is_up_.value_or(false); }
   [[nodiscard]] const std::string& failure() const { return failure_; }
+  // No process of it has answered yet, and one is on its way.
+  [[nodiscard]] bool is_starting() const;
+  // Why clients do not see all of it, in words for them.
+  [[nodiscard]] std::string why_missing() const;
   // A modern client calls it, without a session. The log says once what that may cost.
   void note_modern_call();
   // A call of a client has ended at it.
@@ -193,6 +164,7 @@ class Member final : public session::ReplySink {
   // The shared list; null: it is not known, or belongs to this view.
   const MemberList* list_of_all(const MemberView& view, ListKind kind);
   void set_up(bool is_up, const std::string& cause);
+  void wait_for_start(MemberView& view, ListKind kind, TimePoint since);
   // Whether the server may sleep while sessions are open; not while a client listens.
   [[nodiscard]] bool may_rest() const {
     return !has_principals_ && !services_.clients.any_listener();

@@ -252,7 +252,8 @@ tl::expected<std::string, const char*> ServerAnswers::list(ListKind kind, std::s
   uint64_t digest = 0;
   for (const std::string& text : texts) digest = digest * 31 + std::hash<std::string>()(text);
   size_t at = 0;
-  if (const auto cursor = rpc::find_member(params, "cursor")) {
+  // Some clients write null for none.
+  if (const auto cursor = rpc::find_member(params, "cursor"); cursor && *cursor != "null") {
     const auto offset = offset_of(rpc::string_content(*cursor), digest);
     if (!offset || *offset > texts.size()) {
       return tl::unexpected<const char*>("the list has changed since; begin it anew");
@@ -305,7 +306,9 @@ void ServerAnswers::describe(pool::BackendStatus& status) const {
     one.is_up = member->upstream() != nullptr && !member->has_failed() &&
                 (of_backend.ready || member->is_up());
     one.ended = member->ended();
+    one.is_starting = !one.is_up && member->is_starting();
     one.reason = member->failure().empty() ? of_backend.reason : member->failure();
+    if (one.is_starting) one.reason = member->why_missing();
     is_any_ready = is_any_ready || of_backend.ready;
     if (member->config().is_required && !of_backend.ready) {
       status.reason = "its member " + member->name() + " is down: " + of_backend.reason;

@@ -141,6 +141,7 @@ TEST(Servers, PagesOfAListFollowACursorOfTheGateway) {
   const std::string rest = call(client, "tools/list", R"({"cursor":")" + cursor + "\"}").body;
   EXPECT_EQ(names_of(rest).size(), 500U);
   EXPECT_THAT(rest, Not(HasSubstr("nextCursor")));
+  EXPECT_EQ(names_of(call(client, "tools/list", R"({"cursor":null})").body).size(), 1000U);
   for (const std::string bad : {"x", "1000", "1000.0", "99999999999999999999.1", "-1.0"}) {
     EXPECT_THAT(call(client, "tools/list", R"({"cursor":")" + bad + "\"}").body,
                 HasSubstr("begin it anew"))

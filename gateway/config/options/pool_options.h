@@ -98,6 +98,12 @@ inline constexpr auto kPoolOptions = std::to_array<Option<PoolConfig>>({
          Time{&PoolConfig::start_timeout, {std::chrono::milliseconds(1), std::chrono::hours(1)}},
      .flag = {"--start-timeout"},
      .help = "time within which a child must become ready, or it is ended"},
+    {.key = "fetch_timeout",
+     .type =
+         Time{&PoolConfig::fetch_timeout, {std::chrono::milliseconds(0), std::chrono::hours(1)}},
+     .help = "time beyond start_timeout for a command that fetches its package, such as npx or uvx",
+     .details = "A child that is ended during a download begins it anew. Not for commands that are "
+                "told to fetch nothing (`--offline`), nor in a sandbox without network."},
     {.key = "idle_timeout",
      .type =
          Time{&PoolConfig::idle_timeout, {std::chrono::milliseconds(1), std::chrono::hours(24)}},

@@ -233,6 +233,33 @@ TEST(BackendStart, AChildThatTakesTooLongIsEnded) {
   EXPECT_EQ(bench.observer.exits, std::vector<ExitReason>{ExitReason::start_timeout});
 }
 
+TEST(BackendStart, ACommandThatFetchesItsPackageHasLonger) {
+  struct Case {
+    std::vector<std::string> command;
+    bool is_confined;
+    Duration start;
+  };
+  const Case cases[] = {{{"npx", "-y", "some-server"}, false, minutes(2) + seconds(5)},
+                        {{"/usr/bin/uvx", "some-server"}, false, minutes(2) + seconds(5)},
+                        {{"npx", "--offline", "some-server"}, false, seconds(5)},
+                        {{"npx", "-y", "some-server"}, true, seconds(5)},
+                        {{"some-server"}, false, seconds(5)}};
+  for (const Case& c : cases) {
+    backend::BackendOptions options = failing_options(0, 1);
+    options.config.command = c.command;
+    options.config.pool.fetch_timeout = minutes(2);
+    options.config.sandbox.used = c.is_confined;
+    options.config.sandbox.network.access = config::NetworkAccess::none;
+    BackendBench bench(options);
+    FakeClient client(bench.callers);
+    bench.call(client);
+    bench.advance(c.start - Duration{1});
+    EXPECT_TRUE(bench.child(0).ends().empty()) << c.command[0];
+    bench.advance(Duration{1});
+    EXPECT_EQ(bench.child(0).ends(), std::vector<Duration>{Duration{0}}) << c.command[0];
+  }
+}
+
 TEST(BackendStart, AMissingProgramIsToldBeforeAnybodyCalls) {
   for (const uint32_t min : {0U, 1U}) {
     BackendBench bench(failing_options(min, 1));

@@ -83,6 +83,33 @@ TEST_F(CallQueueTest, AllThatMatchAreTakenInOrder) {
   EXPECT_EQ(queue_.pop().call->id, "3");
 }
 
+TEST_F(CallQueueTest, WhatCannotGoIsPassedOver) {
+  using Choice = call::CallQueue::Choice;
+  call::Call* const first = push();
+  call::Call* const second = push();
+  push_notification();
+  call::Call* const third = push();
+  const auto none_but = [](const call::Call* wanted) {
+    return [wanted](const call::Call* call) {
+      return call == wanted ? Choice::take : Choice::pass_over;
+    };
+  };
+  EXPECT_EQ(queue_.pop_first(none_but(second))->call.get(), second);
+  queue_.check_invariants();
+  EXPECT_EQ(queue_.pop_first(none_but(nullptr))->bytes, "note");
+  EXPECT_FALSE(queue_.pop_first(none_but(nullptr)));
+  EXPECT_FALSE(queue_.pop_first([&](const call::Call* call) {
+    return call == first ? Choice::stop : Choice::take;
+  })) << "nothing behind it either";
+  EXPECT_EQ(queue_.pop_first(none_but(third))->call.get(), third);
+  queue_.check_invariants();
+  EXPECT_EQ(queue_.pop().call.get(), first);
+  for (size_t i = 0; i < call::CallQueue::kMaxPassed; ++i) push();
+  EXPECT_TRUE(queue_.pop_first(none_but(push())).has_value());
+  push();
+  EXPECT_FALSE(queue_.pop_first(none_but(push()))) << "too many before it";
+}
+
 TEST_F(CallQueueTest, ACallOfAnotherQueueIsABugThatEndsTheProcess) {
   call::CallQueue other{config_};
   call::Call* call = push();

@@ -77,7 +77,7 @@ backends:
     max_time: 7m
     expose_fault_details: true
     pool: { min: 2, max: 9, warm: 7, sessions: 8, parked: 3, max_in_flight: 4, queue: 5,
-            queue_bytes: 33MiB, start_timeout: 1s,
+            queue_bytes: 33MiB, start_timeout: 1s, fetch_timeout: 2m,
             idle_timeout: 2s, grace: 3s, backoff_min: 4ms, backoff_max: 5ms, breaker_failures: 6 }
   b:
     command: [y]

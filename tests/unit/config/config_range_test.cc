@@ -70,6 +70,7 @@ TEST(ConfigRange, OfBackends) {
       {"backends.a.pool.queue", "0", "1", "1000000", "1000001"},
       {"backends.a.pool.queue_bytes", "1023", "1KiB", "64GiB", "68719476737"},
       {"backends.a.pool.start_timeout", "0s", "1ms", "1h", "3600001ms"},
+      {"backends.a.pool.fetch_timeout", nullptr, "0s", "1h", "3600001ms"},
       {"backends.a.pool.idle_timeout", "0s", "1ms", "24h", "86400001ms"},
       {"backends.a.pool.min_hold", nullptr, "0s", "1h", "3600001ms"},
       {"backends.a.pool.grace", "0s", "1ms", "1m", "60001ms"},

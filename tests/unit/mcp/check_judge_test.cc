@@ -117,6 +117,27 @@ TEST_F(ChecksOfTwo, ACallGoesToTheChildWhoseListItFits) {
   expect_nothing(*second);
 }
 
+TEST_F(ChecksOfTwo, ACallThatWaitsForItsChildHoldsUpNoOther) {
+  differ();
+  call("3", kNumbers);
+  const Asked at_first = next_of(first);
+  ASSERT_EQ(at_first.method, "tools/call");
+  call("4", kNumbers);
+  expect_nothing(*second);
+  call("5", kTexts);
+  const Asked at_second = next_of(*second);
+  ASSERT_EQ(at_second.method, "tools/call") << "beside the one that waits for the first";
+  call("6", kTexts);
+  second->answer(at_second.id, result_of(kTexts));
+  bench.settle();
+  answer(*second, "tools/call", result_of(kTexts));
+  EXPECT_EQ(client.answers.size(), 4U) << "the last one has passed the one before it";
+  first.answer(at_first.id, result_of(kNumbers));
+  bench.settle();
+  answer(first, "tools/call", result_of(kNumbers));
+  EXPECT_EQ(client.answers.size(), 6U);
+}
+
 TEST_F(ChecksOfTwo, AResultIsHeldAgainstTheListOfItsChild) {
   differ();
   call("3", kBoth);

@@ -77,6 +77,7 @@ pool::BackendStatus ScriptedMember::status() const {
   pool::BackendStatus status;
   status.name = name();
   status.ready = true;
+  status.state = state;
   status.peer_kind = peer_kind;
   status.asleep = is_asleep;
   return status;

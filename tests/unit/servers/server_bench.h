@@ -100,6 +100,7 @@ class ScriptedMember final : public backend::Upstream {
   Script script;
   std::optional<PeerKind> peer_kind;  // of its children
   bool is_asleep = false;
+  pool::BackendState state = pool::BackendState::ready;
   std::vector<Asked> asked;
   std::vector<std::string> notes;     // texts
   std::vector<session::Caller> left;  // whose calls have been cancelled

@@ -429,13 +429,14 @@ TEST(VirtualServerMemory, ListsThatAreTheSameAreKeptOnce) {
 
 // --- Late members --------------------------------------------------------------------------------
 
+const std::string kList = R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})";
+
 TEST(VirtualServerLists, AMemberThatHangsIsWaitedForOnce) {
   ServerBench bench({"good", "hung"});
   bench.member(0).script = with_tool("t");
   bench.member(1).script = with_tool("t", {{"tools/list", ""}});
   FakeClient client(bench.callers);
-  const std::string list = R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})";
-  bench.send(client, list);
+  bench.send(client, kList);
   bench.advance(seconds(14));
   EXPECT_THAT(client.answers, IsEmpty());
   bench.advance(seconds(2));
@@ -445,7 +446,7 @@ TEST(VirtualServerLists, AMemberThatHangsIsWaitedForOnce) {
     if (asked.method == "tools/list") bench.member(1).fail(asked, rpc::Fault::timeout);
   }
   bench.advance(seconds(60));
-  bench.send(client, list);
+  bench.send(client, kList);
   bench.advance(milliseconds(1));
   EXPECT_THAT(client.answers, SizeIs(2));
   EXPECT_THAT(client.answers.back().text, HasSubstr(R"("stdgate/missing":["hung"])"));
@@ -465,7 +466,8 @@ TEST(VirtualServerLists, ANameOfAMemberThatIsDownIsNotSaidToBeUnknown) {
     bench.advance(seconds(60));
     return client.answers.back().text;
   };
-  EXPECT_THAT(call("down_t"), HasSubstr("the server 'down' does not say what it has"));
+  EXPECT_THAT(call("down_t"), HasSubstr("the server 'down' does not say what it has: " +
+                                        rpc::faults::plain(rpc::Fault::child_failed).message));
   EXPECT_THAT(call("good_no"), HasSubstr("Unknown tool"));
   EXPECT_THAT(call("other_t"), HasSubstr("Unknown tool"));
 }
@@ -486,30 +488,66 @@ TEST(VirtualServerLists, AMemberThatWasDownIsWaitedForAMoment) {
   bench.member(0).script = with_tool("t");
   bench.member(1).script = with_tool("t", {{"tools/list", ""}});
   FakeClient client(bench.callers);
-  const std::string list = R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})";
   const auto last_asked = [&] {
     const auto& asked = bench.member(1).asked;
     return *std::ranges::find(asked.rbegin(), asked.rend(), "tools/list",
                               &ScriptedMember::Asked::method);
   };
-  bench.send(client, list);
+  bench.send(client, kList);
   bench.advance(seconds(9));  // as npx takes to learn that a package is not there
   bench.member(1).fail(last_asked());
   bench.advance(seconds(2));
   EXPECT_THAT(client.answers, SizeIs(1));
-  bench.send(client, list);
+  bench.send(client, kList);
   bench.advance(servers::Member::kWaitIfDown - milliseconds(1));
   EXPECT_THAT(client.answers, SizeIs(1));
   bench.advance(milliseconds(1));
   EXPECT_THAT(client.answers, SizeIs(2));
   EXPECT_THAT(client.answers.back().text, HasSubstr(R"("stdgate/missing":["down"])"));
   // From then on nobody waits, until it has answered.
-  bench.send(client, list);
+  bench.send(client, kList);
   bench.advance(milliseconds(1));
   EXPECT_THAT(client.answers, SizeIs(3));
   bench.member(1).answer(last_asked(), R"("result":{"tools":[]})");
   bench.advance(milliseconds(1));
-  bench.send(client, list);
+  bench.send(client, kList);
+  bench.advance(milliseconds(1));
+  EXPECT_THAT(client.answers.back().text, Not(HasSubstr("stdgate/missing")));
+}
+
+TEST(VirtualServerLists, ListsWaitAnewForAMemberThatIsStillStarting) {
+  ServerBench bench({"good", "slow"});
+  bench.member(0).script = with_tool("t");
+  bench.member(1).script = with_tool("t", {{"tools/list", ""}});
+  bench.member(1).state = pool::BackendState::starting;
+  FakeClient client(bench.callers);
+  bench.send(client, kList);
+  bench.advance(seconds(15));
+  EXPECT_THAT(client.answers, SizeIs(1));
+  EXPECT_THAT(client.answers.back().text, HasSubstr(R"("stdgate/missing":["slow"])"));
+  EXPECT_EQ(bench.log.find("member is down"), nullptr);
+  EXPECT_NE(bench.log.find("list without a member that is still starting"), nullptr);
+  EXPECT_TRUE(bench.server->status().members.at(1).is_starting);
+  bench.send(client,
+             R"({"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"slow_t"}})");
+  bench.advance(seconds(15));
+  EXPECT_THAT(client.answers.back().text,
+              HasSubstr("the server 'slow' does not say what it has: it is still starting"));
+  for (const size_t answers : {3U, 4U}) {
+    bench.send(client, kList);
+    bench.advance(seconds(15) - milliseconds(1));
+    EXPECT_THAT(client.answers, SizeIs(answers - 1)) << "waits anew";
+    bench.advance(milliseconds(1));
+    EXPECT_THAT(client.answers, SizeIs(answers));
+  }
+  bench.send(client, kList);
+  bench.advance(milliseconds(1));
+  EXPECT_THAT(client.answers, SizeIs(5)) << "a minute after the first question";
+  const auto& asked = bench.member(1).asked;
+  bench.member(1).answer(*std::ranges::find(asked, "tools/list", &ScriptedMember::Asked::method),
+                         R"("result":{"tools":[]})");
+  bench.advance(milliseconds(1));
+  bench.send(client, kList);
   bench.advance(milliseconds(1));
   EXPECT_THAT(client.answers.back().text, Not(HasSubstr("stdgate/missing")));
 }
