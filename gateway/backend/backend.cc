@@ -316,10 +316,6 @@ void Backend::on_misdirected(call::CallPtr call, const call::Outgoing& message) 
   if (call->listens) {
     return bridge_->on_listener_lost(std::move(call), rpc::faults::child_failed("gone"));
   }
-  if (call->rounds > 0) {
-    return on_fault(std::move(call),
-                    rpc::faults::child_failed("the child that has asked has ended"));
-  }
   const auto report = rpc::faults::child_failed("the server is another one now");
   chain_.on_lost(call, message.text, report);
   if (call == nullptr) return;

@@ -60,11 +60,9 @@ struct CallFacts {
   bool needs_stateless = false;               // a stateful child cannot serve it
   bool alone = false;      // it needs a child without other calls: see RoundTrips
   bool resumes = false;    // see ClientIntent
-  bool parked = false;     // its client has been answered, and may continue it
   bool listens = false;    // it stays open, and is made for its events
   bool has_begun = false;  // its client has been told that listening has begun
   uint8_t lists = 0;       // see ClientIntent
-  uint8_t rounds = 0;      // how often its client has been asked, see InputRounds
   bool wants_events = false;
   bool is_own = false;                   // the gateway makes it for a session: it is not reported
   bool cancelled = false;                // the child has been told once
@@ -81,7 +79,6 @@ struct CallFacts {
   Duration timeout{};                     // longest time without a sign of life
   TimePoint heard{};                      // the last sign of life of this call alone
   size_t bytes_in = 0;
-  uint64_t round = 0;  // the round of questions that it waits for, see InputRounds; 0: none
   uint64_t child = 0;  // number of the child that it was written to; 0: none yet
   int child_pid = 0;
   Route route;

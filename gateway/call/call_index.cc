@@ -70,8 +70,9 @@ Call* CallIndex::find(session::Caller caller, std::string_view id) const {
   return find_if(caller, id, [](const Call& call) { return call.place != CallPlace::nowhere; });
 }
 
-Call* CallIndex::find_asked(session::Caller caller, std::string_view id) const {
-  return find_if(caller, id, [](const Call& call) { return call.round != 0; });
+Call* CallIndex::find_among(session::Caller caller, std::string_view id,
+                            const std::function<bool(const Call&)>& accepts) const {
+  return find_if(caller, id, accepts);
 }
 
 template <class Accepts>

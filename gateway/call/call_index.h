@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -27,8 +28,9 @@ class CallIndex {
   void remove(Call& call);
   // A call that waits or is in flight: the latest, if its client uses an id twice. Null: none.
   [[nodiscard]] Call* find(session::Caller caller, std::string_view id) const;
-  // As find(), among calls that no child has because their clients are being asked (Call::round).
-  [[nodiscard]] Call* find_asked(session::Caller caller, std::string_view id) const;
+  // As find(), among calls that are wherever else: those for which `accepts(call)` holds.
+  [[nodiscard]] Call* find_among(session::Caller caller, std::string_view id,
+                                 const std::function<bool(const Call&)>& accepts) const;
 
   [[nodiscard]] size_t size() const { return size_; }
 

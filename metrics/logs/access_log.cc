@@ -116,7 +116,8 @@ void PayloadLog::on_message(BackendId backend, Direction direction,
   const std::string shown = redact(text, config_.redact, config_.payload_limit);
   log_.write(kLevel, "message",
              {{"backend", backends_.of(backend)},
-              {"direction", direction_name(direction)},
+              // A client's message may be refused before any child gets it.
+              {"direction", direction == Direction::to_child ? "from_client" : "to_client"},
               {"text", std::string_view(shown)}});
 }
 

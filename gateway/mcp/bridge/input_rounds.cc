@@ -29,6 +29,7 @@ InputRounds::InputRounds(const pool::PoolServices& services, pool::Pool& pool,
       chain_(chain),
       input_timeout_(input_timeout),
       traces_(traces),
+      asked_(services.calls.reserve<Asked>()),
       timer_(services.core.timers, [this] { look_at_time(); }) {}
 
 void InputRounds::note(const rpc::Envelope& request, std::string_view method, call::Call& call) {
@@ -55,7 +56,7 @@ bool InputRounds::take_answer(call::CallPtr& call, const rpc::Envelope& answer) 
     events_.on_fault(std::move(call), rpc::faults::shutting_down());
     return true;
   }
-  if (++call->rounds > kMaxRounds) {
+  if (++asked_.of(call->slots).times > kMaxRounds) {
     fail(std::move(call), "the server wants to know more and more");
     return true;
   }
@@ -88,7 +89,7 @@ bool InputRounds::take_answer(call::CallPtr& call, const rpc::Envelope& answer) 
   }
   if (!timer_.armed() || round.expires < timer_.due()) timer_.arm(round.expires);
   services_.core.observer.on_call_parked(services_.backend);
-  round.call->round = number;
+  asked_.of(round.call->slots).round = number;
   rounds_bytes_ += round.bytes();
   rounds_.emplace(number, std::move(round));
   return true;
@@ -211,7 +212,7 @@ void InputRounds::withdraw_questions(session::SessionId id, uint64_t number) {
 InputRounds::Round InputRounds::take_out(Rounds::iterator round) {
   Round taken = std::move(rounds_.extract(round).mapped());
   rounds_bytes_ -= taken.bytes();
-  taken.call->round = 0;
+  asked_.of(taken.call->slots).round = 0;
   return taken;
 }
 
@@ -224,8 +225,13 @@ call::CallPtr InputRounds::end(Rounds::iterator round, ParkedEnd how) {
 }
 
 call::CallPtr InputRounds::take(session::Caller caller, std::string_view id) {
-  const call::Call* const call = services_.calls.index().find_asked(caller, id);
-  return call == nullptr ? nullptr : end(rounds_.find(call->round), ParkedEnd::given_up);
+  const auto waits = [this](const call::Call& call) {
+    const Asked* const asked = asked_.find(call.slots);
+    return asked != nullptr && asked->round != 0;
+  };
+  const call::Call* const call = services_.calls.index().find_among(caller, id, waits);
+  if (call == nullptr) return nullptr;
+  return end(rounds_.find(asked_.find(call->slots)->round), ParkedEnd::given_up);
 }
 
 std::vector<call::CallPtr> InputRounds::withdraw(session::Caller caller) {

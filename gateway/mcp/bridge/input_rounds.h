@@ -52,6 +52,10 @@ class InputRounds {
   call::CallPtr take(session::Caller caller, std::string_view id);
   std::vector<call::CallPtr> withdraw(session::Caller caller);
   std::vector<call::CallPtr> withdraw_all();
+  // Whether the call's client has been asked.
+  [[nodiscard]] bool has_asked_for(const call::Call& call) const {
+    return asked_.find(call.slots) != nullptr;
+  }
   // See backend::Bridge.
   void on_round_answer(uint64_t number, std::string_view key, const rpc::Envelope* answer);
   [[nodiscard]] TimePoint needed_until(uint64_t child) const;
@@ -77,6 +81,11 @@ class InputRounds {
     [[nodiscard]] size_t bytes() const { return state.size() + answers.size(); }
   };
   using Rounds = std::map<uint64_t, Round>;
+  // Of a call whose client has been asked.
+  struct Asked {
+    uint64_t round = 0;  // whose answers the call waits for; 0: none
+    uint8_t times = 0;   // of asking
+  };
 
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
   [[nodiscard]] bool has_room(size_t bytes) const;
@@ -98,6 +107,7 @@ class InputRounds {
   call::Chain& chain_;
   const Duration& input_timeout_;
   call::TraceFilter& traces_;
+  const call::Slot<Asked> asked_;
   Rounds rounds_;
   size_t rounds_bytes_ = 0;
   size_t kept_ = 0;  // size of kept texts, of calls at children too

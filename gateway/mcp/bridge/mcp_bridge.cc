@@ -32,6 +32,14 @@ void BridgeFilter::on_answer(call::CallPtr& call, call::Answer& answer) {
   }
 }
 
+// What its client has answered is for the server as it was.
+void BridgeFilter::on_lost(call::CallPtr& call, std::string_view /*text*/,
+                           const rpc::FaultReport& /*report*/) {
+  if (!parts_.rounds.has_asked_for(*call)) return;
+  parts_.chain.on_fault(std::move(call),
+                        rpc::faults::child_failed("the child that has asked has ended"));
+}
+
 void BridgeFilter::on_end(const call::Call& call, call::End& end) {
   if (call.alone) parts_.trips.note_end(call, end.outcome);
   if (call.listens) {

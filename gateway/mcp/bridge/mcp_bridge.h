@@ -47,6 +47,7 @@ class BridgeFilter final : public call::Filter {
     // A call that stands in for a parked one ends here, and is left over.
     if (call->alone && parts_.trips.take_fault(call, report)) call = nullptr;
   }
+  void on_lost(call::CallPtr& call, std::string_view text, const rpc::FaultReport& report) override;
   void on_end(const call::Call& call, call::End& end) override;
 
  private:

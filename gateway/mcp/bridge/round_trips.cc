@@ -228,7 +228,7 @@ void RoundTrips::on_trip_message(Trip& trip, std::string_view text) {
 bool RoundTrips::take_answer(call::CallPtr& call, const rpc::Envelope& answer) {
   Trip* const trip = trip_of(*call);
   if (trip == nullptr) return false;
-  if (call->parked) {
+  if (parking_.is_left_in_place(*call)) {
     trip->stand_in = nullptr;
     trip->answer = answer.text;
     parking_.refuse_asks(*trip);  // its questions are not needed any more
@@ -259,14 +259,15 @@ bool RoundTrips::take_answer(call::CallPtr& call, const rpc::Envelope& answer) {
 
 bool RoundTrips::take_fault(call::CallPtr& call, const rpc::FaultReport& report) {
   Trip* const trip = trip_of(*call);
+  const bool is_stand_in = parking_.is_left_in_place(*call);
   if (trip == nullptr) {
-    if (!has_turn_ || call->parked || report.fault != rpc::Fault::timeout) return call->parked;
+    if (is_stand_in || !has_turn_ || report.fault != rpc::Fault::timeout) return is_stand_in;
     call->alone = false;
     events_.on_fault(std::move(call),
                      {report.fault, report.message + "; " + kAwaitsTurn, report.detail, {}});
     return true;
   }
-  if (!call->parked) {
+  if (!is_stand_in) {
     if (report.fault != rpc::Fault::timeout || !trip->awaits_place()) return false;
     trip->is_place_wanted = false;
     events_.on_fault(std::move(call),
@@ -376,7 +377,7 @@ void RoundTrips::release(Trip& trip) {
   }
   backend::EndedSession ended = sessions_.end(trip.session);
   for (call::CallPtr& call : ended.calls) {
-    if (call->parked) continue;
+    if (parking_.is_left_in_place(*call)) continue;
     events_.on_fault(std::move(call), rpc::faults::child_failed("its child has gone"));
   }
   trips_.erase(trip.number);

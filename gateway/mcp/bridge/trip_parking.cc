@@ -123,7 +123,7 @@ void TripParking::leave_in_place(Trip& trip, call::Call& call) {
   call.caller = session::Callers::kGateway;
   call.progress_token.clear();
   call.wants_events = false;
-  call.parked = true;
+  stand_ins_.of(call.slots);
   call.held.set(std::max(call.held.bytes(), sizeof(call::Call)));
   trip.stand_in = &call;
 }

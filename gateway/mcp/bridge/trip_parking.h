@@ -146,7 +146,8 @@ class TripParking {
         input_timeout_(terms.input_timeout),
         places_(services, terms.has_principals),
         states_(services),
-        lost_(services.config.pool.parked) {}
+        lost_(services.config.pool.parked),
+        stand_ins_(services.calls.reserve<StandIn>()) {}
 
   [[nodiscard]] ParkedPlaces& places() { return places_; }
   [[nodiscard]] const ParkedPlaces& places() const { return places_; }
@@ -157,6 +158,9 @@ class TripParking {
   void tell(const Trip& trip, const call::Call& call, std::span<const InputRequest> requests);
   // The call has no client from now on, until its client continues it.
   void leave_in_place(Trip& trip, call::Call& call);
+  [[nodiscard]] bool is_left_in_place(const call::Call& call) const {
+    return stand_ins_.find(call.slots) != nullptr;
+  }
   // A call that ends for the client in place of `call`, with the state of all filters. `call` stays
   // in its place.
   [[nodiscard]] call::CallPtr ending_of(call::Call& call) const;
@@ -182,6 +186,8 @@ class TripParking {
   void refuse_asks(Trip& trip) const;
 
  private:
+  // Marks a call without a client.
+  struct StandIn {};
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
 
   const pool::PoolServices& services_;
@@ -192,6 +198,7 @@ class TripParking {
   ParkedPlaces places_;
   TripStates states_;
   LostTrips lost_;
+  const call::Slot<StandIn> stand_ins_;
 };
 
 // An error as a member of a response.

@@ -153,6 +153,8 @@ TEST(PayloadLog, WritesEachMessageOnceWithItsDirection) {
   ASSERT_EQ(log.lines.size(), 1U);
   EXPECT_EQ(log.lines[0],
             R"(message backend=files direction=to_client text={"id":7,"result":{"key":"***"}…)");
+  payloads.on_message(0, Direction::to_child, parts);
+  EXPECT_NE(log.lines.at(1).find("direction=from_client"), std::string::npos);
 }
 
 }  // namespace
