@@ -70,6 +70,9 @@ tl::expected<Address, std::string> Address::parse(std::string_view text) {
   if (text.find('\0') != std::string_view::npos) return refuse(text, "it has a NUL byte");
   if (text.starts_with(kUnixPrefix)) return parse_unix(text);
   const size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos && parse_port(text)) {
+    return refuse(text, "write 127.0.0.1:" + std::string(text) + ", for clients on this machine");
+  }
   if (colon == std::string_view::npos) {
     return refuse(text, "write host:port, [v6]:port or unix:/path");
   }

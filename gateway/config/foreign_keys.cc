@@ -46,7 +46,6 @@ constexpr std::array kNeedless{
     Needless{"type", "stdgate speaks with every command over its stdin and stdout: leave it out"},
     Needless{"transport",
              "stdgate speaks with every command over its stdin and stdout: leave it out"},
-    Needless{"url", "a backend is a command; clients can use this URL themselves"},
     Needless{"disabled", "leave the whole backend out instead"},
     Needless{"alwaysAllow", "write rules, which say who may use what"},
     Needless{"autoApprove", "write rules, which say who may use what"},
@@ -91,7 +90,9 @@ std::string backends_of(const Value& servers) {
   const auto entries = servers.is_map() ? servers.entries() : std::nullopt;
   if (entries && !entries->empty() && entries->front().is_map()) {
     const Section first(entries->front());
-    const std::vector<std::string> words = command_words(first.peek("command"), first.peek("args"));
+    std::vector<std::string> words = command_words(first.peek("command"), first.peek("args"));
+    const std::vector<std::string> urls = words_of(first.peek("url"));
+    if (words.empty() && !urls.empty()) words = connect_command(urls.front());
     if (!words.empty()) {
       text = "backends: { \"" + entries->front().name() + "\": { command: " + list_text(words) +
              " } }";
@@ -120,11 +121,19 @@ std::optional<std::string> root_hint(const Value& entry, const Section& section)
   return std::nullopt;
 }
 
+std::string connect_line(const Value& url) {
+  const std::vector<std::string> words = words_of(&url);
+  return line_of("command", connect_command(words.empty() ? "URL" : words.front()));
+}
+
 std::optional<std::string> backend_hint(const Value& entry, const Section& section) {
   if (entry.name() == "args" || entry.name() == "arguments") {
     const auto line = command_with_args(section);
     return "the arguments belong to the command. Write " +
            line.value_or("command: [\"PROGRAM\", \"ARGUMENT\"]");
+  }
+  if (entry.name() == "url" || entry.name() == "httpUrl" || entry.name() == "serverUrl") {
+    return "a backend is a command, and this one reaches the URL. Write " + connect_line(entry);
   }
   if (entry.name() == "environment") return "write env: { NAME: \"VALUE\" }";
   for (const Needless& needless : kNeedless) {
@@ -148,6 +157,10 @@ std::string list_text(const std::vector<std::string>& words) {
     list.append(list.size() > 1 ? ", " : "").append(quoted_text(word));
   }
   return list + "]";
+}
+
+std::vector<std::string> connect_command(const std::string& url) {
+  return hide_secret_arguments({"stdgate", "connect", url});
 }
 
 std::optional<std::string> command_with_args(const Section& section) {

@@ -20,6 +20,9 @@ std::optional<std::string> foreign_key_hint(const Value& entry, const Section& s
 // both.
 std::optional<std::string> command_with_args(const Section& section);
 
+// The words of a command that reaches a server by its URL, as they may be shown.
+std::vector<std::string> connect_command(const std::string& url);
+
 // ["npx", "server"]
 std::string list_text(const std::vector<std::string>& words);
 

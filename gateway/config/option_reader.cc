@@ -341,8 +341,27 @@ bool read(const Buckets<S>& type, const Value& value, Section&, S& out) {
   return (out.*type.member).size() == items->size();
 }
 
+// "NAME: { one: true, other: true }", of a section that has nothing but switches; empty: of others.
+template <class P>
+std::string switches_of(const std::string& name, const P& /*section*/) {
+  std::string text;
+  for (const Option<P>& option : OptionsOf<P>::kRows) {
+    if (!std::holds_alternative<Switch<P>>(option.type)) return {};
+    text.append(text.empty() ? "" : ", ").append(option.key).append(": true");
+  }
+  return name + ": { " + text + " }";
+}
+
 template <class S>
 bool read(const Part<S>& type, const Value& value, Section& section, S& out) {
+  if (value.is_scalar()) {
+    const std::string switches =
+        visit_member(type, [&](auto member) { return switches_of(value.name(), out.*member); });
+    if (!switches.empty()) {
+      value.fail("expected its keys, as in " + switches + ", found " + value.found());
+      return false;
+    }
+  }
   Section part(value);
   visit_member(type, [&](auto member) { read_section(part, out.*member); });
   section.add_part(std::move(part));

@@ -9,6 +9,7 @@
 
 #include "gateway/base/utf8.h"
 #include "gateway/config/backend_name.h"
+#include "gateway/config/foreign_keys.h"
 #include "gateway/config/secret.h"
 #include "gateway/tools/client_settings.h"
 
@@ -91,9 +92,12 @@ class Import {
     std::string_view url;
     if (server["url"].get(url) == simdjson::SUCCESS ||
         server["httpUrl"].get(url) == simdjson::SUCCESS) {
-      const auto shown = config::hide_secret_arguments({std::string(url)});
-      return warn(name, "left out, as it is reached by URL already (" + shown.front() +
-                            "); stdgate serves commands");
+      // Whoever adopts is not about to write a backend.
+      const std::vector<std::string> reaches_it = config::connect_command(std::string(url));
+      return warn(name, "left out, as it is reached by URL already (" + reaches_it.back() + ")" +
+                            (resolves() ? "; stdgate serves commands"
+                                        : "; to serve it here too, write command: " +
+                                              config::list_text(reaches_it)));
     }
     bool disabled = false;
     bool enabled = true;

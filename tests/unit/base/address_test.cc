@@ -50,7 +50,8 @@ TEST(Address, SaysWhatIsWrong) {
   const std::string too_long = "unix:/" + std::string(107, 'p');
   const std::pair<std::string, std::string> cases[] = {
       {"", form},
-      {"8080", form},
+      {"8080", "write 127.0.0.1:8080, for clients on this machine"},
+      {"65536", form},
       {"127.0.0.1", form},
       {"127.0.0.1:", port},
       {"127.0.0.1:65536", port},

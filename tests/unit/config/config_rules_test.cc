@@ -79,6 +79,8 @@ TEST(ConfigRules, MistakesAreNamed) {
       {backend("rules: [{ allow: [a], scopes: ['a\"b'] }]"), "expected a scope"},
       {backend("rules: { allow: [a] }"), "expected a list"},
       {backend("rules: [a]"), "expected a map"},
+      {backend("check: true"),
+       "check: expected its keys, as in check: { arguments: true, results: true }, found 'true'"},
       {backend("rules: [{ allow: [a], tools: [x] }]", "jsonrpc"), "are for protocol mcp"},
       {backend("rules: [{ allow: [a], from_agent: [x] }]"), "from_agent is for protocol acp"},
       {"roles: { a: { includes: [a] } }\n" + backend("timeout: 1s"), "the role includes itself"},

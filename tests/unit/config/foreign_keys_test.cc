@@ -44,6 +44,11 @@ TEST(ForeignKeys, GetTheLineToWrite) {
       {"host: \"::1\"\nbackends: { a: { command: [x] } }\n", "write listen: [\"[::1]:8080\"]\n"},
       {"backends: { a: { command: [x], environment: [A=1] } }\n", "write env: { NAME: \"VALUE\" }"},
       {"backends: { a: { command: [x], type: stdio } }\n", "leave it out"},
+      {"backends: { a: { url: \"https://x.example/mcp?api_key=abc\" } }\n",
+       "backends.a.url: unknown key; a backend is a command, and this one reaches the URL. Write "
+       "command: [\"stdgate\", \"connect\", \"https://x.example/mcp?api_key=***hidden***\"]\n"},
+      {"mcpServers: { far: { url: \"https://x.example/mcp\" } }\n",
+       "backends: { \"far\": { command: [\"stdgate\", \"connect\", \"https://x.example/mcp\"] } }"},
       {"backends: { a: { command: [x], workdir: /srv } }\n", "write cwd: \"/srv\"\n"},
       {"backends: { a: { command: [x], timout: 1s } }\n", "did you mean 'timeout'?"},
   };

@@ -164,7 +164,10 @@ TEST(ClientImport, WhatIsNotImportedIsNamed) {
       "日本": {"command":"x"},
       "A B": {"command":"x"},
       "a-b": {"command":"y"}}})"),
-              ElementsAre(HasSubstr("remote: left out, as it is reached by URL already (https://"),
+              ElementsAre(HasSubstr("remote: left out, as it is reached by URL already "
+                                    "(https://mcp.example/mcp); to serve it here too, write "
+                                    "command: [\"stdgate\", \"connect\", "
+                                    "\"https://mcp.example/mcp\"]"),
                           HasSubstr("off: left out, as it is disabled"),
                           HasSubstr("empty: left out, as it names no command"),
                           HasSubstr("left out, as its name has no character"),
