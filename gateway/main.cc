@@ -205,6 +205,16 @@ int serve(const app::CommandLine& command_line, std::map<std::string, std::strin
                             variables);
     return app::kCouldNotStart;
   }
+  // With a file there is more to serve, and what is missing may come.
+  const std::string missing = config && !command_line.command.empty()
+                                  ? app::missing_program(config->backends.front(), variables)
+                                  : std::string();
+  if (!missing.empty()) {
+    const std::string sentence = config->log.format == config::LogFormat::text ? "stdgate: " : "";
+    logs::write_start_error(config->log.format, "bad command line",
+                            sentence + visible(missing, VisibleText::line) + '\n', variables);
+    return app::kUsageError;
+  }
   if (config) {
     const std::string file = app::config_file_of(command_line);
     std::error_code gone;

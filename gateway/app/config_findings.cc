@@ -107,6 +107,16 @@ Findings unstartable_children(const config::Config& config,
   return findings;
 }
 
+std::string missing_program(const config::BackendConfig& backend,
+                            const std::map<std::string, std::string>& environment) {
+  const std::string own_path = std::filesystem::read_symlink("/proc/self/exe");
+  const auto found = stdio::find_program(pool::make_launch_spec(backend, environment, own_path));
+  // What only this user may not do is left to the start.
+  const bool is_missing =
+      !found && (found.error().code == "not-found" || found.error().code == "one-word");
+  return is_missing ? found.error().text() : std::string();
+}
+
 Findings exposed_files(const config::Config& config) {
   Exposure exposure;
   exposure.look_at("sessions.key_file", config.sessions.key_file);

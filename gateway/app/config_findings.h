@@ -21,6 +21,10 @@ using Findings = std::vector<config::ConfigError>;
 // this process may not become, or whose sandbox this kernel cannot hold.
 Findings unstartable_children(const config::Config& config,
                               const std::map<std::string, std::string>& environment);
+// Why the only backend, a command of the command line, can never be started: its program is found
+// nowhere. Empty: it is found.
+std::string missing_program(const config::BackendConfig& backend,
+                            const std::map<std::string, std::string>& environment);
 // Files with secrets that every user of this machine can read.
 Findings exposed_files(const config::Config& config);
 // API keys that have expired.

@@ -105,6 +105,23 @@ TEST(CommandLine, WhatIsMissingOrMistypedIsSaid) {
   }
 }
 
+// There is nothing else to serve. Of a file's backends, the others are served.
+TEST(CommandLine, ACommandThatIsNotFoundIsNotServed) {
+  TemporaryFolder folder;
+  const std::vector<std::string> listen = {"--listen", "127.0.0.1:0", "--admin", "off"};
+  for (const std::string command : {"no-such-program", "npx -y server"}) {
+    std::vector<std::string> arguments = listen;
+    arguments.insert(arguments.end(), {"--", command});
+    const ProgramRun run = run_stdgate(folder, arguments, Millis(20'000));
+    EXPECT_EQ(run.exit_code, 2) << command;
+    EXPECT_THAT(run.err, testing::StartsWith("stdgate: program \"" + command + "\" "));
+  }
+  std::vector<std::string> json = listen;
+  json.insert(json.end(), {"--log-format", "json", "--", "no-such-program"});
+  EXPECT_THAT(run_stdgate(folder, json, Millis(20'000)).err,
+              AllOf(HasSubstr(R"("event":"bad command line")"), HasSubstr("not found")));
+}
+
 TEST(CommandLine, HelpAndVersionGoToStdout) {
   const TemporaryFolder folder;
   for (const char* flag : {"--help", "-h"}) {
