@@ -30,6 +30,7 @@ Aggregate::Aggregate(const AggregateServices& services)
                 services.core.timers, services.max_sessions, services.payer.held),
       changes_(members_, sessions_, listening_, clients_, services.core.clock,
                services.core.timers),
+      clashes_(services.config.name, services.core.log),
       own_({services.config, services.chain, services.dialect, members_, answers_, sessions_,
             changes_}),
       review_timer_(services.core.timers, [this] { review(); }) {
@@ -227,6 +228,7 @@ void Aggregate::on_lists(Member& member, MemberView& view, uint8_t news) {
   Audience audience{view.identity};
   if (view.part != nullptr) audience.session = view.part->session().id;
   changes_.gather(&member, audience, news);
+  if (&view == member.common_view()) clashes_.review(members_);
   if (!waiting_.empty()) review_timer_.arm(now());
 }
 

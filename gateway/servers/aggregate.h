@@ -23,6 +23,7 @@
 #include "gateway/servers/listening.h"
 #include "gateway/servers/listening_ends.h"
 #include "gateway/servers/member_calls.h"
+#include "gateway/servers/name_clashes.h"
 #include "gateway/servers/own_requests.h"
 #include "gateway/servers/presence.h"
 #include "gateway/servers/routes.h"
@@ -115,6 +116,7 @@ class Aggregate final : public call::Filter, private MemberOwner {
   uint64_t last_listener_ = 0;
   bool is_draining_ = false;
   ListChanges changes_;
+  NameClashes clashes_;
   OwnRequests own_;
   Timer review_timer_;
 };
