@@ -48,7 +48,8 @@ class AcpRemote::Channel final : private ListenStream::Owner {
     if (session_.empty()) remote_.on_connection_gone();
   }
   void on_listen_refused(const WebHead& head) override {
-    if (session_.empty()) remote_.leave(problem_of(head, {}, remote_.url_));
+    if (session_.empty())
+      remote_.leave(problem_of(head, {}, remote_.url_, remote_.services_.authorizer.name()));
   }
   void on_unauthorized() override {
     remote_.renew([](const Renewed& /*renewed*/) {});
@@ -155,7 +156,7 @@ void AcpRemote::end_refused(ClientMessage message) {
       leave({Exit::refused, rpc::Fault::unauthenticated, renewed.error()});
     });
   }
-  const Problem problem = problem_of(post_.head(), post_.body(), url_);
+  const Problem problem = problem_of(post_.head(), post_.body(), url_, services_.authorizer.name());
   fail(message, problem);
   if (connection_.empty()) return leave(problem);
   if (status == 404) return on_connection_gone();

@@ -43,7 +43,12 @@ std::string challenge_of(const WebHead& head) {
   return challenge.empty() ? std::string() : "; it says: " + shown(challenge);
 }
 
-Problem refusal(const WebHead& head, std::string_view body, const std::string& place) {
+Problem refusal(const WebHead& head, std::string_view body, const std::string& place,
+                std::string_view credential) {
+  if (head.status == 401 && !credential.empty()) {
+    return {Exit::refused, rpc::Fault::unauthenticated,
+            place + " does not accept " + shown(credential) + " (401)" + challenge_of(head)};
+  }
   if (head.status == 401) {
     return {Exit::refused, rpc::Fault::unauthenticated,
             place + " wants to know who calls (401)" + challenge_of(head) +
@@ -103,10 +108,11 @@ Problem problem_of(const WebFailure& failure, std::string_view url) {
           "the connection to " + place + " was cut: " + why};
 }
 
-Problem problem_of(const WebHead& head, std::string_view body, std::string_view url) {
+Problem problem_of(const WebHead& head, std::string_view body, std::string_view url,
+                   std::string_view credential) {
   const std::string place = shown_url(url);
   const std::string status = std::to_string(head.status);
-  if (head.status == 401 || head.status == 403) return refusal(head, body, place);
+  if (head.status == 401 || head.status == 403) return refusal(head, body, place, credential);
   const std::string words = said_by(body);
   const std::string said = words.empty() ? std::string() : ": " + words;
   switch (head.status / 100) {
@@ -132,6 +138,14 @@ Problem problem_of(const WebHead& head, std::string_view body, std::string_view 
   }
   return {Exit::no_server, rpc::Fault::child_failed,
           place + " answers with status " + status + said};
+}
+
+Problem missing_greeting(std::string_view body, std::string_view url) {
+  const std::string said = said_by(body);
+  const bool is_the_same = said.empty() || said.find("initialize first") != std::string::npos;
+  return {Exit::no_server, rpc::Fault::invalid_request,
+          "send initialize first: " + shown_url(url) + " keeps sessions" +
+              (is_the_same ? std::string() : ", and says: " + said)};
 }
 
 Problem lost_answer(std::string_view url, std::string_view why) {

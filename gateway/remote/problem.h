@@ -30,12 +30,16 @@ struct Problem {
 
 // No response has come. `url`: the URL of the request.
 Problem problem_of(const WebFailure& failure, std::string_view url);
-// The response is no answer. `body`: its beginning.
-Problem problem_of(const WebHead& head, std::string_view body, std::string_view url);
+// The response is no answer. `body`: its beginning. `credential`: that was sent, for people; empty:
+// none was.
+Problem problem_of(const WebHead& head, std::string_view body, std::string_view url,
+                   std::string_view credential = {});
 // Whether a refusal of a request with a session says that there is no such session: 404 (MCP,
 // session management), or 400 or 401 with an error about the session, as examples and older
 // releases of the official SDKs answer.
 bool names_lost_session(const WebHead& head, std::string_view body);
+// The server keeps sessions, and the client has begun none. `body`: of the refusal that said so.
+Problem missing_greeting(std::string_view body, std::string_view url);
 // The answer is lost; the text says that it is not known whether the request was done.
 Problem lost_answer(std::string_view url, std::string_view why);
 

@@ -44,6 +44,8 @@ class Authorizer {
 
   virtual ~Authorizer() = default;
   [[nodiscard]] virtual std::vector<std::string> fields() const = 0;
+  // What they are, for people: "the key of FILE". Empty: none, or it is not known.
+  [[nodiscard]] virtual std::string name() const { return {}; }
   // Whether a credential can be read again, after a 401.
   [[nodiscard]] virtual bool can_renew() const = 0;
   // `done` is called from the outermost level of the loop; never, if this has been destroyed.

@@ -112,7 +112,7 @@ void SseLink::take_endpoint(std::string_view text) {
 void SseLink::on_stream_end(const WebFailure* failure) {
   const WebHead& head = stream_.head();
   if (head.status != 0 && !stream_.has_events()) {
-    return end({problem_of(head, stream_.body(), url_), head.status});
+    return end({problem_of(head, stream_.body(), url_, services_.authorizer.name()), head.status});
   }
   const WebFailure closed{WebFailure::Kind::cut, "the server has closed it"};
   end({problem_of(failure == nullptr ? closed : *failure, url_)});
@@ -157,7 +157,8 @@ void SseLink::end_post(const WebFailure* failure) {
     owner_->on_link_lost(message, failure->may_be_sent ? lost_answer(endpoint_, failure->detail)
                                                        : problem_of(*failure, endpoint_));
   } else if (!head.is_success()) {
-    const Problem problem = problem_of(head, post_->stream.body(), endpoint_);
+    const Problem problem =
+        problem_of(head, post_->stream.body(), endpoint_, services_.authorizer.name());
     owner_->on_link_lost(message, problem);
     // The session has gone.
     if (head.status == 401 || head.status == 404) return end({problem, head.status});

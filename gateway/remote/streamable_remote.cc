@@ -276,8 +276,13 @@ void StreamableRemote::end_unsent(RemotePost& post) {
 void StreamableRemote::end_refused(RemotePost& post) {
   if (retry_refused(post)) return;
   ClientMessage& message = post.message();
-  const Problem problem = problem_of(post.head(), post.body(), url_);
+  const Problem problem = problem_of(post.head(), post.body(), url_, services_.authorizer.name());
   const int status = post.head().status;
+  const bool is_early = !message.is_modern() && !message.is_greeting() && !memory_.has_greeting();
+  if (is_early && status != 404 && names_lost_session(post.head(), post.body())) {
+    is_known_ = true;
+    return fail(message, missing_greeting(post.body(), url_));
+  }
   const bool is_first = message.is_greeting() && memory_.revision().empty();
   const bool is_absent = status == 404 || status == 405;
   if (problem.exit != Exit::refused && !(is_first && is_absent) && pass_error_on(post)) {
@@ -407,7 +412,8 @@ void StreamableRemote::end_renewed_greeting(RemotePost& post, RemotePost::End en
     const int status = post.head().status;
     const bool has_new = status == 401 && services_.authorizer.can_renew();
     if (has_new) return ask_authorizer();
-    if (status < 500) fail_queued(problem_of(post.head(), post.body(), url_));
+    if (status < 500)
+      fail_queued(problem_of(post.head(), post.body(), url_, services_.authorizer.name()));
   }
   wake_timer_.arm(now() + backoff_.next());
 }

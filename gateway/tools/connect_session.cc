@@ -21,12 +21,15 @@
 #include "gateway/remote/http_remote.h"
 #include "gateway/remote/link_remote.h"
 #include "gateway/rpc/fault.h"
+#include "gateway/rpc/json_string.h"
 #include "gateway/tools/peer.h"
 #include "transports/websocket/socket_link.h"
 
 namespace stdgate::tools {
 
 namespace {
+
+constexpr size_t kMaxKeptError = 16 << 10;
 
 std::string path_of(std::string_view url) {
   const size_t scheme = url.find("://");
@@ -67,6 +70,20 @@ int pollable(int fd) {
   return ends[0];
 }
 
+// As a terminal is, or a log for both.
+bool is_same_file(int one, int other) {
+  struct stat first {};
+  struct stat second {};
+  return ::fstat(one, &first) == 0 && ::fstat(other, &second) == 0 &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+// nohup(1) has a program go on.
+bool is_ignored(int signal) {
+  struct sigaction present {};
+  return ::sigaction(signal, nullptr, &present) == 0 && present.sa_handler == SIG_IGN;
+}
+
 // Whether another program may still read what is written there.
 bool is_read(int fd) {
   pollfd polled{fd, POLLOUT, 0};
@@ -100,6 +117,12 @@ std::vector<std::string> ConnectAuthorizer::fields() const {
   std::vector<std::string> fields = plan_.fields;
   if (!token_.empty()) fields.push_back("Authorization: Bearer " + token_);
   return fields;
+}
+
+std::string ConnectAuthorizer::name() const {
+  if (!plan_.key_file.empty()) return "the key of " + plan_.key_file;
+  if (!plan_.token_file.empty()) return "the token of " + plan_.token_file;
+  return plan_.token_command.empty() ? std::string() : "the token that --token-command prints";
 }
 
 bool ConnectAuthorizer::can_renew() const {
@@ -141,6 +164,7 @@ ConnectLookup::ConnectLookup(const ConnectPlan& plan, const remote::RemoteServic
                              std::function<void(Found)> done)
     : plan_(plan),
       done_(std::move(done)),
+      credential_(services.authorizer.name()),
       stream_(services.web, services.clock, services.timers, *this, kMaxList) {
   std::vector<std::string> fields = services.authorizer.fields();
   fields.emplace_back("Accept: application/json");
@@ -171,7 +195,7 @@ ConnectLookup::Found ConnectLookup::find() const {
   using remote::Problem;
   const remote::WebHead& head = stream_.head();
   if (head.status == 401 || head.status == 403) {
-    return tl::unexpected(remote::problem_of(head, stream_.body(), plan_.gateway));
+    return tl::unexpected(remote::problem_of(head, stream_.body(), plan_.gateway, credential_));
   }
   const auto backends = head.is_success() ? listed_backends(stream_.body()) : std::nullopt;
   if (!backends) return guessed();
@@ -216,6 +240,7 @@ ConnectSession::ConnectSession(ConnectPlan plan)
       framer_(rpc::make_framer(plan_.framing, kMaxMessage, loop_.storages())),
       signals_(loop_, [this](int /*signal*/) { end(); }),
       output_events_(std::make_unique<Output>(*this)),
+      shares_outputs_(is_same_file(STDOUT_FILENO, STDERR_FILENO)),
       answers_timer_(loop_.timers(), [this] { end_when_answered(); }),
       end_timer_(loop_.timers(), [this] { finish(); }) {}
 
@@ -230,6 +255,7 @@ int ConnectSession::run() {
   }
   signals_.watch(SIGTERM);
   signals_.watch(SIGINT);
+  if (!is_ignored(SIGHUP)) signals_.watch(SIGHUP);
   find_server();
   if (!is_ending_) loop_.run();
   remote_.reset();
@@ -307,13 +333,21 @@ void ConnectSession::send(std::string_view message) {
   const rpc::FrameEnds ends = rpc::frame_ends(plan_.framing, message.size(), frame_head_);
   const std::array parts{ends.head, message, ends.tail};
   output_->write(parts);
+  if (shares_outputs_ && message.size() <= kMaxKeptError) last_error_ = message;
   // The remote notes the answer after it has handed it over.
   if (has_said_all_) answers_timer_.arm(loop_.now());
   if (output_->unsent_bytes() <= kMaxUnread || std::exchange(is_unread_, true)) return;
   if (remote_ != nullptr) remote_->pause();
 }
 
+bool ConnectSession::is_told(std::string_view text) const {
+  std::string in_json;
+  rpc::append_json_string(in_json, text);
+  return last_error_.find(in_json) != std::string::npos;
+}
+
 void ConnectSession::say(const std::string& line) {
+  if (is_told(line)) return;
   std::fprintf(stderr, "stdgate: connect: %s\n", visible(line, VisibleText::line).c_str());
 }
 

@@ -39,6 +39,7 @@ struct ConnectPlan {
   std::string backend;  // of that gateway; empty: its only one
   fetch::WebClientOptions web;
   std::vector<std::string> fields;  // of every request: "Name: value"
+  std::string key_file;             // of the API key among `fields`
   std::string token_file;
   std::string token_command;
   rpc::Framing framing = rpc::Framing::newline;
@@ -61,6 +62,7 @@ class ConnectAuthorizer final : public remote::Authorizer {
   ConnectAuthorizer& operator=(const ConnectAuthorizer&) = delete;
 
   [[nodiscard]] std::vector<std::string> fields() const override;
+  [[nodiscard]] std::string name() const override;
   [[nodiscard]] bool can_renew() const override;
   void renew(Done done) override;
 
@@ -102,6 +104,7 @@ class ConnectLookup final : private remote::RemoteStream::Owner {
 
   const ConnectPlan& plan_;
   const std::function<void(Found)> done_;
+  const std::string credential_;  // for people
   remote::RemoteStream stream_;
 };
 
@@ -139,6 +142,8 @@ class ConnectSession final : private remote::LocalClient,
   class Output;
 
   bool open_streams();
+  // Whether a reader of both outputs has seen this text, as an answer.
+  [[nodiscard]] bool is_told(std::string_view text) const;
   void find_server();
   void find_backend();
   void open_remote(const std::string& url);
@@ -182,6 +187,8 @@ class ConnectSession final : private remote::LocalClient,
   std::deque<remote::ClientMessage> early_;  // before there is a remote_
   std::optional<remote::Problem> problem_;   // why there will be none
   std::string frame_head_;
+  const bool shares_outputs_;                              // stdout and stderr go to the same place
+  std::string last_error_;                                 // that was sent, where they do
   std::unique_ptr<net::DepartureWatch> departure_;         // while the client is not read
   std::unique_ptr<net::DepartureWatch> reader_departure_;  // once it has said all, too
   bool is_held_ = false;                                   // it is not read

@@ -76,6 +76,7 @@ Checked read_credentials(const ToolArguments& arguments, ConnectPlan& plan) {
   if (!key) return bad("--api-key-file: " + key.error());
   if (!is_field_text(*key)) return bad("--api-key-file: a key is ASCII without blanks");
   plan.fields.push_back("Authorization: Bearer " + *key);
+  plan.key_file = arguments.value("--api-key-file");
   return {};
 }
 

@@ -88,9 +88,77 @@ describe('the end of input', { timeout: 100_000 }, () => {
     assert.equal(client.err.replaceAll(/^stdgate: connect: waiting for .*\n/gm, ''), '');
   });
 
+  it('finds a request before initialize explained', () => {
+    const { status, answers, err } = piped(line({ id: 1, method: 'tools/list' }), `${gate.url}/counts/mcp`);
+    assert.equal(status, 0);
+    assert.match(answers[0].error.message, /^send initialize first: .* keeps sessions/);
+    assert.equal(err, '');
+  });
+
   it('of nothing is the end at once', () => {
     const { status, answers, err } = piped('', `${gate.url}/counts/mcp`);
     assert.deepEqual({ status, answers, err }, { status: 0, answers: [], err: '' });
+  });
+});
+
+describe('a session', { timeout: 30_000 }, () => {
+  for (const signal of ['SIGTERM', 'SIGHUP']) {
+    it(`is deleted at ${signal}`, async (test) => {
+      const deleted = [];
+      const server = http.createServer(async (request, response) => {
+        if (request.method === 'DELETE') deleted.push(request.headers['mcp-session-id']);
+        if (request.method !== 'POST') return response.writeHead(request.method === 'GET' ? 405 : 200).end();
+        let body = '';
+        for await (const part of request) body += part;
+        const { id } = JSON.parse(body);
+        if (id === undefined) return response.writeHead(202).end();
+        response.writeHead(200, { 'Content-Type': 'application/json', 'Mcp-Session-Id': 's1' });
+        response.end(JSON.stringify({ jsonrpc: '2.0', id, result: { protocolVersion: '2025-11-25', capabilities: {} } }));
+      });
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      test.after(() => { server.close(); server.closeAllConnections(); });
+      const client = new Connect(`http://127.0.0.1:${server.address().port}/mcp`);
+      await client.greet();
+      client.process.kill(signal);
+      assert.equal(await client.exited, 0);
+      assert.deepEqual(deleted, ['s1']);
+    });
+  }
+});
+
+describe('an error', { timeout: 30_000 }, () => {
+  it('is said once where both outputs go to one place', (test) => {
+    const folder = folderFor(test);
+    const run = (redirection) => spawnSync('sh', ['-c', `"$0" connect http://127.0.0.1:1/mcp ${redirection}`, program],
+      { input: greeting, cwd: folder, encoding: 'utf8' });
+    const { status, stdout } = run('2>&1');
+    assert.equal(status, 3);
+    assert.equal(stdout.match(/cannot reach/g).length, 1, stdout);
+    assert.match(JSON.parse(stdout.split('\n')[0]).error.message, /cannot reach/);
+    const apart = run('2>err; cat err >&2');
+    assert.match(apart.stdout, /cannot reach/);
+    assert.match(apart.stderr, /cannot reach/);
+  });
+
+  it('names the credential that is not accepted', async (test) => {
+    const folder = folderFor(test);
+    const server = http.createServer((_, response) => response.writeHead(401).end());
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    test.after(() => { server.close(); server.closeAllConnections(); });
+    const file = join(folder, 'key.txt');
+    writeFileSync(file, `sg_${'f'.repeat(32)}\n`);
+    const at = `http://127.0.0.1:${server.address().port}`;
+    for (const url of [`${at}/mcp`, at]) {
+      for (const option of ['--api-key-file', '--token-file']) {
+        const client = new Connect(url, option, file);
+        const { error } = await client.greet();
+        assert.match(error.message, new RegExp(`does not accept the (key|token) of ${file} \\(401\\)`));
+        assert.equal(await client.exited, 4);
+      }
+      const client = new Connect(url);
+      assert.match((await client.greet()).error.message, /--api-key-file, --token-file or --token-command/);
+      assert.equal(await client.exited, 4);
+    }
   });
 });
 

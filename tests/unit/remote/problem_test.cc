@@ -54,6 +54,20 @@ TEST(Problem, AChallengeIsNoLostSession) {
   EXPECT_FALSE(names_lost_session(head_of(401, {{"www-authenticate", "Bearer"}}), "no session"));
 }
 
+TEST(Problem, ACredentialThatIsNotAcceptedIsNamed) {
+  EXPECT_EQ(problem_of(head_of(401), "", "http://x/mcp", "the key of k.txt").message,
+            "http://x/mcp does not accept the key of k.txt (401)");
+  EXPECT_THAT(problem_of(head_of(401), "", "http://x/mcp").message,
+              HasSubstr("--api-key-file, --token-file or --token-command"));
+}
+
+TEST(Problem, AMissingGreetingIsToldOnce) {
+  EXPECT_EQ(missing_greeting(error_of("No session", R"("id":null,)"), "http://x/mcp").message,
+            "send initialize first: http://x/mcp keeps sessions, and says: No session");
+  EXPECT_EQ(missing_greeting("send initialize first, then more", "http://x/mcp").message,
+            "send initialize first: http://x/mcp keeps sessions");
+}
+
 TEST(Problem, TheTextOfAnErrorIsToldWithoutItsIdToo) {
   EXPECT_THAT(problem_of(head_of(400), error_of("no", ""), "http://x/mcp").message,
               EndsWith("status 400: no"));

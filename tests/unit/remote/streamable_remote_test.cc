@@ -294,6 +294,22 @@ TEST_F(StreamableRemoteTest, AGreetingThatFailsEndsItAndSaysWhy) {
   }
 }
 
+// A client behind a program has no Mcp-Session-Id to send.
+TEST_F(StreamableRemoteTest, AServerThatWantsTheGreetingFirstIsExplained) {
+  const std::string refusal =
+      R"({"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"No valid session ID provided"}})";
+  take(call("1"));
+  post(call("1")).answer(400, kJson, refusal);
+  EXPECT_THAT(world_.told, ElementsAre(HasSubstr(
+                               R"("id":1,"error":{"code":-32600,"message":"send initialize first: )"
+                               R"(https://x.example/mcp keeps sessions, and says: No valid)")));
+  EXPECT_FALSE(world_.left);
+  begin();
+  take(call("2"));
+  post(call("2")).answer(200, kJson, result("2"));
+  EXPECT_THAT(world_.told, ElementsAre(result("2")));
+}
+
 TEST_F(StreamableRemoteTest, NobodyThereEndsIt) {
   take(kGreeting);
   world_.web.last().fail({WebFailure::Kind::unresolved, "Could not resolve host", false});
