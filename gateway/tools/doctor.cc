@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "gateway/config/modern_clients.h"
@@ -15,6 +13,7 @@
 #include "gateway/tools/backend_yaml.h"
 #include "gateway/tools/hints.h"
 #include "gateway/tools/listing.h"
+#include "gateway/tools/package_fetch.h"
 #include "gateway/tools/peer.h"
 
 namespace stdgate::tools {
@@ -28,6 +27,8 @@ constexpr std::string_view kPlainMethod = "rpc.discover";
 // How long a server may take to end after its input has ended. A slow machine needs no more time: a
 // server that ignores the end of its input would never end.
 constexpr Duration kEndPatience = std::chrono::seconds(5);
+// Without a word about what it is fetching.
+constexpr Duration kSilentWait = std::chrono::seconds(3);
 // The params of initialize that every language server takes.
 constexpr std::string_view kLanguageClient =
     R"({"processId":null,"rootUri":null,"capabilities":{}})";
@@ -47,13 +48,15 @@ std::string shortened(std::string text) {
 
 }  // namespace
 
-Doctor::Doctor(DoctorServices services, const config::BackendConfig& backend, Duration timeout)
+Doctor::Doctor(DoctorServices services, const config::BackendConfig& backend, DoctorTimes times)
     : services_(std::move(services)),
       framing_(backend.framing),
-      timeout_(timeout),
+      fetch_(package_fetch_of(backend)),
+      timeout_(times.step),
+      first_timeout_(fetch_ ? times.fetch : times.step),
       gateways_patience_(backend.pool.start_timeout / pool::Handshake::kPatienceShare),
-      patience_(std::min(timeout, gateways_patience_)),
-      end_patience_(std::max(backend.pool.grace, std::min(timeout, kEndPatience))),
+      patience_(std::min(timeout_, gateways_patience_)),
+      end_patience_(std::max(backend.pool.grace, std::min(timeout_, kEndPatience))),
       diagnosis_{backend} {}
 
 Diagnosis Doctor::examine() {
@@ -89,28 +92,13 @@ bool Doctor::can_be_started() {
 
 // A package runner that reaches no network tries for minutes, and then does not say why.
 bool Doctor::can_fetch() {
-  const config::BackendConfig& backend = diagnosis_.backend;
-  const auto run = config::package_run_of(backend.command);
-  if (!run || !run->fetches || backend.sandbox.reaches_network() || is_installed(run->package))
-    return true;
+  if (!fetch_ || diagnosis_.backend.sandbox.reaches_network()) return true;
   add_finding({Weight::breaks, "sandbox-network",
-               run->runner + " fetches " + (run->package.empty() ? "its package" : run->package) +
+               fetch_->runner + " fetches " + fetch_->package +
                    " with each start, and the sandbox lets it reach no network",
                "install the package, and name its program as the command; or let it out: sandbox: "
                "{ network: outbound, filesystem: { write: [FOLDER_OF_ITS_CACHE] } }"});
   return false;
-}
-
-// In the folder where it runs, or above.
-bool Doctor::is_installed(const std::string& package) const {
-  if (package.empty()) return false;
-  std::error_code error;
-  std::filesystem::path folder = std::filesystem::absolute(diagnosis_.backend.cwd, error);
-  if (diagnosis_.backend.cwd.empty()) folder = std::filesystem::current_path(error);
-  for (;; folder = folder.parent_path()) {
-    if (std::filesystem::exists(folder / "node_modules" / package, error)) return true;
-    if (folder == folder.parent_path()) return false;
-  }
 }
 
 // Its question has other words in each release; that it may not install what is missing has not.
@@ -174,9 +162,8 @@ Doctor::Visit Doctor::greet_legacy(Conversation& child) {
   Visit visit;
   const TimePoint began = now();
   if (!start(child)) return visit;
-  const auto answer = ask(
-      child, "initialize", [this](rpc::WireId id) { return dialect().greet(id, std::nullopt); },
-      timeout_);
+  const auto answer = ask_first(
+      child, "initialize", [this](rpc::WireId id) { return dialect().greet(id, std::nullopt); });
   if (!answer) return visit;
   has_greeted_ = true;
   visit.first_answer = now() - began;
@@ -340,9 +327,8 @@ void Doctor::examine_plain() {
   Visit visit;
   const TimePoint began = now();
   if (start(child)) {
-    const auto answer = ask(
-        child, kPlainMethod, [](rpc::WireId id) { return request_text(id, kPlainMethod); },
-        timeout_);
+    const auto answer = ask_first(child, kPlainMethod,
+                                  [](rpc::WireId id) { return request_text(id, kPlainMethod); });
     visit.answered = answer.has_value();
     visit.first_answer = now() - began;
     if (answer) {
@@ -367,9 +353,9 @@ void Doctor::examine_greeted(std::string_view client) {
   Visit visit;
   const TimePoint began = now();
   if (start(child)) {
-    const auto answer = ask(
-        child, "initialize",
-        [client](rpc::WireId id) { return request_text(id, "initialize", client); }, timeout_);
+    const auto answer = ask_first(child, "initialize", [client](rpc::WireId id) {
+      return request_text(id, "initialize", client);
+    });
     visit.answered = answer && !answer->is_error;
     visit.refused = answer && answer->is_error;
     visit.first_answer = now() - began;
@@ -445,29 +431,42 @@ std::optional<Answer> Doctor::ask(Conversation& child, std::string_view name,
   return answer;
 }
 
+// Of the first process, which may have to fetch what it runs.
+std::optional<Answer> Doctor::ask_first(Conversation& child, std::string_view name,
+                                        const std::function<std::string(rpc::WireId)>& request) {
+  Timer notice(services_.conversation.loop.timers(), [this] {
+    services_.tell(fetch_->text() + ", and perhaps still does; waiting for up to " +
+                   text_of(first_timeout_));
+  });
+  if (fetch_) notice.arm(now() + kSilentWait);
+  return ask(child, name, request, first_timeout_);
+}
+
 void Doctor::end(Conversation& child) {
   const bool was_open = !child.seen().exit;
   child.end(end_patience_);
   const Observations& seen = child.seen();
   if (seen.pid == 0 || !was_open || !seen.exit) return;
-  diagnosis_.steps.push_back(Step{"end of input", seen.ended_after.value_or(Duration{0}),
-                                  seen.ended_after < end_patience_, text_of(*seen.exit)});
+  const bool has_ended = seen.ended_after < end_patience_;
+  diagnosis_.steps.push_back(Step{"end of input", seen.ended_after.value_or(Duration{0}), has_ended,
+                                  has_ended ? text_of(*seen.exit) : forced_end_text(seen)});
 }
 
 void Doctor::judge(const Conversation& child, const Visit& visit, std::string_view request) {
   const FindingContext context{diagnosis_.backend,     services_.conversation.limits,
                                services_.has_variable, request,
                                visit.answered,         visit.refused,
-                               visit.first_answer,     timeout_,
-                               end_patience_};
+                               visit.first_answer,     first_timeout_,
+                               end_patience_,          fetch_};
   for (Finding& finding : findings_of(child.seen(), context)) {
-    if (finding.code == "slow-start") {
+    const bool counts = !fetch_;  // what it had fetched is there the next time
+    if (counts && finding.code == "slow-start") {
       config::BackendConfig& backend = diagnosis_.backend;
       const bool is_leased = backend.isolation == config::Isolation::session;
       uint32_t& ready = is_leased ? backend.pool.warm : backend.pool.min;
       ready = std::max(ready, 1U);
     }
-    if (finding.code == "late") diagnosis_.backend.pool.start_timeout = 4 * timeout_;
+    if (counts && finding.code == "late") diagnosis_.backend.pool.start_timeout = 4 * timeout_;
     add_finding(std::move(finding));
   }
   if (child.seen().has_length_headers) {
@@ -475,8 +474,9 @@ void Doctor::judge(const Conversation& child, const Visit& visit, std::string_vi
   }
   if (child.seen().lacks_length_headers) diagnosis_.backend.framing = rpc::Framing::newline;
   if (visit.answered) return;
-  for (std::string& name : missing_variables(child.seen().last_words)) {
-    diagnosis_.variables.push_back(std::move(name));
+  for (const VariableChoice& choice : missing_variables(child.seen().last_words)) {
+    if (choice.is_given_to(diagnosis_.backend)) continue;
+    diagnosis_.variables.push_back(choice.wanted(services_.has_variable));
   }
 }
 

@@ -17,6 +17,7 @@
 #include "gateway/tools/diagnosis.h"
 #include "gateway/tools/findings.h"
 #include "gateway/tools/listing.h"
+#include "gateway/tools/package_fetch.h"
 
 namespace stdgate::tools {
 
@@ -24,12 +25,18 @@ struct DoctorServices {
   ConversationServices conversation;
   // Whether the environment of the gateway has a variable.
   std::function<bool(const std::string&)> has_variable;
+  // Tells people who wait what is waited for.
+  std::function<void(const std::string&)> tell;
+};
+
+struct DoctorTimes {
+  Duration step;   // of each step
+  Duration fetch;  // of the first answer of a command that may have to fetch its server
 };
 
 class Doctor {
  public:
-  // `timeout`: of each step.
-  Doctor(DoctorServices services, const config::BackendConfig& backend, Duration timeout);
+  Doctor(DoctorServices services, const config::BackendConfig& backend, DoctorTimes times);
 
   Diagnosis examine();
 
@@ -43,7 +50,6 @@ class Doctor {
 
   bool can_be_started();
   bool can_fetch();
-  [[nodiscard]] bool is_installed(const std::string& package) const;
   void look_whether_npm_asks();
   void examine_mcp();
   Visit greet_legacy(Conversation& child);
@@ -66,6 +72,8 @@ class Doctor {
   std::optional<Answer> ask(Conversation& child, std::string_view name,
                             const std::function<std::string(rpc::WireId)>& request,
                             Duration timeout);
+  std::optional<Answer> ask_first(Conversation& child, std::string_view name,
+                                  const std::function<std::string(rpc::WireId)>& request);
   void end(Conversation& child);
   void judge(const Conversation& child, const Visit& visit, std::string_view request);
   void note_facts(const pool::ChildFacts& facts);
@@ -74,7 +82,9 @@ class Doctor {
 
   const DoctorServices services_;
   const rpc::Framing framing_;  // as it was configured
+  const std::optional<PackageFetch> fetch_;
   const Duration timeout_;
+  const Duration first_timeout_;      // of the first answer of the first process
   const Duration gateways_patience_;  // that it has with a question of its own
   const Duration patience_;           // the same, within timeout_
   const Duration end_patience_;       // with the end of its input, and then with SIGTERM

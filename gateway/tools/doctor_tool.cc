@@ -1,6 +1,9 @@
 // `stdgate doctor`: tries a server, and says what is wrong with it.
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cstdio>
 
 #include "gateway/base/utf8.h"
 #include "gateway/config/package_run.h"
@@ -27,11 +30,13 @@ constexpr std::string_view kDoctorAbout =
 
 constexpr std::array kDoctorOptions{
     ToolOption{"--json", "", "the report as JSON"},
-    ToolOption{"--timeout", "TIME", "of each step (30s)"},
+    ToolOption{"--timeout", "TIME", "of each step (30s; 2m while npx or the like may fetch)"},
     ToolOption{"--config", "FILE", "where BACKEND is (gateway.yaml)"},
 };
 
 constexpr Duration kTimeout = std::chrono::seconds(30);
+// A package with all that it needs is some hundred MB.
+constexpr Duration kFetchTimeout = std::chrono::minutes(2);
 // Helpers of a server notice its end, and end, a moment after it.
 constexpr Duration kLinger = std::chrono::seconds(2);
 
@@ -105,6 +110,12 @@ void hide_secrets(Diagnosis& diagnosis, const config::SecretTexts& secrets) {
   diagnosis.revision = secrets.hide(diagnosis.revision);
 }
 
+// A script that reads both outputs wants the report alone.
+void tell_people(const std::string& line) {
+  if (isatty(STDERR_FILENO) != 1) return;
+  std::fprintf(stderr, "stdgate: doctor: %s\n", visible(line, VisibleText::line).c_str());
+}
+
 ToolOutput diagnose(const ToolArguments& arguments, const ToolSurroundings& surroundings) {
   if (arguments.has_command ? !arguments.words.empty() : arguments.words.size() != 1) {
     return tool_error(kBadUsage, "doctor: expected -- COMMAND, or the name of one backend");
@@ -123,8 +134,9 @@ ToolOutput diagnose(const ToolArguments& arguments, const ToolSurroundings& surr
   (*stage)->set_linger(kLinger);
   Doctor doctor(
       {(*stage)->services(),
-       [&surroundings](const std::string& name) { return surroundings.variables.contains(name); }},
-      *backend, *timeout);
+       [&surroundings](const std::string& name) { return surroundings.variables.contains(name); },
+       tell_people},
+      *backend, {*timeout, arguments.has("--timeout") ? *timeout : kFetchTimeout});
   Diagnosis diagnosis = doctor.examine();
   add_changes(diagnosis, *backend, arguments);
   hide_secrets(diagnosis, {*config, *backend, (*stage)->services().launch.environment});

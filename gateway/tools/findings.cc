@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 
@@ -145,16 +146,20 @@ class Judge {
 
   void judge_environment() {
     if (context_.answered && !(seen_.exit && seen_.exited_by_itself)) return;
-    for (const std::string& name : missing_variables(seen_.last_words)) {
-      if (!context_.backend.env.contains(name)) explain_missing(name);
+    for (const VariableChoice& choice : missing_variables(seen_.last_words)) {
+      if (!choice.is_given_to(context_.backend)) explain_missing(choice);
     }
   }
 
-  void explain_missing(const std::string& name) {
+  void explain_missing(const VariableChoice& choice) {
+    const std::string name = choice.wanted(context_.has_variable);
     const bool is_set = context_.has_variable(name);
+    const std::string what = choice.names.size() == 1
+                                 ? "it misses the environment variable " + name
+                                 : "it wants one of the environment variables " + choice.text();
+    const std::string which = choice.names.size() == 1 ? "which" : "of which " + name;
     explain("missing-variable",
-            "it misses the environment variable " + name +
-                (is_set ? ", which is set here but not passed on" : ""),
+            what + (is_set ? ", " + which + " is set here but not passed on" : ""),
             "env: { " + name + ": \"${" + name + "}\" } in gateway.yaml, or --env " + name +
                 (is_set ? "" : ", and set it for stdgate"),
             lines_shown(seen_.last_words));
@@ -190,9 +195,23 @@ class Judge {
       explain("late",
               "its answer to " + std::string(context_.request) + " came after " +
                   text_of(context_.timeout),
-              "give it longer: pool.start_timeout");
+              context_.fetch ? "try again: " + context_.fetch->text() + ", and now has it"
+                             : "give it longer: pool.start_timeout");
     }
-    if (needs_reason() && !context_.refused) {
+    if (needs_reason() && !context_.refused) explain_silence();
+  }
+
+  void explain_silence() {
+    if (context_.fetch) {
+      explain("no-answer",
+              "it did not answer " + std::string(context_.request) + " within " +
+                  text_of(context_.timeout) + ": " + context_.fetch->text() +
+                  ", and perhaps still does",
+              context_.fetch->advice() +
+                  ". If it is there already: does it speak its protocol on stdin and stdout? Some "
+                  "servers need an option for that (--stdio)",
+              lines_shown(seen_.last_words));
+    } else {
       explain("no-answer",
               "it did not answer " + std::string(context_.request) + " within " +
                   text_of(context_.timeout),
@@ -211,7 +230,11 @@ class Judge {
   }
 
   void judge_time_and_size() {
-    if (context_.answered && context_.first_answer >= kSlowStart) {
+    if (context_.answered && context_.first_answer >= kSlowStart && context_.fetch) {
+      add(Weight::note, "slow-start",
+          "its first answer took " + text_of(context_.first_answer) + ": " +
+              context_.fetch->text() + ", if it is not in its cache");
+    } else if (context_.answered && context_.first_answer >= kSlowStart) {
       add(Weight::warning, "slow-start", "its first answer took " + text_of(context_.first_answer),
           "keep one running (pool.warm: 1; where clients share it, pool.min: 1), and install it "
           "if it is fetched with each start");
@@ -241,6 +264,8 @@ class Judge {
       }
       return;
     }
+    // What fetches a server reads no input.
+    if (context_.fetch && !context_.answered) return;
     const bool was_killed = *seen_.ended_after >= 2 * context_.grace;
     add(Weight::warning, "ignores-end",
         was_killed ? "it minds neither the end of its input nor SIGTERM, and had to be killed"
@@ -272,6 +297,14 @@ std::vector<std::string> lines_shown(const std::vector<std::string>& lines) {
 
 std::vector<Finding> findings_of(const Observations& seen, const FindingContext& context) {
   return Judge(seen, context).findings();
+}
+
+std::string forced_end_text(const Observations& seen) {
+  if (!seen.exit) return "still runs";
+  const bool was_killed =
+      seen.exit->kind == pool::ExitStatus::Kind::signaled && seen.exit->value == SIGKILL;
+  if (was_killed) return "it went on, at SIGTERM too; doctor ended it by SIGKILL";
+  return "it went on; doctor ended it by SIGTERM";
 }
 
 std::string text_of(const pool::ExitStatus& status) {

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "gateway/tools/conversation.h"
 #include "gateway/tools/diagnosis.h"
+#include "gateway/tools/package_fetch.h"
 
 namespace stdgate::tools {
 
@@ -22,6 +24,7 @@ struct FindingContext {
   Duration first_answer{0};  // if it was: from the start on
   Duration timeout{0};       // that it had
   Duration grace{0};
+  std::optional<PackageFetch> fetch{};  // what it may have fetched in that time
 };
 
 // Above these users notice.
@@ -37,6 +40,9 @@ std::vector<Finding> findings_of(const Observations& seen, const FindingContext&
 
 // Lines of stderr for a report: what a server says of the doctor's own questions is marked.
 std::vector<std::string> lines_shown(const std::vector<std::string>& lines);
+
+// How a process ended that the end of its input had not ended.
+std::string forced_end_text(const Observations& seen);
 
 // "exit code 3", "signal 11 (SIGSEGV)"
 std::string text_of(const pool::ExitStatus& status);

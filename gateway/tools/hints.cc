@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "gateway/base/ascii.h"
@@ -16,11 +17,11 @@ namespace {
 bool is_name_char(char c) { return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 
 // A line with one of these tells of something that is missing.
-constexpr std::array<std::string_view, 13> kMissing = {
-    "keyerror",      "required",    "missing",      "not set",
-    "must be set",   "not defined", "undefined",    "not provided",
-    "no value",      "please set",  "must provide", "not found in environment",
-    "please provide"};
+constexpr std::array<std::string_view, 15> kMissing = {
+    "keyerror",       "required",    "missing",      "not set",
+    "must be set",    "not defined", "undefined",    "not provided",
+    "no value",       "please set",  "must provide", "not found in environment",
+    "please provide", "must set",    "need to set"};
 // A word of capitals without an underscore is a variable only if the line says so.
 constexpr std::array<std::string_view, 4> kOfVariables = {"environment", "env var", "process.env",
                                                           "keyerror"};
@@ -34,7 +35,14 @@ bool holds_any(std::string_view text, std::span<const std::string_view> words) {
       words, [text](std::string_view word) { return text.find(word) != std::string_view::npos; });
 }
 
-void add_names(std::string_view line, bool of_variables, std::vector<std::string>& names) {
+// A name in a line, and where it ends there.
+struct FoundName {
+  std::string_view name;
+  size_t end = 0;
+};
+
+std::vector<FoundName> names_in(std::string_view line, bool of_variables) {
+  std::vector<FoundName> names;
   for (size_t at = 0; at < line.size();) {
     size_t end = at;
     while (end < line.size() && is_name_char(line[end])) ++end;
@@ -47,11 +55,36 @@ void add_names(std::string_view line, bool of_variables, std::vector<std::string
         word.size() > 2 && std::isdigit(static_cast<unsigned char>(word[0])) == 0 &&
         (of_variables || word.find('_') != std::string_view::npos) &&
         std::find(kOtherWords.begin(), kOtherWords.end(), word) == kOtherWords.end();
-    if (begins && ends && is_name && std::find(names.begin(), names.end(), word) == names.end()) {
-      names.emplace_back(word);
-    }
+    if (begins && ends && is_name) names.push_back({word, end});
     at = std::max(end, at + 1);
   }
+  return names;
+}
+
+// Whether a line wants one of its names, other than all: "A_KEY or A_TOKEN", "one of A_KEY,
+// A_TOKEN".
+bool wants_one(std::string_view low, const std::vector<FoundName>& names) {
+  constexpr std::array<std::string_view, 4> kOneOf = {"one of", "either", "any of", "at least one"};
+  if (names.size() < 2) return false;
+  bool has_or = false;
+  for (size_t i = 1; i < names.size(); ++i) {
+    const size_t begin = names[i - 1].end;
+    const size_t length = names[i].end - names[i].name.size() - begin;
+    const std::string_view between = low.substr(begin, length);
+    if (between.find(" and ") != std::string_view::npos) return false;
+    has_or = has_or || between.find(" or ") != std::string_view::npos || trim(between) == "|" ||
+             trim(between) == "/";
+  }
+  return has_or || holds_any(low.substr(0, names.front().end), kOneOf);
+}
+
+void add_choice(VariableChoice choice, std::vector<VariableChoice>& choices) {
+  std::erase_if(choice.names, [&choices](const std::string& name) {
+    return std::ranges::any_of(choices, [&name](const VariableChoice& known) {
+      return std::ranges::find(known.names, name) != known.names.end();
+    });
+  });
+  if (!choice.names.empty()) choices.push_back(std::move(choice));
 }
 
 struct Hint {
@@ -89,13 +122,37 @@ constexpr std::array kHints{
 
 }  // namespace
 
-std::vector<std::string> missing_variables(const std::vector<std::string>& lines) {
-  std::vector<std::string> names;
+std::string VariableChoice::text() const { return joined(names, " or "); }
+
+bool VariableChoice::is_given_to(const config::BackendConfig& backend) const {
+  return std::ranges::any_of(names, [&backend](const std::string& name) {
+    return backend.env.contains(name) || backend.env_sources.contains(name) ||
+           backend.env_from_files.contains(name);
+  });
+}
+
+std::string VariableChoice::wanted(const std::function<bool(const std::string&)>& is_set) const {
+  const auto found = std::ranges::find_if(names, is_set);
+  return found == names.end() ? names.front() : *found;
+}
+
+std::vector<VariableChoice> missing_variables(const std::vector<std::string>& lines) {
+  std::vector<VariableChoice> choices;
   for (const std::string& line : lines) {
     const std::string low = to_lower_ascii(line);
-    if (holds_any(low, kMissing)) add_names(line, holds_any(low, kOfVariables), names);
+    const std::vector<FoundName> found = names_in(line, holds_any(low, kOfVariables));
+    const bool is_choice = wants_one(low, found);
+    const bool says_set = is_choice && low.find("set ") != std::string::npos;
+    if (!says_set && !holds_any(low, kMissing)) continue;
+    VariableChoice one;
+    for (const FoundName& name : found) one.names.emplace_back(name.name);
+    if (is_choice) {
+      add_choice(std::move(one), choices);
+      continue;
+    }
+    for (std::string& name : one.names) add_choice({{std::move(name)}}, choices);
   }
-  return names;
+  return choices;
 }
 
 std::string advice_for(std::string_view line) {

@@ -1,7 +1,7 @@
 // Finds out by a server's last words on stderr why it does not work. Pure.
 #pragma once
 
-#include <set>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,9 +10,21 @@
 
 namespace stdgate::tools {
 
-// Names of environment variables that lines like these miss: `KeyError: 'API_KEY'`,
-// `API_KEY is required`, `Missing environment variable API_KEY`. In their order, each once.
-std::vector<std::string> missing_variables(const std::vector<std::string>& lines);
+// Environment variables of which one is missing; mostly it is a single one.
+struct VariableChoice {
+  std::vector<std::string> names;
+
+  // "A_KEY or A_TOKEN"
+  [[nodiscard]] std::string text() const;
+  // Whether the backend gives its server one of them.
+  [[nodiscard]] bool is_given_to(const config::BackendConfig& backend) const;
+  // The one to give to the server: the first that `is_set`, else the first of all.
+  [[nodiscard]] std::string wanted(const std::function<bool(const std::string&)>& is_set) const;
+};
+
+// What lines like these miss: `KeyError: 'API_KEY'`, `API_KEY is required`, `Missing environment
+// variable API_KEY`, `set A_KEY or A_TOKEN`. In their order, each name once.
+std::vector<VariableChoice> missing_variables(const std::vector<std::string>& lines);
 
 // Advice on a line, for people; empty: nothing is known about such a line. A missing module, a
 // version of Node.js that is too old, no permission, an address in use, a program that a script did

@@ -106,6 +106,9 @@ if mode == "signal":
     os.kill(os.getpid(), signal.SIGSEGV)
 if mode == "key-error":
     os.environ["WEATHER_API_KEY"]
+if mode == "one-of":
+    sys.stderr.write("fatal: no credentials; set API_KEY or API_TOKEN\n")
+    sys.exit(1)
 if mode == "required":
     sys.stderr.write("Error: BRAVE_API_KEY environment variable is required\n")
     sys.exit(1)
@@ -352,6 +355,30 @@ TEST_F(DoctorTest, NpxThatAsksIsFoundWhateverItsWords) {
   EXPECT_THAT(findings_of(told), IsEmpty()) << run_.out;
 }
 
+// The first process pays for the download.
+TEST_F(DoctorTest, WhatFetchesItsServerIsNamedAsTheCause) {
+  const std::string uvx = (folder_.path() / "uvx").string();
+  const auto write = [&](const std::string& script) {
+    folder_.write("uvx", "#!/bin/sh\n" + script);
+    std::filesystem::permissions(uvx, std::filesystem::perms::all);
+  };
+  write("exec sleep 600\n");
+  const JsonValue silent = diagnose({uvx, "some-server"}, {"--timeout", "1s", "--grace", "200ms"});
+  EXPECT_THAT(findings_of(silent), ElementsAre("error no-answer")) << run_.out;
+  EXPECT_THAT(message_of(silent),
+              HasSubstr("within 1.0 s: uvx fetches some-server before it starts "
+                        "it, and perhaps still does"));
+  EXPECT_THAT(advice_of(silent), AllOf(HasSubstr("run it once by hand until it waits for input (" +
+                                                 uvx + " some-server)"),
+                                       HasSubstr("stdgate doctor --timeout 5m")));
+  EXPECT_EQ(silent.text("/steps/2/outcome"), "it went on; doctor ended it by SIGTERM");
+  write("[ -e fetched ] || sleep 5.2; touch fetched; exec python3 server.py\n");
+  const JsonValue slow = diagnose({uvx, "some-server"});
+  EXPECT_THAT(findings_of(slow), ElementsAre("note slow-start")) << run_.out;
+  EXPECT_THAT(message_of(slow), HasSubstr("uvx fetches some-server before it starts it"));
+  EXPECT_THAT(slow.text("/config"), Not(HasSubstr("pool"))) << "the next start is not slow";
+}
+
 TEST_F(DoctorTest, PackageRunnerWithoutNetworkIsNamedAtOnce) {
   folder_.write(
       "gateway.yaml",
@@ -560,6 +587,19 @@ TEST_F(DoctorTest, VariableThatIsSetButNotPassedOn) {
   unsetenv("WEATHER_API_KEY");
   EXPECT_TRUE(with.flag("/healthy"));
   EXPECT_THAT(run_.out, Not(HasSubstr("wonderful")));
+}
+
+TEST_F(DoctorTest, OfVariablesOfWhichOneIsWantedOneIsWrittenDown) {
+  const JsonValue report = diagnose_mode("one-of");
+  EXPECT_THAT(findings_of(report), ElementsAre("error missing-variable", "error exited"));
+  EXPECT_EQ(message_of(report), "it wants one of the environment variables API_KEY or API_TOKEN");
+  EXPECT_THAT(report.text("/config"),
+              AllOf(HasSubstr("env: { API_KEY: \"${API_KEY}\" }"), Not(HasSubstr("TOKEN"))));
+  setenv("API_TOKEN", "wonderful", 1);
+  const JsonValue set = diagnose_mode("one-of");
+  unsetenv("API_TOKEN");
+  EXPECT_THAT(message_of(set), HasSubstr("of which API_TOKEN is set here but not passed on"));
+  EXPECT_THAT(set.text("/config"), HasSubstr("env: { API_TOKEN: \"${API_TOKEN}\" }"));
 }
 
 TEST_F(DoctorTest, NothingIsLeftOfWhatItStarted) {

@@ -12,27 +12,58 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
+// The choices of a line: "A_KEY", "A_KEY or B_KEY".
+std::vector<std::string> missed_in(const std::vector<std::string>& lines) {
+  std::vector<std::string> texts;
+  for (const VariableChoice& choice : missing_variables(lines)) texts.push_back(choice.text());
+  return texts;
+}
+
 TEST(StderrHints, MissingVariables) {
-  EXPECT_THAT(missing_variables({"KeyError: 'API_KEY'"}), ElementsAre("API_KEY"));
-  EXPECT_THAT(missing_variables({"KeyError: 'TOKEN'"}), ElementsAre("TOKEN"));
-  EXPECT_THAT(missing_variables({"Error: BRAVE_API_KEY environment variable is required"}),
+  EXPECT_THAT(missed_in({"KeyError: 'API_KEY'"}), ElementsAre("API_KEY"));
+  EXPECT_THAT(missed_in({"KeyError: 'TOKEN'"}), ElementsAre("TOKEN"));
+  EXPECT_THAT(missed_in({"Error: BRAVE_API_KEY environment variable is required"}),
               ElementsAre("BRAVE_API_KEY"));
-  EXPECT_THAT(missing_variables({"Missing required environment variables: A_B, C_D"}),
+  EXPECT_THAT(missed_in({"Missing required environment variables: A_B, C_D"}),
               ElementsAre("A_B", "C_D"));
-  EXPECT_THAT(missing_variables({"GITHUB_TOKEN not set", "GITHUB_TOKEN must be set"}),
+  EXPECT_THAT(missed_in({"GITHUB_TOKEN not set", "GITHUB_TOKEN must be set"}),
               ElementsAre("GITHUB_TOKEN"));
-  EXPECT_THAT(missing_variables({"Please provide a personal access token (PAT) with --access-token "
-                                 "or set the A_TOKEN environment variable"}),
+  EXPECT_THAT(missed_in({"Please provide a personal access token (PAT) with --access-token "
+                         "or set the A_TOKEN environment variable"}),
               ElementsAre("A_TOKEN"));
-  EXPECT_THAT(missing_variables({"API key is required: set the A_KEY environment variable"}),
+  EXPECT_THAT(missed_in({"API key is required: set the A_KEY environment variable"}),
               ElementsAre("A_KEY"));
-  EXPECT_THAT(missing_variables({"process.env.DB_URL is undefined"}), ElementsAre("DB_URL"));
+  EXPECT_THAT(missed_in({"process.env.DB_URL is undefined"}), ElementsAre("DB_URL"));
+}
+
+TEST(StderrHints, VariablesOfWhichOneIsWanted) {
+  for (const char* const line :
+       {"fatal: no credentials; set API_KEY or API_TOKEN", "API_KEY or API_TOKEN is required",
+        "API_KEY / API_TOKEN not set", "Missing one of API_KEY, API_TOKEN",
+        "Please provide either API_KEY or the API_TOKEN environment variable"}) {
+    EXPECT_THAT(missed_in({line}), ElementsAre("API_KEY or API_TOKEN")) << line;
+  }
+  EXPECT_THAT(missed_in({"API_KEY and API_TOKEN are required"}),
+              ElementsAre("API_KEY", "API_TOKEN"));
+  EXPECT_THAT(missed_in({"API_KEY or API_TOKEN is required", "API_TOKEN not set"}),
+              ElementsAre("API_KEY or API_TOKEN"));
+}
+
+TEST(StderrHints, OfAChoiceTheVariableThatIsSetIsWanted) {
+  const VariableChoice choice{{"A_KEY", "B_KEY"}};
+  EXPECT_EQ(choice.wanted([](const std::string& name) { return name == "B_KEY"; }), "B_KEY");
+  EXPECT_EQ(choice.wanted([](const std::string&) { return false; }), "A_KEY");
+  config::BackendConfig backend;
+  EXPECT_FALSE(choice.is_given_to(backend));
+  backend.env["B_KEY"] = "x";
+  EXPECT_TRUE(choice.is_given_to(backend));
 }
 
 TEST(StderrHints, WhatIsNoMissingVariable) {
   for (const char* const line :
        {"listening", "ERROR something is required", "API_KEY is fine", "a required argument",
-        "missing semicolon in fooBAR_BAZ", "ENOENT: no such file, A_B", "", "_", "X is required"}) {
+        "missing semicolon in fooBAR_BAZ", "ENOENT: no such file, A_B", "", "_", "X is required",
+        "API_KEY or API_TOKEN is fine"}) {
     EXPECT_THAT(missing_variables({line}), IsEmpty()) << line;
   }
 }
