@@ -18,6 +18,7 @@
 #include "gateway/rpc/json_string.h"
 #include "gateway/tools/command_stage.h"
 #include "gateway/tools/findings.h"
+#include "gateway/tools/package_fetch.h"
 #include "transports/fetch/http_client.h"
 
 namespace stdgate::tools {
@@ -28,42 +29,6 @@ constexpr Duration kAnswerTimeout = std::chrono::seconds(60);
 constexpr const char* kNotSet = "not-set";
 constexpr size_t kMaxKeyFile = 64 << 10;
 constexpr size_t kMaxPemFile = 4 << 20;
-
-// Longest wait for the gateway's answer, because a list of backends is wanted at once.
-constexpr Duration kPatience = std::chrono::seconds(2);
-
-std::string life_of(const simdjson::dom::element& backend) {
-  std::string text;
-  const auto add = [&text](std::string_view word, std::string_view separator) {
-    text.append(text.empty() ? "" : separator).append(word);
-  };
-  bool is_asleep = false;
-  simdjson::dom::array remembered;
-  if (backend["asleep"].get(is_asleep) == simdjson::SUCCESS && is_asleep &&
-      backend["remembered"].get(remembered) == simdjson::SUCCESS && remembered.size() > 0) {
-    for (const simdjson::dom::element word : remembered) {
-      text.append(text.empty() ? "asleep, remembered: " : ", ").append(std::string_view(word));
-    }
-  }
-  std::string_view why;
-  if (backend["not_remembered"].get(why) == simdjson::SUCCESS) {
-    add("lists not remembered: " + std::string(why), "; ");
-  }
-  simdjson::dom::object replaced;
-  if (backend["replaced"].get(replaced) == simdjson::SUCCESS) {
-    for (const auto& [reason, count] : replaced) {
-      add(std::to_string(uint64_t(count)) + " replaced for " + std::string(reason), "; ");
-    }
-  }
-  std::string_view state;
-  std::string_view cause;
-  if (backend["state"].get(state) == simdjson::SUCCESS && state == "failing" &&
-      backend["reason"].get(cause) == simdjson::SUCCESS) {
-    // A list of folders follows, which is long.
-    add("failing: " + std::string(cause.substr(0, cause.find(" in PATH "))), "; ");
-  }
-  return text;
-}
 
 }  // namespace
 
@@ -141,10 +106,16 @@ namespace {
 
 // --- A gateway -------------------------------------------------------------------------------
 
-// The meaning of a status whose body is no JSON-RPC.
-std::string words_for(const fetch::HttpAnswer& answer, const std::string& url) {
+// The meaning of a status whose body is no JSON-RPC. `key_file`: of the key that was sent; empty:
+// none was.
+std::string words_for(const fetch::HttpAnswer& answer, const std::string& url,
+                      const std::string& key_file) {
   switch (answer.status) {
     case 401:
+      if (!key_file.empty()) {
+        return "the gateway does not accept the key of " + key_file +
+               "; auth in its configuration names the keys that it does";
+      }
       return "the gateway requires a credential; name a file with an API key: --api-key-file FILE";
     case 403:
       return "the gateway does not let this client in: " + answer.body;
@@ -158,8 +129,10 @@ std::string words_for(const fetch::HttpAnswer& answer, const std::string& url) {
 
 class GatewayPeer final : public Peer {
  public:
-  explicit GatewayPeer(fetch::HttpOptions options)
-      : is_on_unix_socket_(!options.gateway.unix_socket.empty()), client_(std::move(options)) {}
+  GatewayPeer(fetch::HttpOptions options, std::string key_file)
+      : is_on_unix_socket_(!options.gateway.unix_socket.empty()),
+        key_file_(std::move(key_file)),
+        client_(std::move(options)) {}
 
   [[nodiscard]] bool is_on_unix_socket() const override { return is_on_unix_socket_; }
 
@@ -168,7 +141,8 @@ class GatewayPeer final : public Peer {
     if (!answer) return tl::unexpected(Trouble{kUnreachable, answer.error()});
     auto backends = answer->status == 200 ? listed_backends(answer->body) : std::nullopt;
     if (backends) return *std::move(backends);
-    return tl::unexpected(Trouble{kUnreachable, words_for(*answer, client_.url() + "/")});
+    return tl::unexpected(
+        Trouble{kUnreachable, words_for(*answer, client_.url() + "/", key_file_)});
   }
 
   tl::expected<std::string, Trouble> call(const std::string& backend, const std::string& method,
@@ -211,7 +185,8 @@ class GatewayPeer final : public Peer {
                                       "only: at /" +
                                       backend + "/ws"});
       }
-      return tl::unexpected(Trouble{kUnreachable, words_for(*answer, client_.url() + path)});
+      return tl::unexpected(
+          Trouble{kUnreachable, words_for(*answer, client_.url() + path, key_file_)});
     }
     return std::move(answer->body);
   }
@@ -224,6 +199,7 @@ class GatewayPeer final : public Peer {
   }
 
   const bool is_on_unix_socket_;
+  const std::string key_file_;
   fetch::HttpClient client_;
   uint64_t last_id_ = 0;
 };
@@ -294,7 +270,8 @@ tl::expected<std::unique_ptr<Peer>, Trouble> open_gateway_peer(const ToolArgumen
     if (!key) return tl::unexpected(Trouble{kBadUsage, "--api-key-file: " + key.error()});
     options.api_key = *std::move(key);
   }
-  return std::unique_ptr<Peer>(std::make_unique<GatewayPeer>(std::move(options)));
+  return std::unique_ptr<Peer>(
+      std::make_unique<GatewayPeer>(std::move(options), arguments.value("--api-key-file")));
 }
 
 // --- A command -------------------------------------------------------------------------------
@@ -319,17 +296,17 @@ class CommandPeer final : public Peer {
       const rpc::WireId id = child_->next_id();
       const auto answer = child_->ask(id, services_.dialect.greet(id, std::nullopt), timeout_);
       const auto done = answer ? services_.dialect.finish_handshake(answer->envelope())
-                               : tl::unexpected<std::string>("no answer to initialize");
+                               : tl::unexpected<std::string>("gave no answer to initialize");
       if (done) {
         child_->say(*done);
         return {};
       }
-      if (revision == config::Revision::legacy) return tl::unexpected(why(done.error()));
+      if (revision == config::Revision::legacy) return tl::unexpected(why_not_open(done.error()));
     }
     const rpc::WireId id = child_->next_id();
     const auto answer = child_->ask(id, services_.dialect.probe(id), timeout_);
     if (!answer || !services_.dialect.facts(answer->envelope(), services_.dialect.traits().probe)) {
-      return tl::unexpected(why("did neither initialize nor server/discover"));
+      return tl::unexpected(why_not_open("did neither initialize nor server/discover"));
     }
     stamp_ = services_.stamp;
     return {};
@@ -368,6 +345,14 @@ class CommandPeer final : public Peer {
     if (seen.exit && seen.exited_by_itself) message += ": " + text_of(*seen.exit);
     for (const std::string& line : seen.last_words) message += "\n  | " + line;
     return {kUnreachable, message + "\nstdgate doctor says more about it"};
+  }
+
+  Trouble why_not_open(const std::string& what) {
+    const auto fetch = package_fetch_of(stage_->backend());
+    if (!fetch || child_->seen().exit) return why(what);
+    Trouble trouble = why(what + "; " + fetch->text() + ", and perhaps still does");
+    trouble.message += ", and --timeout 5m gives it longer";
+    return trouble;
   }
 
   const std::unique_ptr<CommandStage> stage_;
@@ -412,33 +397,6 @@ tl::expected<std::unique_ptr<Peer>, Trouble> open_peer(const ToolArguments& argu
         Trouble{kBadUsage, std::string(option.name) + " goes with a gateway, not with a command"});
   }
   return open_command_peer(arguments, surroundings, *timeout);
-}
-
-std::map<std::string, std::string> backend_lives(const ToolArguments& arguments,
-                                                 const ToolSurroundings& surroundings) {
-  if (arguments.has("--url")) return {};
-  const auto config = gateway_config_of(arguments, surroundings);
-  if (!config || config->admin.address.empty() || config->admin.tls.is_used()) return {};
-  fetch::HttpOptions options;
-  options.gateway = address_of(config->admin, false);
-  options.timeout = kPatience;
-  const auto answer = fetch::HttpClient(std::move(options)).send("/debug/state");
-  if (!answer || answer->status != 200) return {};
-  simdjson::dom::parser parser;
-  simdjson::dom::array backends;
-  if (parser.parse(simdjson::padded_string(answer->body))["backends"].get(backends) !=
-      simdjson::SUCCESS) {
-    return {};
-  }
-  std::map<std::string, std::string> lives;
-  for (const simdjson::dom::element backend : backends) {
-    std::string_view name;
-    std::string text = life_of(backend);
-    if (backend["name"].get(name) == simdjson::SUCCESS && !text.empty()) {
-      lives.emplace(name, std::move(text));
-    }
-  }
-  return lives;
 }
 
 }  // namespace stdgate::tools

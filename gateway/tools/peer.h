@@ -1,7 +1,6 @@
 // Peer: who answers a tool's calls: a gateway that runs, or a command that is started for them.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -86,12 +85,5 @@ tl::expected<std::string, std::string> read_key(const std::string& file);
 // The gateway's address from --url, else from the configuration, else the default address.
 tl::expected<fetch::GatewayAddress, Trouble> find_gateway(const ToolArguments& arguments,
                                                           const ToolSurroundings& surroundings);
-
-// The state of a running gateway's backends, from its admin address: which backends sleep, which of
-// their lists are remembered, how many processes were replaced, and which backends fail. Texts for
-// people, by the name of the backend, without backends that have nothing to report. Empty if the
-// configuration is not known, or nothing answers at its admin address.
-std::map<std::string, std::string> backend_lives(const ToolArguments& arguments,
-                                                 const ToolSurroundings& surroundings);
 
 }  // namespace stdgate::tools

@@ -13,8 +13,10 @@
 #include "gateway/config/config.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/fault.h"
+#include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_writer.h"
 #include "gateway/servers/tool_look.h"
+#include "gateway/tools/backend_lives.h"
 #include "gateway/tools/listing.h"
 #include "gateway/tools/peer.h"
 
@@ -256,9 +258,13 @@ ToolOutput list_backends(const ToolArguments& arguments, const ToolSurroundings&
   if (!peer) return failure(peer.error());
   const auto backends = (*peer)->backends();
   if (!backends) return failure(backends.error());
-  const Lives lives = backend_lives(arguments, surroundings);
-  return tool_text(arguments.has("--json") ? backends_json(*backends, lives)
-                                           : backends_text(*backends, lives));
+  const BackendLives lives = backend_lives(arguments, surroundings);
+  ToolOutput output = tool_text(arguments.has("--json") ? backends_json(*backends, lives.texts)
+                                                        : backends_text(*backends, lives.texts));
+  if (!lives.unknown.empty()) {
+    output.err = "stdgate: " + visible(lives.unknown, VisibleText::line) + "\n";
+  }
+  return output;
 }
 
 // --- tools -----------------------------------------------------------------------------------
@@ -350,7 +356,10 @@ ToolOutput call(const ToolArguments& arguments, const ToolSurroundings& surround
   const std::string_view shown = is_raw ? std::string_view(*answer) : response->payload;
   ToolOutput output =
       tool_text((surroundings.is_terminal ? laid_out(shown) : std::string(shown)) + "\n");
-  output.exit_code = response->is_error ? kFailed : kHealthy;
+  // A tool of MCP that has failed says so in its result.
+  const bool has_failed =
+      words[1] == "tools/call" && rpc::member_or_empty(response->payload, "isError") == "true";
+  output.exit_code = response->is_error || has_failed ? kFailed : kHealthy;
   return output;
 }
 
@@ -399,8 +408,9 @@ extern const Tool kLsTool{
     "  stdgate ls [options] --url URL     of another one\n"
     "  stdgate ls [options] --as NAME     what this principal sees there\n",
     "Lists the backends of a running gateway, and where clients reach them. On its\n"
-    "machine also: which of them sleep, what is remembered of those, and how many of\n"
-    "their processes have been replaced, and why. With\n"
+    "machine also which of them fail and why, start, or sleep, and how many of their\n"
+    "processes have been replaced: gateway.yaml or --config FILE names the admin\n"
+    "address, which tells that. With\n"
     "--as: the tools, resources and prompts of its MCP servers that the rules let a\n"
     "principal see. \"anonymous\" is who has no name. The gateway is asked with the\n"
     "key of --api-key-file, and what that one may not see is left out too.\n"
@@ -434,7 +444,8 @@ extern const Tool kCallTool{
     "  stdgate call demo math/add '[2,3]'\n"
     "  stdgate call files tools/call '{\"name\":\"list\",\"arguments\":{}}'\n"
     "\n"
-    "Exit code: 0 a result, 1 a JSON-RPC error, 2 usage, 3 no gateway or no answer.\n",
+    "Exit code: 0 a result, 1 a JSON-RPC error or a tool's isError, 2 usage,\n"
+    "3 no gateway or no answer.\n",
     kCallOptions,
     true,
     call};

@@ -75,6 +75,8 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
+std::string host_of(const std::string& url) { return url.substr(url.find("://") + 3); }
+
 TEST(ToolsPage, CommandsPrintWhatIsShown) {
   const fs::path source = STDGATE_SOURCE_DIR;
   const std::string page = read_file(source / "docs/tools.md");
@@ -109,9 +111,10 @@ TEST(ToolsPage, CommandsPrintWhatIsShown) {
   const GatewayProcess gateway(serve(
       {backend("demo", demo_server()),
        backend("lists", {"python3", (folder.path() / "lists.py").string()}, "protocol: mcp")}));
-  const std::string address = gateway.url().substr(gateway.url().find("://") + 3);
-  folder.write("gateway.yaml", "listen: [\"" + address +
-                                   "\"]\nbackends:\n  demo: { command: [\"stdgate\", "
+  const std::string address = host_of(gateway.url());
+  folder.write("gateway.yaml", "listen: [\"" + address + "\"]\nadmin: \"" +
+                                   host_of(gateway.admin_url()) +
+                                   "\"\nbackends:\n  demo: { command: [\"stdgate\", "
                                    "\"demo-server\"], protocol: jsonrpc }\n  lists: { command: "
                                    "[\"python3\", \"lists.py\"], rules: [{ allow: [reader], tools: "
                                    "[read] }] }\n");
@@ -139,8 +142,6 @@ for line in sys.stdin:
     print(json.dumps({"result": result, "jsonrpc": "2.0", "id": message["id"]},
                      separators=(",", ":")), flush=True)
 )py";
-
-std::string host_of(const std::string& url) { return url.substr(url.find("://") + 3); }
 
 TEST(Readme, CommandsPrintWhatIsShown) {
   const fs::path source = STDGATE_SOURCE_DIR;

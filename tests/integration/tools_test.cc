@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,6 +44,8 @@ for line in sys.stdin:
         result = {"tools": [{"name": "two"}]}
     elif method == "params":
         result = {"params": params}
+    elif method == "tools/call":
+        result = {"content": [], "isError": params["name"] == "bad"}
     else:
         error = {"code": -32601, "message": "no \u001b such", "data": {"method": method}}
     reply = {"jsonrpc": "2.0", "id": message["id"]}
@@ -123,7 +126,30 @@ TEST_F(ToolsTest, WhatAVirtualServerLacksIsNamedAndWhy) {
   folder_.write("gateway.yaml", "listen: [\"" + gateway_->url().substr(7) + "\"]\nadmin: \"" +
                                     gateway_->admin_url().substr(7) +
                                     "\"\nbackends: { pages: { command: [\"x\"] } }\n");
-  EXPECT_THAT(run({"ls"}).out, HasSubstr("(failing: program \"no-such-program\" not found)"));
+  const ProgramRun ls = run({"ls"});
+  EXPECT_THAT(ls.out, AllOf(HasSubstr("(failing: program \"no-such-program\" not found)"),
+                            HasSubstr("(down: gone (")));
+  EXPECT_THAT(ls.err, IsEmpty());
+}
+
+// The states are at the admin address, which only the configuration names.
+TEST_F(ToolsTest, LsSaysWhereItDoesNotKnowTheStates) {
+  gateway_.emplace(serve({backend("bad", {"sh", "-c", "echo no database >&2; exit 3"})}));
+  const std::string what = "stdgate: the states of the backends are not known here: ";
+  EXPECT_THAT(ask({"ls"}).err, AllOf(StartsWith(what), HasSubstr("--config FILE")));
+  const std::string listen =
+      "listen: [\"" + gateway_->url().substr(7) + "\"]\nbackends: { bad: { command: [x] } }\n";
+  folder_.write("off.yaml", listen + "admin: \"off\"\n");
+  EXPECT_EQ(run({"ls", "--config", "off.yaml"}).err,
+            what + "the gateway has no admin address (admin)\n");
+  folder_.write("other.yaml", listen + "admin: \"127.0.0.1:1\"\n");
+  EXPECT_THAT(run({"ls", "--config", "other.yaml"}).err, StartsWith(what + "admin: "));
+  EXPECT_EQ(ask({"call", "bad", "x"}).exit_code, 1);
+  folder_.write("its.yaml", listen + "admin: \"" + gateway_->admin_url().substr(7) + "\"\n");
+  // Even where another address is asked for the list.
+  const ProgramRun known = ask({"ls", "--config", "its.yaml"});
+  EXPECT_THAT(known.out, HasSubstr("(failing: exited with code 3: no database)"));
+  EXPECT_THAT(known.err, IsEmpty());
 }
 
 // Each of these servers lists its tools when all have been asked to.
@@ -170,6 +196,16 @@ TEST_F(ToolsTest, CallPrintsTheResultAsItCame) {
   EXPECT_EQ(error.err, "stdgate: error -32601: no \\u001b such\n  {\"method\": \"nothing\"}\n");
 }
 
+TEST_F(ToolsTest, AToolThatFailsIsAFailure) {
+  for (const auto& [name, exit_code] : {std::pair("good", 0), std::pair("bad", 1)}) {
+    const ProgramRun run =
+        this->run({"call", "tools/call", std::string(R"({"name":")") + name + "\"}", "--",
+                   "python3", script()});
+    EXPECT_EQ(run.exit_code, exit_code) << run.err;
+    EXPECT_THAT(run.out, StartsWith("{\"content\": []"));
+  }
+}
+
 TEST_F(ToolsTest, CommandsAreCalledWithoutAGateway) {
   EXPECT_EQ(
       run({"call", "--protocol", "jsonrpc", "math/add", "[2,3]", "--", "stdgate", "demo-server"})
@@ -198,6 +234,12 @@ TEST_F(ToolsTest, CommandThatDoesNotAnswerIsExplained) {
       run({"call", "--protocol", "jsonrpc", "--timeout", "300ms", "x", "--", "sleep", "600"});
   EXPECT_EQ(mute.exit_code, 3);
   EXPECT_THAT(mute.err, HasSubstr("gave no answer to x"));
+  folder_.write("uvx", "#!/bin/sh\nexec sleep 600\n");
+  std::filesystem::permissions(folder_.path() / "uvx", std::filesystem::perms::all);
+  const ProgramRun fetching = run({"tools", "--timeout", "300ms", "--", "./uvx", "some-server"});
+  EXPECT_EQ(fetching.exit_code, 3);
+  EXPECT_THAT(fetching.err, AllOf(HasSubstr("uvx fetches some-server before it starts it"),
+                                  HasSubstr("--timeout 5m")));
   const ProgramRun missing = run({"tools", "--", "no-such-program"});
   EXPECT_EQ(missing.exit_code, 3);
   EXPECT_THAT(missing.err, HasSubstr("not found in PATH"));
@@ -218,6 +260,10 @@ TEST_F(ToolsTest, ApiKeyOpensTheGateway) {
   const ProgramRun hash = ask({"call", "--api-key-file", "hash.txt", "calc", "math/add"});
   EXPECT_EQ(hash.exit_code, 2);
   EXPECT_THAT(hash.err, HasSubstr("the key itself is needed"));
+  folder_.write("wrong.txt", "sg_" + std::string(32, 'f') + "\n");
+  const ProgramRun wrong = ask({"call", "--api-key-file", "wrong.txt", "calc", "math/add"});
+  EXPECT_EQ(wrong.exit_code, 3);
+  EXPECT_THAT(wrong.err, HasSubstr("the gateway does not accept the key of wrong.txt"));
 }
 
 // What `ls --as` says is what the one that is meant is answered.

@@ -1,0 +1,72 @@
+// What is said of backends by the state of their gateway.
+#include "gateway/tools/backend_lives.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace stdgate::tools {
+namespace {
+
+using testing::IsEmpty;
+
+// Of a state with this backend alone.
+std::string life_of_backend(const std::string& members) {
+  const BackendLives lives = lives_in(R"({"backends":[{"name":"a",)" + members + "}]}");
+  EXPECT_THAT(lives.unknown, IsEmpty());
+  const auto life = lives.texts.find("a");
+  return life == lives.texts.end() ? std::string() : life->second;
+}
+
+TEST(BackendLives, AFailureIsToldByTheLastThatItsServerHasWritten) {
+  EXPECT_EQ(life_of_backend(R"("state":"failing","reason":"the child exited with code 1","exits":[
+      {"failed":false,"detail":"exited with code 0","stderr":["fine"]},
+      {"failed":true,"pid":7,"detail":"exited with code 3","stderr":["loading","no database",""]},
+      {"failed":true,"detail":"exited with code 9","stderr":["older"]}])"),
+            "failing: exited with code 3: no database");
+  EXPECT_EQ(life_of_backend(R"("state":"failing","reason":"r","exits":[
+      {"failed":true,"pid":7,"detail":"exited with code 3","stderr":[]}])"),
+            "failing: exited with code 3");
+  EXPECT_EQ(life_of_backend(R"("state":"failing","reason":"program \"x\" not found","exits":[
+      {"failed":true,"pid":0,"detail":"could not be started: exec","stderr":[]}])"),
+            "failing: program \"x\" not found");
+  EXPECT_EQ(life_of_backend(R"("state":"failing","reason":"the child could not be started","exits":[
+      {"failed":true,"pid":0,"detail":"could not be started: chdir","stderr":[]}])"),
+            "failing: could not be started: chdir");
+  EXPECT_EQ(life_of_backend(R"("state":"failing","reason":"program \"x\" not found in PATH \"/a\"",
+      "exits":[])"),
+            "failing: program \"x\" not found");
+  EXPECT_EQ(life_of_backend(R"("state":"ready","exits":[{"failed":true,"detail":"d"}])"), "");
+}
+
+TEST(BackendLives, AStartIsToldWithItsTime) {
+  EXPECT_EQ(life_of_backend(R"("state":"starting","children":[
+      {"state":"ready","age_seconds":99.0},
+      {"state":"starting","age_seconds":3.5},{"state":"starting","age_seconds":12.9}])"),
+            "starting for 12 s");
+}
+
+TEST(BackendLives, MembersThatAreNotUpAreNamed) {
+  EXPECT_EQ(life_of_backend(R"("state":"ready","members":[
+      {"backend":"good","up":true,"reason":"once"},
+      {"backend":"unasked","up":false},
+      {"backend":"bad","up":false,"reason":"no answer"},
+      {"backend":"worse","up":false,"reason":"program \"y\" not found in PATH \"/a\""},
+      {"backend":"slow","up":false,"reason":"no answer yet","state":"starting"}])"),
+            "down: bad (no answer), worse (program \"y\" not found); starting: slow");
+}
+
+TEST(BackendLives, SleepAndReplacements) {
+  EXPECT_EQ(life_of_backend(R"("state":"idle","asleep":true,"remembered":["greeting","tools"],
+      "not_remembered":"they differ","replaced":{"memory":3})"),
+            "asleep, remembered: greeting, tools; lists not remembered: they differ; "
+            "3 replaced for memory");
+}
+
+TEST(BackendLives, WhatIsNoStateTellsNothing) {
+  EXPECT_EQ(lives_in("<html>").unknown,
+            "the states of the backends are not known here: what answers at the admin address is "
+            "no stdgate");
+}
+
+}  // namespace
+}  // namespace stdgate::tools
