@@ -1,5 +1,7 @@
 #include "gateway/call/slots.h"
 
+#include <bit>
+
 namespace stdgate::call {
 
 CallSlots::CallSlots(const SlotLayout& layout)
@@ -13,11 +15,10 @@ CallSlots::~CallSlots() {
 }
 
 void CallSlots::clear_used() {
-  for (size_t slot = 0; slot < layout_->kinds_.size(); ++slot) {
-    const SlotLayout::Kind& kind = layout_->kinds_[slot];
-    if ((used_ >> slot & 1) != 0) kind.clear(bytes_.get() + kind.offset);
+  for (uint32_t left = std::exchange(used_, 0); left != 0; left &= left - 1) {
+    const SlotLayout::Kind& kind = layout_->kinds_[static_cast<size_t>(std::countr_zero(left))];
+    kind.clear(bytes_.get() + kind.offset);
   }
-  used_ = 0;
 }
 
 }  // namespace stdgate::call

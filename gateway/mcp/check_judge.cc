@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
 #include "gateway/mcp/param_headers.h"
@@ -17,6 +18,13 @@ namespace stdgate::mcp {
 namespace {
 
 constexpr auto kTools = static_cast<size_t>(PinnedKind::tool);
+
+// Of constant size: without a call.
+bool is_tool_call(std::string_view method) {
+  constexpr std::string_view kCall = "tools/call";
+  return method.size() == kCall.size() &&
+         std::memcmp(method.data(), kCall.data(), kCall.size()) == 0;
+}
 
 }  // namespace
 
@@ -62,6 +70,7 @@ void CheckJudge::read_tools(std::string_view payload, ToolList& tools) {
     Tool tool;
     if (config_.arguments) tool.input = keep(rpc::member_or_empty(text, "inputSchema"), name);
     if (config_.results) tool.output = keep(rpc::member_or_empty(text, "outputSchema"), name);
+    has_outputs_ = has_outputs_ || tool.output != nullptr;
     if (!tools.put(name, std::move(tool))) schemas_->tell_of_no_room(name);
   } while (cursor.take(','));
 }
@@ -138,13 +147,15 @@ void CheckJudge::forget_child(uint64_t child) {
 
 // --- Arguments ------------------------------------------------------------------------------
 
-std::optional<std::string> CheckJudge::misfit_of(ToolSchemas::Schema& text, std::string_view tool,
-                                                 std::string_view value, std::string_view whole) {
+bool CheckJudge::fits(ToolSchemas::Schema& text, std::string_view tool, std::string_view value) {
   const schema::JsonSchema* const schema = schemas_->compiled(text, tool);
-  if (schema == nullptr) return std::nullopt;
-  if (check_.check(*schema, value) != schema::Fit::fits) return text_of(check_.misfits(), whole);
-  if (const auto key = check_.repeated_key()) return *key + ": expected once, and is there twice";
-  return std::nullopt;
+  return schema == nullptr ||
+         (check_.check(*schema, value) == schema::Fit::fits && !check_.has_repeated_key());
+}
+
+std::string CheckJudge::misfit(std::string_view whole) {
+  if (!check_.misfits().empty()) return text_of(check_.misfits(), whole);
+  return check_.repeated_key().value_or("") + ": expected once, and is there twice";
 }
 
 std::optional<std::string> CheckJudge::compare(State& state, std::span<const ToolsRef> lists,
@@ -153,7 +164,7 @@ std::optional<std::string> CheckJudge::compare(State& state, std::span<const Too
   const std::string_view name = rpc::decode_string(intent.tool, scratch_);
   const std::string_view arguments = intent.arguments.empty() ? "{}" : intent.arguments;
   const Tool* bad = nullptr;
-  std::optional<std::string> misfit;
+  std::optional<std::string> why;
   for (const ToolsRef& tools : lists) {
     const auto* const tool = tools->find(name);
     if (tool == nullptr || (bad != nullptr && bad->input == tool->second.input)) continue;
@@ -161,21 +172,18 @@ std::optional<std::string> CheckJudge::compare(State& state, std::span<const Too
       return one->find(name)->second.input == tool->second.input;
     });
     const SchemaRef& input = tool->second.input;
-    auto why = is_like_another || input == nullptr
-                   ? std::nullopt
-                   : misfit_of(*input, name, arguments, "arguments");
-    if (why) {
-      bad = &tool->second;
-      if (!misfit) misfit = std::move(why);
-    } else {
+    if (is_like_another || input == nullptr || fits(*input, name, arguments)) {
       state.fits.push_back(tools);
       state.tool = tool;
+    } else {
+      bad = &tool->second;
+      if (!why) why = misfit("arguments");
     }
   }
   if (!state.fits.empty()) return std::nullopt;
   // A child that does not list the tool is no way around the list of another one.
-  if (!misfit) state.fits.assign(lists.begin(), lists.end());
-  return misfit;
+  if (!why) state.fits.assign(lists.begin(), lists.end());
+  return why;
 }
 
 void CheckJudge::look_for_new(ListScope scope) {
@@ -196,7 +204,7 @@ void CheckJudge::refuse_lookalikes(call::CallPtr& call) {
 std::optional<size_t> CheckJudge::on_request(call::CallPtr& call, const call::Request& request) {
   if (request.message.has_lookalikes) {
     refuse_lookalikes(call);
-  } else if (request.method == "tools/call") {
+  } else if (is_tool_call(request.method)) {
     return kTools;
   }
   return std::nullopt;
@@ -223,7 +231,7 @@ void CheckJudge::judge(call::CallPtr& call, const call::Request& request) {
 
 // A call without an answer is none that MCP knows, and could not wait.
 call::Passage CheckJudge::on_notification(const call::Notification& notification) {
-  const bool is_call = notification.method == "tools/call" || notification.message.has_lookalikes;
+  const bool is_call = is_tool_call(notification.method) || notification.message.has_lookalikes;
   if (!is_call) return call::Passage::open;
   services_.core.observer.on_check_failed(services_.backend, CheckFailure::arguments);
   return call::Passage::denied;
@@ -255,7 +263,7 @@ const CheckJudge::Tool* CheckJudge::tool_in(const ToolList& tools, const State& 
 std::optional<std::string> CheckJudge::misfit_of_result(const call::Call& call,
                                                         const call::Answer& answer) {
   const State* const state = states_.find(call.slots);
-  if (state == nullptr || state->tool == nullptr) return std::nullopt;
+  if (state->tool == nullptr) return std::nullopt;
   const auto listed = children_.find(answer.child);
   const ToolList& tools = listed != children_.end() && listed->second.tools != nullptr
                               ? *listed->second.tools
@@ -279,14 +287,18 @@ std::optional<std::string> CheckJudge::misfit_of_result(const call::Call& call,
     if (members[3] || type != R"("complete")") return std::nullopt;
     return "structuredContent: expected, as there is an outputSchema";
   }
-  return misfit_of(*tool->output, state->tool->first, *members[1], "structuredContent");
+  if (fits(*tool->output, state->tool->first, *members[1])) return std::nullopt;
+  return misfit("structuredContent");
 }
 
 void CheckJudge::see(call::CallPtr& call, call::Answer& answer) {
-  if (call->method_name == kToolList && answer.message.kind == rpc::MessageKind::result) {
+  // All calls of tools have been judged, and nothing else.
+  if (states_.find(call->slots) == nullptr) {
+    const bool is_list = call->method_name == kToolList;
+    if (!is_list || answer.message.kind != rpc::MessageKind::result) return;
     return overhear(answer.payload, answer.child);
   }
-  if (!config_.results || call->method_name != "tools/call") return;
+  if (!config_.results || !has_outputs_) return;
   const auto misfit = misfit_of_result(*call, answer);
   if (!misfit) return;
   services_.core.observer.on_check_failed(services_.backend, CheckFailure::result);

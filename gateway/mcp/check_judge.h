@@ -82,9 +82,9 @@ class CheckJudge final : public ListJudge {
                                      const call::ClientIntent& intent);
   // The servers are asked, once in a while, whether they have the tool by now.
   void look_for_new(ListScope scope);
-  // `whole`: what the value is called.
-  std::optional<std::string> misfit_of(ToolSchemas::Schema& text, std::string_view tool,
-                                       std::string_view value, std::string_view whole);
+  bool fits(ToolSchemas::Schema& text, std::string_view tool, std::string_view value);
+  // Why the value that was checked last does not fit; `whole`: what it is called.
+  std::string misfit(std::string_view whole);
   std::optional<std::string> misfit_of_result(const call::Call& call, const call::Answer& answer);
 
   const pool::PoolServices& services_;
@@ -96,6 +96,7 @@ class CheckJudge final : public ListJudge {
   std::map<ListScope, Known> known_;
   std::vector<std::weak_ptr<const ToolList>> shared_;  // all of these lists
   const ToolSchemasRef schemas_;
+  bool has_outputs_ = false;  // a list has had a tool whose results are checked
   schema::SchemaCheck check_;
   std::string scratch_;
 };

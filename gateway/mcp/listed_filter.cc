@@ -1,6 +1,7 @@
 #include "gateway/mcp/listed_filter.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "gateway/call/call_clock.h"
@@ -48,8 +49,12 @@ std::optional<ListScope> ListedFilter::scope_of_child(uint64_t child) const {
 }
 
 bool ListedFilter::is_known(const Key& key) const {
-  const auto listing = listings_.find(key);
-  return listing != listings_.end() && listing->second.is_known;
+  if (recent_ == nullptr || recent_->first != key) {
+    const auto listing = listings_.find(key);
+    if (listing == listings_.end()) return false;
+    recent_ = &*listing;
+  }
+  return recent_->second.is_known;
 }
 
 void ListedFilter::forget(const Key& key) {
@@ -86,7 +91,7 @@ void ListedFilter::on_request(call::CallPtr& call, const call::Request& request)
   state.judges = judges;
   state.list = *list;
   place_ = call->at;
-  review(call, request);
+  review(call, request, state);
 }
 
 call::Passage ListedFilter::on_notification(const call::Notification& notification) {
@@ -103,18 +108,18 @@ const ListedFilter::State* ListedFilter::judged(const call::Call& call) const {
 }
 
 template <class Predicate>
-ListJudge* ListedFilter::judge_of(const call::Call& call, Predicate&& predicate) const {
-  const uint32_t judges = judged(call)->judges;
-  for (size_t index = 0; index < judges_.size(); ++index) {
-    if ((judges & 1U << index) != 0 && predicate(*judges_[index])) return judges_[index];
+ListJudge* ListedFilter::judge_of(const State& state, Predicate&& predicate) const {
+  for (uint32_t left = state.judges; left != 0; left &= left - 1) {
+    ListJudge* const judge = judges_[static_cast<size_t>(std::countr_zero(left))];
+    if (predicate(*judge)) return judge;
   }
   return nullptr;
 }
 
-void ListedFilter::review(call::CallPtr& call, const call::Request& request) {
-  const Key key(scope_of(*call), states_.of(call->slots).list);
+void ListedFilter::review(call::CallPtr& call, const call::Request& request, const State& state) {
+  const Key key(scope_of(*call), state.list);
   if (!is_known(key)) return wait(call, request);
-  const ListJudge* const taker = judge_of(*call, [&](ListJudge& judge) {
+  const ListJudge* const taker = judge_of(state, [&](ListJudge& judge) {
     judge.judge(call, request);
     return call == nullptr;
   });
@@ -173,7 +178,7 @@ void ListedFilter::on_released(call::CallPtr call, const call::Request& request)
     return refuse(std::move(call),
                   rpc::faults::child_failed("what the server offers could not be asked for"));
   }
-  review(call, request);
+  review(call, request, state);
   if (call != nullptr) chain_.go_on(std::move(call), request);
 }
 
@@ -311,7 +316,10 @@ void ListedFilter::end_asking_child(const Key& key, bool is_known) {
   }
   if (!is_known) listing.not_before = now() + kAskAgain;
   is_known = is_known && !listing.has_changed;
-  if (is_known || is_gone) listings_.erase(key);
+  if (is_known || is_gone) {
+    recent_ = nullptr;
+    listings_.erase(key);
+  }
   const Place place(key.second, child);
   failed_.erase(place);
   if (!is_known && !is_gone) failed_.emplace(place, now() + kAskAgain);
@@ -341,6 +349,7 @@ void ListedFilter::on_child_gone(const call::ChildRef& child) {
 }
 
 void ListedFilter::forget_scope(ListScope scope) {
+  recent_ = nullptr;
   for (auto listing = listings_.lower_bound(Key(scope, 0));
        listing != listings_.end() && listing->first.first == scope;) {
     listing->second.is_known = false;
@@ -351,21 +360,21 @@ void ListedFilter::forget_scope(ListScope scope) {
 
 // --- Calls that wait for a child ------------------------------------------------------------
 
-bool ListedFilter::suits(const call::Call& call, const Place& place) const {
-  return compared_.contains(place) && judge_of(call, [&](const ListJudge& judge) {
-                                        return !judge.suits(call, place.second);
-                                      }) == nullptr;
+bool ListedFilter::suits(const call::Call& call, const State& state, uint64_t child) const {
+  return compared_.contains(Place(state.list, child)) &&
+         judge_of(state, [&](const ListJudge& judge) { return !judge.suits(call, child); }) ==
+             nullptr;
 }
 
 bool ListedFilter::admits(const call::Call& call, uint64_t child) {
   const State* const state = judged(call);
   if (state == nullptr) return true;
   const Place place(state->list, child);
-  if (suits(call, place)) return true;
+  if (suits(call, *state, child)) return true;
   if (!compared_.contains(place) && !is_failing(place)) {
     if (std::ranges::find(wanted_, place) == wanted_.end()) wanted_.push_back(place);
     settle_timer_.arm(now());
-  } else if (is_hopeless(call, state->list)) {
+  } else if (is_hopeless(call)) {
     look_again();
   }
   return false;
@@ -388,24 +397,25 @@ bool ListedFilter::may_get(const call::Call& call, const pool::Child& child) con
          (!call.route.is_bound || call.route.child == child.number());
 }
 
-bool ListedFilter::is_hopeless(const call::Call& call, size_t list) const {
-  if (judge_of(call, [&](const ListJudge& one) { return one.forbids(call); }) != nullptr) {
+bool ListedFilter::is_hopeless(const call::Call& call) const {
+  const State& state = *judged(call);
+  if (judge_of(state, [&](const ListJudge& one) { return one.forbids(call); }) != nullptr) {
     return true;
   }
   bool is_any = false;
   for (const auto& child : pool_.children()) {
     if (!may_get(call, *child)) continue;
     is_any = true;
-    const Place place(list, child->number());
+    const Place place(state.list, child->number());
     if (is_failing(place)) continue;
-    if (!compared_.contains(place) || suits(call, place)) return false;
+    if (!compared_.contains(place) || suits(call, state, child->number())) return false;
   }
   return is_any;
 }
 
 void ListedFilter::give_up(call::CallPtr call) {
   ListJudge* const judge =
-      judge_of(*call, [&](const ListJudge& one) { return one.forbids(*call); });
+      judge_of(*judged(*call), [&](const ListJudge& one) { return one.forbids(*call); });
   if (judge != nullptr) return judge->refuse(std::move(call));
   refuse(std::move(call), rpc::faults::child_failed(
                               "what the server offers has changed, or could not be asked for"));
@@ -418,10 +428,8 @@ void ListedFilter::settle() {
     if (child != nullptr && child->has_room_for_bound()) ask_child(place.first, place.second);
   }
   if (!std::exchange(looks_again_, false)) return;
-  auto calls = pool_.take_waiting([this](const call::Call& call) {
-    const State* const state = judged(call);
-    return state != nullptr && is_hopeless(call, state->list);
-  });
+  auto calls = pool_.take_waiting(
+      [this](const call::Call& call) { return judged(call) != nullptr && is_hopeless(call); });
   for (call::CallPtr& call : calls) give_up(std::move(call));
 }
 

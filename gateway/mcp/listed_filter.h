@@ -59,7 +59,8 @@ class ListedFilter final : public call::Filter {
   // Calls that wait for a child are looked at again, soon.
   void look_again();
   [[nodiscard]] ListScope scope_of(const call::Call& call) const {
-    return pool_.lane().has(call.session) ? scope_of(call.session) : 0;
+    return services_.config.isolation == config::Isolation::session ? scope_in_lane(call.session)
+                                                                    : 0;
   }
   // Nothing: no child with this number runs.
   [[nodiscard]] std::optional<ListScope> scope_of_child(uint64_t child) const;
@@ -89,10 +90,13 @@ class ListedFilter final : public call::Filter {
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
   // Of a session that has a child of its own, or had one.
   [[nodiscard]] ListScope scope_of(session::SessionId session) const;
+  [[nodiscard]] ListScope scope_in_lane(session::SessionId session) const {
+    return pool_.lane().has(session) ? scope_of(session) : 0;
+  }
   [[nodiscard]] bool is_known(const Key& key) const;
   void forget(const Key& key);
   // Judges the call, now or when its list is known.
-  void review(call::CallPtr& call, const call::Request& request);
+  void review(call::CallPtr& call, const call::Request& request, const State& state);
   void wait(call::CallPtr& call, const call::Request& request);
   void refuse(call::CallPtr call, const rpc::FaultReport& report);
   void ask(const Key& key, session::SessionId session, std::string_view cursor, uint64_t child);
@@ -109,11 +113,11 @@ class ListedFilter final : public call::Filter {
   [[nodiscard]] const State* judged(const call::Call& call) const;
   // The first judge of a judged call for which `predicate` holds; null: none.
   template <class Predicate>
-  [[nodiscard]] ListJudge* judge_of(const call::Call& call, Predicate&& predicate) const;
+  [[nodiscard]] ListJudge* judge_of(const State& state, Predicate&& predicate) const;
   // Whether the child has been compared, and suits.
-  [[nodiscard]] bool suits(const call::Call& call, const Place& place) const;
-  // Whether no child that runs may get a call that waits.
-  [[nodiscard]] bool is_hopeless(const call::Call& call, size_t list) const;
+  [[nodiscard]] bool suits(const call::Call& call, const State& state, uint64_t child) const;
+  // Whether no child that runs may get a judged call that waits.
+  [[nodiscard]] bool is_hopeless(const call::Call& call) const;
   // Ends such a call.
   void give_up(call::CallPtr call);
   void settle();
@@ -125,7 +129,8 @@ class ListedFilter final : public call::Filter {
   const call::Slot<State> states_;
   const McpDialect& dialect_;
   std::map<Key, Listing> listings_;
-  uint8_t place_ = 0;  // in the chain
+  mutable const std::map<Key, Listing>::value_type* recent_ = nullptr;  // asked about last
+  uint8_t place_ = 0;                                                   // in the chain
   std::set<Place>
       compared_;  // all that the child lists is known, and no change has been told since
   std::vector<Place> wanted_;          // children that are to be asked

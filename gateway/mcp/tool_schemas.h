@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <functional>
 #include <list>
 #include <map>
@@ -136,8 +137,12 @@ class ToolList {
   bool put(std::string name, Tool tool);
   // Null: it is not on the list.
   [[nodiscard]] const Tools::value_type* find(std::string_view name) const {
+    if (last_ != nullptr && last_->first.size() == name.size() &&
+        std::memcmp(last_->first.data(), name.data(), name.size()) == 0) {
+      return last_;
+    }
     const auto tool = tools_.find(name);
-    return tool == tools_.end() ? nullptr : &*tool;
+    return tool == tools_.end() ? nullptr : last_ = &*tool;
   }
   [[nodiscard]] const Tools& all() const { return tools_; }
   friend bool operator==(const ToolList& one, const ToolList& other) {
@@ -146,6 +151,7 @@ class ToolList {
 
  private:
   Tools tools_;
+  mutable const Tools::value_type* last_ = nullptr;  // that was found; it stays where it is
   ToolSchemas::Hold hold_;
 };
 

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cstring>
 #include <span>
+#include <tuple>
+#include <utility>
 
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/json_walk.h"
@@ -45,6 +48,8 @@ bool is_plain(const ObjectChecks& checks) {
 
 // What a member of this name nearly always begins with.
 void prepare(Property& property) {
+  property.first = 1;  // with this mask, nothing begins with it
+  property.mask = 0;
   if (!is_plain_text(property.name)) return;
   property.start = "\"" + property.name + "\":";
   const size_t size = std::min(property.start.size(), sizeof property.first);
@@ -53,89 +58,113 @@ void prepare(Property& property) {
   std::memcpy(&property.mask, ones.data(), size);
 }
 
+void prepare(ObjectChecks& checks) {
+  for (Property& property : checks.properties) prepare(property);
+  if (!is_plain(checks)) return;
+  uint64_t bit = 1;
+  for (Property& property : checks.properties) {
+    property.bit = bit;
+    if (property.is_required) checks.required_bits |= bit;
+    bit <<= 1U;
+  }
+}
+
 bool is_plain(const ArrayChecks& checks) {
   return !checks.is_unique && checks.contains == kNoNode && checks.unevaluated == kNoNode;
 }
 
+// Passes values: each function that takes a position returns the one behind what it has passed.
+// Null, by stop(): that does not fit, or is unclear. What is usual is inlined, all else is a call.
 class PlainCheck {
  public:
   PlainCheck(const CompiledSchema& schema, std::string_view text)
       : schema_(schema),
-        at_(text.data()),
-        end_(at_ + text.size()),
+        end_(text.data() + text.size()),
         steps_(PlainLimits::kBaseSteps + PlainLimits::kStepsPerByte * text.size()) {}
 
-  bool run(NodeId node) {
-    skip_space();
-    return fits(node);
+  bool run(NodeId node, const char* at) {
+    at = skip_space(at);
+    const SchemaNode* const whole = node_of(node);
+    const bool is_usual = at != end_ && *at == '{' && whole != nullptr && whole->is_plain_alone &&
+                          has_parts(whole, JsonKind::object);
+    return (is_usual ? pass_object(whole->object.get(), at) : pass_any(whole, at)) != nullptr;
   }
 
  private:
-  // All of them: true: the value fits, and has been passed.
-  bool fits(NodeId id) { return fits(id == kNoNode ? nullptr : &schema_.nodes[id]); }
-  // null: every value fits.
-  bool fits(const SchemaNode* node) {
-    if (at_ == end_) return false;
-    if (node == nullptr) return fits_itself(nullptr);
-    if (!node->is_plain) return false;
-    return node->parts ? fits_parts(*node) : fits_itself(node);
+  // Null: every value fits.
+  [[nodiscard]] const SchemaNode* node_of(NodeId id) const {
+    return id == kNoNode ? nullptr : schema_.nodes.data() + id;
+  }
+
+  [[gnu::always_inline]] const char* pass(NodeId id, const char* at) {
+    const SchemaNode* const node = node_of(id);
+    if (at < end_ && node != nullptr && node->is_plain_alone) {
+      if (*at == '"' && has_type(node, JsonKind::string)) return pass_string(node, at);
+      if (is_digit(*at)) return pass_number(node, at);
+      if (*at == 't' || *at == 'f') return pass_word(node, JsonKind::boolean, at);
+    }
+    return pass_any(node, at);
+  }
+
+  [[gnu::noinline]] const char* pass_any(const SchemaNode* node, const char* at) {
+    if (node == nullptr || node->is_plain_alone) return pass_itself(node, at);
+    return node->is_plain ? pass_parts(*node, at) : stop(at);
   }
 
   // Looks at the same text more than once, and pays for it.
-  bool fits_parts(const SchemaNode& node) {
-    if (depth_ == PlainLimits::kMaxDepth || !spend(1)) return false;
-    const char* const begin = at_;
+  [[gnu::noinline]] const char* pass_parts(const SchemaNode& node, const char* const begin) {
+    if (depth_ == PlainLimits::kMaxDepth || !spend(1)) return stop(begin);
     const size_t depth = depth_ + 1;
-    const auto fits_from_here = [&](NodeId id) {
-      at_ = begin;
-      depth_ = depth;
-      const bool does_fit = fits(id);
-      return spend(static_cast<size_t>(at_ - begin)) && does_fit;
-    };
-    const SchemaParts& parts = *node.parts;
-    depth_ = depth;
-    const bool fits_without = fits_itself(&node);
     // Each part begins anew, and pays only for what it has passed itself.
-    if (!spend(static_cast<size_t>(at_ - begin)) || !fits_without) return false;
-    const bool does_fit = std::ranges::all_of(parts.all, fits_from_here) &&
+    const auto is_paid = [&](const char* at) {
+      return spend(static_cast<size_t>((at == nullptr ? stopped_ : at) - begin)) && at != nullptr;
+    };
+    const auto fits_from_here = [&](NodeId id) {
+      depth_ = depth;
+      return is_paid(pass_any(node_of(id), begin));
+    };
+    depth_ = depth;
+    const char* const behind = pass_itself(&node, begin);
+    const SchemaParts& parts = *node.parts;
+    const bool does_fit = is_paid(behind) && std::ranges::all_of(parts.all, fits_from_here) &&
                           (parts.any.empty() || std::ranges::any_of(parts.any, fits_from_here));
     depth_ = depth - 1;
-    return does_fit;
+    return does_fit ? behind : stop(std::max(begin, stopped_));
   }
 
-  bool fits_itself(const SchemaNode* node) {
-    switch (*at_) {
-      case '{':
-        return has_parts(node, JsonKind::object) &&
-               fits_object(node == nullptr ? nullptr : node->object.get());
-      case '[':
-        return has_parts(node, JsonKind::array) &&
-               fits_array(node == nullptr ? nullptr : node->array.get());
-      case '"':
-        return has_type(node, JsonKind::string) && fits_string(node);
-      case 't':
-      case 'f':
-        return has_type(node, JsonKind::boolean) && is_one_of(node, take_scalar());
-      case 'n':
-        return has_type(node, JsonKind::null) && is_one_of(node, take_scalar());
-      default:
-        return fits_number(node);
+  const char* pass_itself(const SchemaNode* node, const char* at) {
+    if (at == end_) return stop(at);
+    const char c = *at;
+    if (c == '"') return has_type(node, JsonKind::string) ? pass_string(node, at) : stop(at);
+    if (c <= '9') return pass_number(node, at);
+    if (c == '{') {
+      if (!has_parts(node, JsonKind::object)) return stop(at);
+      return pass_object(node == nullptr ? nullptr : node->object.get(), at);
     }
+    if (c == '[') {
+      if (!has_parts(node, JsonKind::array)) return stop(at);
+      return pass_array(node == nullptr ? nullptr : node->array.get(), at);
+    }
+    return pass_word(node, c == 'n' ? JsonKind::null : JsonKind::boolean, at);
+  }
+  const char* pass_word(const SchemaNode* node, JsonKind kind, const char* at) {
+    const char* const behind = at + (*at == 'f' ? kFalse : kTrueOrNull).size();
+    return has_type(node, kind) && is_one_of(node, at, behind) ? behind : stop(at);
   }
   static bool has_type(const SchemaNode* node, JsonKind kind) {
     return node == nullptr || (node->types & type_bit(kind)) != 0;
   }
-
   // Of its parts the schema may say more, and nothing of the whole.
   static bool has_parts(const SchemaNode* node, JsonKind kind) {
     return node == nullptr || ((node->types & type_bit(kind)) != 0 && node->values.empty());
   }
 
-  bool is_one_of(const SchemaNode* node, std::string_view raw) {
-    return node == nullptr || node->values.empty() || is_listed(*node, raw);
+  bool is_one_of(const SchemaNode* node, const char* begin, const char* end) {
+    return node == nullptr || node->values.empty() ||
+           is_listed(*node, {begin, static_cast<size_t>(end - begin)});
   }
   // Equal texts are equal values. Others may be too.
-  bool is_listed(const SchemaNode& node, std::string_view raw) {
+  [[gnu::noinline]] bool is_listed(const SchemaNode& node, std::string_view raw) {
     for (const std::vector<ValueId>& values : node.values) {
       if (!spend(values.size())) return false;
       const bool is_there = std::ranges::any_of(values, [&](ValueId one) {
@@ -148,205 +177,246 @@ class PlainCheck {
     return true;
   }
 
-  bool fits_number(const SchemaNode* node) {
-    const char* const begin = at_;
-    if (*at_ == '-') ++at_;
-    int64_t digits = 0;  // nonsense where there are too many
-    for (; at_ != end_ && is_digit(*at_); ++at_) {
-      digits = static_cast<int64_t>(static_cast<uint64_t>(digits) * 10 +
-                                    static_cast<uint64_t>(*at_ - '0'));
+  const char* pass_number(const SchemaNode* node, const char* at) {
+    const char* const begin = at;
+    if (*at == '-') ++at;
+    uint64_t digits = 0;  // nonsense where there are too many
+    for (; at != end_ && is_digit(*at); ++at) {
+      digits = digits * 10 + static_cast<uint64_t>(*at - '0');
     }
-    const bool is_whole = at_ == end_ || ends_scalar(*at_);
-    if (!is_whole) take_scalar();
-    if (node == nullptr) return true;
-    const bool is_of_type = (node->types & type_bit(JsonKind::number)) != 0 ||
-                            ((node->types & kIntegerBit) != 0 && is_whole);
-    if (!is_of_type) return false;
-    const std::string_view raw(begin, static_cast<size_t>(at_ - begin));
+    const auto value = static_cast<int64_t>(*begin == '-' ? -digits : digits);
+    if (at != end_ && *at != ',' && !ends_scalar(*at)) return pass_fraction(node, begin, at, value);
+    if (node == nullptr) return at;
+    if ((node->types & (type_bit(JsonKind::number) | kIntegerBit)) == 0) return stop(at);
     if (node->number) {
       const NumberChecks& checks = *node->number;
-      if (!is_whole) return fits_bounds(checks, raw) && is_one_of(node, raw);
-      const int64_t value = *begin == '-' ? -digits : digits;
-      if (raw.size() > kMaxWhole || value < checks.least || value > checks.most) return false;
+      const bool is_small = static_cast<size_t>(at - begin) <= kMaxWhole;
+      if (!is_small || value < checks.least || value > checks.most) return stop(at);
     }
-    return is_one_of(node, raw);
+    return is_one_of(node, begin, at) ? at : stop(at);
   }
 
-  // Of a number that is not written as a whole one.
-  static bool fits_bounds(const NumberChecks& checks, std::string_view raw) {
-    // The number fits if the whole numbers below and above it both do. Bounds that exclude their
-    // own value are not looked at here.
-    const size_t point = raw.find('.');
-    if (point == std::string_view::npos || checks.above || checks.below) return false;
-    const auto value = whole(raw.substr(0, point));
-    const std::string_view digits = raw.substr(point + 1);
-    if (!value || !std::ranges::all_of(digits, is_digit)) return false;
-    const int64_t down = raw.front() == '-' ? 1 : 0;
-    return *value - down >= checks.least && *value + (1 - down) <= checks.most;
+  // The rest of a number that is not written as a whole one; `value`: what stands before.
+  [[gnu::noinline]] const char* pass_fraction(const SchemaNode* node, const char* begin,
+                                              const char* at, int64_t value) {
+    const bool is_small = static_cast<size_t>(at - begin) <= kMaxWhole;
+    const char* const point = at++;
+    while (at != end_ && is_digit(*at)) ++at;
+    const bool is_decimal = *point == '.' && (at == end_ || ends_scalar(*at));
+    while (at != end_ && !ends_scalar(*at)) ++at;
+    if (node == nullptr) return at;
+    if ((node->types & type_bit(JsonKind::number)) == 0) return stop(at);
+    if (node->number) {
+      // The number fits if the whole numbers below and above it both do. Bounds that exclude their
+      // own value are not looked at here.
+      const NumberChecks& checks = *node->number;
+      const int64_t down = *begin == '-' ? 1 : 0;
+      const bool is_within = is_decimal && is_small && !checks.above && !checks.below &&
+                             value - down >= checks.least && value + (1 - down) <= checks.most;
+      if (!is_within) return stop(at);
+    }
+    return is_one_of(node, begin, at) ? at : stop(at);
   }
 
-  bool fits_string(const SchemaNode* node) {
-    const char* const begin = at_;
+  const char* pass_string(const SchemaNode* node, const char* at) {
+    const char* const begin = at;
     uint64_t beyond_ascii = 0;
-    at_ = rpc::find_string_special(at_ + 1, end_, beyond_ascii);
-    const bool is_plain = at_ != end_ && *at_ == '"' && beyond_ascii == 0;
-    at_ = is_plain ? at_ + 1 : rpc::skip_json_string(begin, end_);
-    if (node == nullptr) return true;
-    const std::string_view raw(begin, static_cast<size_t>(at_ - begin));
-    return (!node->string || fits_text(*node->string, raw.substr(1, raw.size() - 2), is_plain)) &&
-           is_one_of(node, raw);
+    at = rpc::find_string_special(at + 1, end_, beyond_ascii);
+    const bool is_at_end = at != end_ && *at == '"';
+    at = is_at_end ? at + 1 : skip_string(at - 1);
+    if (node == nullptr) return at;
+    if (node->string) {
+      const auto size = static_cast<size_t>(at - begin) - 2;
+      const bool is_plain = is_at_end && beyond_ascii == 0;
+      if (!fits_text(*node->string, {begin + 1, size}, is_plain)) return stop(at);
+    }
+    return is_one_of(node, begin, at) ? at : stop(at);
   }
 
   bool fits_text(const StringChecks& checks, std::string_view text, bool is_plain) {
-    if (!is_plain && !is_plain_text(text)) return false;
     if (text.size() < checks.length.min || text.size() > checks.length.max) return false;
+    return (is_plain && !checks.pattern) || fits_pattern(checks, text);
+  }
+  [[gnu::noinline]] bool fits_pattern(const StringChecks& checks, std::string_view text) {
+    if (!is_plain_text(text)) return false;
     const auto& pattern = checks.pattern;
     return !pattern || (spend(pattern->cost(text.size())) && pattern->matches(text));
   }
 
-  bool fits_array(const ArrayChecks* checks) {
-    if (!open()) return false;
+  [[gnu::noinline, gnu::flatten]] const char* pass_array(const ArrayChecks* checks,
+                                                         const char* at) {
+    at = open(at);
+    if (at == nullptr) return nullptr;
     uint64_t count = 0;
-    if (!closes(']')) {
+    if (*at != ']') {
       do {
         NodeId node = kNoNode;
         if (checks != nullptr) {
           node = count < checks->prefix.size() ? checks->prefix[count] : checks->items;
         }
-        if (!fits(node)) return false;
+        at = pass(node, at);
         ++count;
-      } while (goes_on());
-      if (!closes(']')) return false;
+      } while (goes_on(at));
+      if (!closes(at, ']')) return nullptr;
     }
     --depth_;
-    return checks == nullptr ||
-           (count >= checks->items_count.min && count <= checks->items_count.max);
+    const bool does_fit =
+        checks == nullptr || (count >= checks->items_count.min && count <= checks->items_count.max);
+    return does_fit ? at + 1 : stop(at);
   }
 
-  bool fits_object(const ObjectChecks* checks) {
-    if (!open()) return false;
-    Members members;
-    if (!closes('}')) {
+  [[gnu::noinline, gnu::flatten]] const char* pass_object(const ObjectChecks* checks,
+                                                          const char* at) {
+    at = open(at);
+    if (at == nullptr) return nullptr;
+    const Properties properties(checks);
+    Others others;
+    const Property* likely = properties.begin;  // the one that is expected
+    uint64_t seen = 0;                          // bits of properties
+    if (*at != '}') {
       do {
-        const Property* property = checks == nullptr ? nullptr : take_likely(*checks, members);
-        if (property == nullptr) {
-          property = take_key(checks, members);
-          if (!takes_colon()) return false;
+        NodeId node = properties.additional;
+        const Property* property = likely;
+        if (likely != properties.end && begins_with(at, *likely)) {
+          at = skip_space(at + likely->start.size());
+        } else {
+          std::tie(at, property) = pass_other_key(properties, others, likely, at);
+          if (at == nullptr) return nullptr;
         }
-        if (members.is_unclear) return false;
-        const bool is_known = property != nullptr && property->node != kNoNode;
-        if (!fits(is_known ? property->node : checks == nullptr ? kNoNode : checks->additional)) {
-          return false;
+        if (property != nullptr) {
+          if ((seen & property->bit) != 0) return stop(at);
+          seen |= property->bit;
+          likely = property + 1;
+          if (property->node != kNoNode) node = property->node;
         }
-        ++members.count;
-      } while (goes_on());
-      if (!closes('}')) return false;
+        at = pass(node, at);
+      } while (goes_on(at));
+      if (!closes(at, '}')) return nullptr;
     }
     --depth_;
-    return checks == nullptr ||
-           (members.required == checks->required && members.count >= checks->members.min &&
-            members.count <= checks->members.max);
+    return checks == nullptr || has_members(*checks, seen, others.count) ? at + 1 : stop(at);
   }
 
-  // What has come of an object.
-  struct Members {
-    uint64_t seen = 0;  // a bit for each property
-    uint64_t count = 0;
-    uint32_t required = 0;
-    size_t next = 0;                                          // the property that is likely to come
-    std::array<const char*, PlainLimits::kMaxOthers> others;  // where their keys begin
-    size_t other_count = 0;
-    bool is_unclear = false;
+  static bool has_members(const ObjectChecks& checks, uint64_t seen, size_t others) {
+    if ((seen & checks.required_bits) != checks.required_bits) return false;
+    if (!checks.members.any()) return true;
+    const size_t count = static_cast<size_t>(std::popcount(seen)) + others;
+    return count >= checks.members.min && count <= checks.members.max;
+  }
+
+  struct Properties {
+    explicit Properties(const ObjectChecks* checks) {
+      if (checks == nullptr) return;
+      begin = checks->properties.data();
+      end = begin + checks->properties.size();
+      additional = checks->additional;
+    }
+    const Property* begin = nullptr;
+    const Property* end = nullptr;
+    NodeId additional = kNoNode;
+  };
+  // Where the keys begin that are no properties.
+  struct Others {
+    std::array<const char*, PlainLimits::kMaxOthers> begins;
+    size_t count = 0;
   };
 
-  // Most clients name arguments in the order of the schema, without space before the colon. The key
-  // and its colon are passed then; null: it is another one, and nothing is passed.
-  const Property* take_likely(const ObjectChecks& checks, Members& members) {
-    if (members.next >= checks.properties.size()) return nullptr;
-    const Property& likely = checks.properties[members.next];
-    const std::string& start = likely.start;
-    const auto left = static_cast<size_t>(end_ - at_);
-    if (start.empty() || left <= start.size() || left < sizeof(uint64_t)) return nullptr;
+  // Most clients name arguments in the order of the schema, and leave some out.
+  [[nodiscard]] bool begins_with(const char* at, const Property& property) const {
     uint64_t first = 0;
-    std::memcpy(&first, at_, sizeof first);
-    if ((first & likely.mask) != likely.first) return nullptr;
-    if (start.size() > sizeof first && rest().substr(0, start.size()) != start) return nullptr;
-    at_ += start.size();
-    skip_space();
-    return note(likely, members.next, members);
+    constexpr size_t kWord = sizeof first;
+    if (end_ - at < static_cast<ptrdiff_t>(kWord)) return false;
+    std::memcpy(&first, at, kWord);
+    if ((first & property.mask) != property.first) return false;
+    return property.start.size() <= kWord || goes_on_with(at, property.start);
+  }
+  // Its first word is there.
+  [[nodiscard]] bool goes_on_with(const char* at, std::string_view start) const {
+    constexpr size_t kWord = sizeof(uint64_t);
+    const size_t size = start.size();
+    if (static_cast<size_t>(end_ - at) < size) return false;
+    for (size_t i = kWord; i + kWord < size; i += kWord) {
+      if (std::memcmp(at + i, start.data() + i, kWord) != 0) return false;
+    }
+    return std::memcmp(at + size - kWord, start.data() + size - kWord, kWord) == 0;
   }
 
-  // The property of the key, which is passed; null: it is none.
-  const Property* take_key(const ObjectChecks* checks, Members& members) {
-    const char* const begin = at_ + 1;
-    at_ = rpc::skip_json_string(at_, end_);
-    const std::string_view key(begin, static_cast<size_t>(at_ - 1 - begin));
-    if (rpc::has_escapes(key)) members.is_unclear = true;
-    if (checks != nullptr) {
-      if (!spend(checks->properties.size())) members.is_unclear = true;
-      const auto found = std::ranges::find(checks->properties, key, &Property::name);
-      if (found != checks->properties.end()) {
-        return note(*found, static_cast<size_t>(found - checks->properties.begin()), members);
-      }
+  // Behind the key, the colon and the space there; which property it is: null: none.
+  using Passed = std::pair<const char*, const Property*>;
+  [[gnu::noinline]] Passed pass_other_key(const Properties& properties, Others& others,
+                                          const Property* likely, const char* at) {
+    const auto size = static_cast<size_t>(properties.end - properties.begin);
+    if (!spend(size)) return {stop(at), nullptr};
+    for (size_t i = 0; i < size; ++i) {
+      if (likely == properties.end) likely = properties.begin;
+      if (begins_with(at, *likely)) return {skip_space(at + likely->start.size()), likely};
+      ++likely;
     }
-    const auto others = std::span(members.others).first(members.other_count);
+    return pass_any_key({properties.begin, properties.end}, others, at);
+  }
+
+  Passed pass_any_key(std::span<const Property> properties, Others& others, const char* at) {
+    const char* const begin = at + 1;
+    at = rpc::skip_json_string(at, end_);
+    const std::string_view key(begin, static_cast<size_t>(at - 1 - begin));
+    at = skip_space(at);
+    if (rpc::has_escapes(key) || at == end_ || *at != ':') return {stop(at), nullptr};
+    at = skip_space(at + 1);
+    if (!spend(properties.size())) return {stop(at), nullptr};
+    const auto found = std::ranges::find(properties, key, &Property::name);
+    if (found != properties.end()) return {at, &*found};
+    const auto known = std::span(others.begins).first(others.count);
     // A key that is there ends with a quote, as this one does.
     const std::string_view ended(begin, key.size() + 1);
-    if (others.size() == members.others.size() || !spend(others.size()) ||
-        std::ranges::any_of(others, [&](const char* other) {
+    if (known.size() == others.begins.size() || !spend(known.size()) ||
+        std::ranges::any_of(known, [&](const char* other) {
           return std::string_view(other, static_cast<size_t>(end_ - other)).starts_with(ended);
         })) {
-      members.is_unclear = true;
-    } else {
-      members.others[members.other_count++] = begin;
+      return {stop(at), nullptr};
     }
-    return nullptr;
-  }
-
-  static const Property* note(const Property& property, size_t at, Members& members) {
-    const uint64_t bit = uint64_t{1} << at;
-    if ((members.seen & bit) != 0) members.is_unclear = true;
-    members.seen |= bit;
-    members.next = at + 1;
-    if (property.is_required) ++members.required;
-    return &property;
+    others.begins[others.count++] = begin;
+    return {at, nullptr};
   }
 
   // --- Text
-  bool open() {
-    if (++depth_ > PlainLimits::kMaxDepth) return false;
-    ++at_;
-    skip_space();
+  static constexpr std::string_view kTrueOrNull = "true";
+  static constexpr std::string_view kFalse = "false";
+
+  // Null. The text has been looked at up to here.
+  const char* stop(const char* at) {
+    stopped_ = at;
+    return nullptr;
+  }
+  // The first part of a container, or its end.
+  const char* open(const char* at) {
+    if (++depth_ > PlainLimits::kMaxDepth) return stop(at);
+    at = skip_space(at + 1);
+    return at == end_ ? stop(at) : at;
+  }
+  // Behind a part of a container; null passes. Whether there is another part, which is next then.
+  bool goes_on(const char*& at) const {
+    if (at == nullptr) return false;
+    at = skip_space(at);
+    if (at >= end_ || *at != ',') return false;
+    at = skip_space(at + 1);
     return true;
   }
-  bool closes(char c) {
-    if (at_ == end_ || *at_ != c) return false;
-    ++at_;
-    return true;
-  }
-  bool goes_on() {
-    skip_space();
-    if (!closes(',')) return false;
-    skip_space();
-    return true;
-  }
-  bool takes_colon() {
-    skip_space();
-    if (!closes(':')) return false;
-    skip_space();
-    return true;
+  bool closes(const char*& at, char closer) {
+    const bool is_closed = at != nullptr && at < end_ && *at == closer;
+    if (!is_closed && at != nullptr) at = stop(at);
+    return is_closed;
   }
   static bool ends_scalar(char c) {
     return c == ',' || c == '}' || c == ']' || rpc::is_json_space(c);
   }
-  std::string_view take_scalar() {
-    const char* const begin = at_;
-    while (at_ != end_ && !ends_scalar(*at_)) ++at_;
-    return {begin, static_cast<size_t>(at_ - begin)};
+  [[nodiscard]] const char* skip_space(const char* at) const {
+    return at < end_ && *at <= ' ' ? skip_more_space(at) : at;
   }
-  [[nodiscard]] std::string_view rest() const { return {at_, static_cast<size_t>(end_ - at_)}; }
-  void skip_space() {
-    if (at_ != end_ && *at_ <= ' ') at_ = rpc::skip_json_space(at_, end_);
+  [[gnu::noinline]] const char* skip_more_space(const char* at) const {
+    return rpc::skip_json_space(at, end_);
+  }
+  [[gnu::noinline]] const char* skip_string(const char* at) const {
+    return rpc::skip_json_string(at, end_);
   }
   bool spend(size_t steps) {
     const bool is_enough = steps <= steps_;
@@ -355,8 +425,8 @@ class PlainCheck {
   }
 
   const CompiledSchema& schema_;
-  const char* at_;
   const char* const end_;
+  const char* stopped_ = end_;
   size_t steps_;
   size_t depth_ = 0;
 };
@@ -367,11 +437,8 @@ void prepare_plain_check(SchemaNode& node) {
   node.is_plain = !node.is_false && (!node.parts || is_plain(*node.parts)) &&
                   (!node.object || is_plain(*node.object)) &&
                   (!node.array || is_plain(*node.array));
-  if (node.object) {
-    for (Property& property : node.object->properties) {
-      prepare(property);
-    }
-  }
+  node.is_plain_alone = node.is_plain && !node.parts;
+  if (node.object) prepare(*node.object);
   if (!node.number) return;
   NumberChecks& checks = *node.number;
   checks.least = INT64_MIN;
@@ -393,7 +460,7 @@ void prepare_plain_check(SchemaNode& node) {
 }
 
 bool fits_plainly(const CompiledSchema& schema, NodeId node, std::string_view text) {
-  return PlainCheck(schema, text).run(node);
+  return PlainCheck(schema, text).run(node, text.data());
 }
 
 }  // namespace stdgate::schema

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "gateway/base/utf8.h"
-#include "gateway/schema/plain_check.h"
 #include "gateway/schema/schema_uri.h"
 
 namespace stdgate::schema {
@@ -35,11 +34,9 @@ const Property* find_property(const ObjectChecks& checks, std::string_view name)
 
 // --- Runs -----------------------------------------------------------------------------------
 
-Fit SchemaCheck::check(const CompiledSchema& schema, NodeId node, std::string_view text) {
+Fit SchemaCheck::check_tree(const CompiledSchema& schema, NodeId node, std::string_view text) {
   schema_ = &schema;
   misfits_.clear();
-  is_plain_ = fits_plainly(schema, node, text);
-  if (is_plain_) return Fit::fits;
   if (!tree_.read(text)) {
     misfits_.push_back({"", "fewer values: it is too large to be checked"});
     return Fit::unclear;

@@ -16,6 +16,7 @@
 
 #include "gateway/schema/json_schema.h"
 #include "gateway/schema/json_tree.h"
+#include "gateway/schema/plain_check.h"
 
 namespace stdgate::schema {
 
@@ -46,10 +47,14 @@ class SchemaCheck {
     return check(schema.compiled(), 0, text);
   }
   // Checks by one of the schemas in a document.
-  Fit check(const CompiledSchema& schema, NodeId node, std::string_view text);
+  Fit check(const CompiledSchema& schema, NodeId node, std::string_view text) {
+    is_plain_ = fits_plainly(schema, node, text);
+    return is_plain_ ? Fit::fits : check_tree(schema, node, text);
+  }
   // A key that occurs twice in an object of the text that was checked last, so that readers could
   // see different values. Nothing: no key does.
   [[nodiscard]] std::optional<std::string> repeated_key() const;
+  [[nodiscard]] bool has_repeated_key() const { return !is_plain_ && repeated_key().has_value(); }
   // Valid after a check that did not return `fits`.
   [[nodiscard]] const std::vector<Misfit>& misfits() const { return misfits_; }
 
@@ -64,6 +69,7 @@ class SchemaCheck {
     }
   };
 
+  Fit check_tree(const CompiledSchema& schema, NodeId node, std::string_view text);
   Fit run(NodeId node, bool reports);
   bool spend(size_t steps);
   bool fits(NodeId id, ValueId value, Evaluated* evaluated);

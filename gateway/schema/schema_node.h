@@ -72,8 +72,9 @@ struct Property {
   bool is_required = false;
   // Of a member, `"name":`; empty: its name may be written in another way.
   std::string start{};
-  uint64_t first = 0;  // of `start`, the bytes that `mask` shows
+  uint64_t first = 1;  // of `start`, the bytes that `mask` shows
   uint64_t mask = 0;
+  uint64_t bit = 0;  // its own among the properties, if they are few
 };
 
 struct ObjectChecks {
@@ -81,7 +82,8 @@ struct ObjectChecks {
   std::vector<Property> properties;
   // Index into `properties` by name; filled only for objects with many properties.
   std::unordered_map<std::string_view, uint32_t> places;
-  uint32_t required = 0;  // number of required properties
+  uint32_t required = 0;       // number of required properties
+  uint64_t required_bits = 0;  // a bit for each of the properties, if they are few
   std::vector<std::pair<TextPattern, NodeId>> patterns;
   NodeId additional = kNoNode;
   NodeId names = kNoNode;
@@ -107,8 +109,9 @@ struct SchemaParts {
 struct SchemaNode {
   uint8_t types = kAnyType;
   bool is_false = false;
-  bool is_plain = false;  // see plain_check.h
-  uint16_t resource = 0;  // the schema resource that contains it
+  bool is_plain = false;        // see plain_check.h
+  bool is_plain_alone = false;  // and has no parts
+  uint16_t resource = 0;        // the schema resource that contains it
   // `enum` and `const`: lists of values in the schema's text. The value must be in each list.
   std::vector<std::vector<ValueId>> values;
   std::unique_ptr<NumberChecks> number;
