@@ -25,16 +25,16 @@ constexpr std::string_view kAddUsage =
     "  stdgate add [options] NAME -- COMMAND [ARG...]\n"
     "  stdgate add [options] --import FILE\n";
 constexpr std::string_view kAddAbout =
-    "Adds a backend to gateway.yaml. The rest of the file, comments too, stays as it\n"
-    "is. With --import it adds the servers of an MCP client: FILE is its\n"
+    "Adds a backend to gateway.yaml. The rest of the file stays as it is, comments\n"
+    "too. --import adds the servers of an MCP client. FILE is the client's\n"
     "claude_desktop_config.json, .mcp.json, mcp.json, settings.json (VS Code, Gemini\n"
     "CLI, Zed) or config.toml (Codex). Secrets are not copied: they become references\n"
     "to variables of stdgate's environment.\n"
     "\n"
     "Exit code: 0 added, 1 not, 2 usage.\n";
 constexpr std::array kAddOptions{
-    ToolOption{"--import", "FILE", "settings of an MCP client"},
-    ToolOption{"--config", "FILE", "what is added to (gateway.yaml)"},
+    ToolOption{"--import", "FILE", "the settings of an MCP client"},
+    ToolOption{"--config", "FILE", "the file to add to (gateway.yaml)"},
     ToolOption{"--dry-run", "", "print the file, and write nothing"},
 };
 

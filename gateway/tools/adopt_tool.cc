@@ -31,23 +31,25 @@ constexpr std::string_view kAdoptUsage =
     "  stdgate adopt CLIENT [options]          its servers go behind the gateway\n"
     "  stdgate adopt CLIENT --undo [options]   they are the client's own again\n";
 constexpr std::string_view kAdoptAbout =
-    "The servers that a client starts run once, behind a gateway of this user, for\n"
-    "all of its clients: the client starts `stdgate connect` instead. CLIENT is\n"
-    "claude-desktop, claude-code, cursor, vscode, zed, gemini or codex. Only the\n"
-    "commands in its file change; the servers with their variables go into the\n"
-    "gateway's file, which others may not read. Servers by URL stay as they are.\n"
+    "Moves the servers of a client behind a gateway of this user. Each server then\n"
+    "runs once for all clients, and the client starts `stdgate connect` instead.\n"
+    "CLIENT is claude-desktop, claude-code, cursor, vscode, zed, gemini or codex.\n"
     "\n"
-    "--undo puts the file back byte for byte. If it was changed since, only the\n"
-    "entries of these servers are put back. The gateway's file is put back too, if it\n"
-    "was not changed since and no other client may use what was added. Close the\n"
-    "client before, as some write their file when they end.\n"
+    "In the client's file only the commands change. The servers with their variables\n"
+    "go into the gateway's file, which others may not read. Servers that the client\n"
+    "reaches by a URL stay as they are.\n"
+    "\n"
+    "--undo restores the client's file byte for byte. If the file has been changed\n"
+    "since, only the entries of these servers are restored. The gateway's file is\n"
+    "restored too, unless it has been changed since or another client may use what\n"
+    "was added. Close the client before: some clients write their file when they end.\n"
     "\n"
     "Exit code: 0 done, or nothing to do, 1 not, 2 usage.\n";
 constexpr std::array kAdoptOptions{
-    ToolOption{"--file", "FILE", "of the client, as a project's .mcp.json"},
-    ToolOption{"--config", "FILE", "of the gateway (~/.config/stdgate/gateway.yaml)"},
+    ToolOption{"--file", "FILE", "the client's file, such as a project's .mcp.json"},
+    ToolOption{"--config", "FILE", "the gateway's file (~/.config/stdgate/gateway.yaml)"},
     ToolOption{"--dry-run", "", "say what would change, and write nothing"},
-    ToolOption{"--undo", "", "put the client's file back"},
+    ToolOption{"--undo", "", "restore the client's file"},
 };
 
 using Done = tl::expected<void, std::string>;

@@ -16,15 +16,15 @@ namespace {
 
 constexpr size_t kMaxConnectPem = 4 << 20;
 
-constexpr ToolOption kUnixOption{"--unix", "PATH", "of the gateway, instead of a URL"};
+constexpr ToolOption kUnixOption{"--unix", "PATH", "the gateway's Unix socket, in place of a URL"};
 constexpr ToolOption kHeaderOption{"--header", "NAME:VALUE",
-                                   "of each request; may be given several times"};
+                                   "send this with each request; repeatable"};
 constexpr ToolOption kTokenFileOption{"--token-file", "FILE",
-                                      "with a bearer token, read again after a 401"};
+                                      "a file that has a bearer token; read again after a 401"};
 constexpr ToolOption kTokenCommandOption{"--token-command", "COMMAND",
-                                         "of the shell, that prints one, run again after a 401"};
+                                         "a shell command that prints one; rerun after a 401"};
 constexpr ToolOption kFramingOption{"--framing", "KIND",
-                                    "of stdin and stdout: newline or content-length (newline)"};
+                                    "on stdin and stdout: newline or content-length (newline)"};
 constexpr std::array kConnectOptions{kUrlOption,          kUnixOption,   kConfigOption,
                                      kHeaderOption,       kKeyOption,    kTokenFileOption,
                                      kTokenCommandOption, kCaOption,     kCertOption,
@@ -179,14 +179,15 @@ constexpr std::string_view kConnectUsage =
     "  stdgate connect URL [options]       of any server: http(s):// or ws(s)://\n"
     "  stdgate connect [BACKEND] --url URL | --unix PATH [options]\n";
 constexpr std::string_view kConnectAbout =
-    "A server over the network as a program on stdin and stdout, for a client that\n"
+    "Reaches a server over the network by stdin and stdout, for a client that\n"
     "starts its servers: MCP Streamable HTTP of every revision, MCP's older HTTP and\n"
     "SSE, or JSON-RPC over WebSocket. In a client's file, for example:\n"
     "\n"
     "  \"command\": \"stdgate\", \"args\": [\"connect\", \"https://mcp.example.com/mcp\"]\n"
     "\n"
-    "It connects again when a connection is cut, and begins a session that has gone\n"
-    "anew. A request whose answer was lost gets an error, and is never sent twice.\n"
+    "connect reconnects when a connection is cut, and begins a new session when the\n"
+    "server has lost the old one. A request whose answer was lost gets an error, and\n"
+    "is never sent twice.\n"
     "\n"
     "Exit code: 0 the client ended it, 1 the server and its state are gone, 2 usage,\n"
     "3 not reached (address, name, TLS, time), 4 not let in (401, 403, no token),\n"

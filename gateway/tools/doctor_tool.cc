@@ -21,17 +21,18 @@ constexpr std::string_view kDoctorUsage =
     "  stdgate doctor [options] BACKEND              one of the configuration\n";
 
 constexpr std::string_view kDoctorAbout =
-    "Starts a server as stdgate would, does its handshake, lists what it offers, ends\n"
-    "it, and says what users would meet: noise on stdout, buffered answers, a crash\n"
-    "with its last words, missing variables, slow starts, processes left behind. It\n"
-    "prints what to write into gateway.yaml, of a BACKEND what has to change there.\n"
+    "Starts a server as the gateway would, does its handshake, lists what it offers,\n"
+    "and ends it. Then it says what users would meet: noise on stdout, buffered\n"
+    "answers, a crash and its last lines, missing variables, slow starts, processes\n"
+    "left behind. It prints the lines for gateway.yaml; for a BACKEND, the lines that\n"
+    "have to change there.\n"
     "\n"
     "Exit code: 0 healthy, 1 something breaks it, 2 usage.\n";
 
 constexpr std::array kDoctorOptions{
-    ToolOption{"--json", "", "the report as JSON"},
-    ToolOption{"--timeout", "TIME", "of each step (30s; 2m while npx or the like may fetch)"},
-    ToolOption{"--config", "FILE", "where BACKEND is (gateway.yaml)"},
+    ToolOption{"--json", "", "print the report as JSON"},
+    ToolOption{"--timeout", "TIME", "for each step (30s; 2m while npx or the like may fetch)"},
+    ToolOption{"--config", "FILE", "the file that has BACKEND (gateway.yaml)"},
 };
 
 constexpr Duration kTimeout = std::chrono::seconds(30);

@@ -31,9 +31,9 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kInstallUsage = "  stdgate install-to DIR\n";
 constexpr std::string_view kInstallAbout =
-    "Copies stdgate and its guard into DIR, which is made if it is not there. For an\n"
-    "init container: the image beside it then runs DIR/stdgate, if it has the shared\n"
-    "libraries that `ldd stdgate` lists. What DIR has already is replaced, at once.\n"
+    "Copies stdgate and its guard into DIR, and makes DIR if it does not exist. Files\n"
+    "of the same name are replaced. An init container uses it: the image beside it\n"
+    "then runs DIR/stdgate, if it has the shared libraries that `ldd stdgate` lists.\n"
     "\n"
     "Exit code: 0 copied, 1 not, 2 usage.\n";
 constexpr mode_t kProgramMode = 0755;
@@ -157,18 +157,18 @@ constexpr std::string_view kUserInstallUsage =
     "  stdgate install --user [--config FILE] [--dry-run]\n"
     "  stdgate install --user --uninstall\n";
 constexpr std::string_view kUserInstallAbout =
-    "The gateway of this user as a service: systemd listens on its Unix socket, and\n"
-    "starts it with the first connection. The gateway's file is\n"
-    "~/.config/stdgate/gateway.yaml, which stdgate adopt writes.\n"
+    "Makes the gateway of this user a service. systemd listens on its Unix socket,\n"
+    "and starts the gateway with the first connection. The gateway's file is\n"
+    "~/.config/stdgate/gateway.yaml, which `stdgate adopt` writes.\n"
     "\n"
-    "Two units go into ~/.config/systemd/user, stdgate.socket and stdgate.service;\n"
-    "the socket is enabled. --uninstall takes both away and leaves the file.\n"
+    "Writes the units stdgate.socket and stdgate.service to ~/.config/systemd/user,\n"
+    "and enables the socket. --uninstall removes both units and keeps the file.\n"
     "\n"
     "Exit code: 0 done, 1 not, 2 usage.\n";
 constexpr std::array kUserInstallOptions{
-    ToolOption{"--user", "", "for this user alone; root's units are in deploy/examples"},
-    ToolOption{"--config", "FILE", "of the gateway (~/.config/stdgate/gateway.yaml)"},
-    ToolOption{"--uninstall", "", "take the service away"},
+    ToolOption{"--user", "", "for this user; units for root are in deploy/examples"},
+    ToolOption{"--config", "FILE", "the gateway's file (~/.config/stdgate/gateway.yaml)"},
+    ToolOption{"--uninstall", "", "remove the service"},
     ToolOption{"--dry-run", "", "print the units, and write nothing"},
 };
 

@@ -43,15 +43,17 @@ class Peer {
 };
 
 // Options of every tool that has one.
-inline constexpr ToolOption kUrlOption{"--url", "URL", "of the gateway (what gateway.yaml says)"};
+inline constexpr ToolOption kUrlOption{"--url", "URL", "the gateway (the address in gateway.yaml)"};
 inline constexpr ToolOption kConfigOption{"--config", "FILE",
-                                          "where its address is (gateway.yaml)"};
-inline constexpr ToolOption kKeyOption{"--api-key-file", "FILE", "with the API key to show"};
+                                          "the file that has its address (gateway.yaml)"};
+inline constexpr ToolOption kKeyOption{"--api-key-file", "FILE",
+                                       "the file that has the API key to send"};
 inline constexpr ToolOption kCaOption{"--ca", "FILE",
-                                      "with the authority of its certificate (PEM)"};
-inline constexpr ToolOption kCertOption{"--cert", "FILE", "with a certificate to show (PEM)"};
-inline constexpr ToolOption kCertKeyOption{"--key", "FILE", "with its key (that of --cert)"};
-inline constexpr ToolOption kTimeoutOption{"--timeout", "TIME", "of a call (60s)"};
+                                      "the authority of the gateway's certificate (PEM)"};
+inline constexpr ToolOption kCertOption{"--cert", "FILE", "a certificate to send (PEM)"};
+inline constexpr ToolOption kCertKeyOption{"--key", "FILE",
+                                           "the key of that certificate (the one in --cert)"};
+inline constexpr ToolOption kTimeoutOption{"--timeout", "TIME", "for a call (60s)"};
 
 // The command after "--", started and initialized as its protocol demands; it ends with the peer.
 // Without a command: the gateway that --url or the configuration names. --timeout applies to the

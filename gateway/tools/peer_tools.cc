@@ -24,10 +24,10 @@ namespace stdgate::tools {
 
 namespace {
 
-constexpr ToolOption kJsonOption{"--json", "", "for scripts"};
-constexpr ToolOption kRawOption{"--raw", "", "the whole response as it came"};
+constexpr ToolOption kJsonOption{"--json", "", "print JSON, for scripts"};
+constexpr ToolOption kRawOption{"--raw", "", "print the whole response as it came"};
 constexpr ToolOption kAsOption{"--as", "NAME[,ROLE...]",
-                               "what this principal sees by the rules of gateway.yaml"};
+                               "list what the rules let this principal see"};
 constexpr std::array kSnippetOptions{kUrlOption,  kConfigOption,  kKeyOption,    kCaOption,
                                      kCertOption, kCertKeyOption, kTimeoutOption};
 
@@ -404,16 +404,17 @@ ToolOutput print_snippets(const ToolArguments& arguments, const ToolSurroundings
 
 extern const Tool kLsTool{
     "ls",
-    "  stdgate ls [options]               of the gateway that gateway.yaml describes\n"
-    "  stdgate ls [options] --url URL     of another one\n"
+    "  stdgate ls [options]               the gateway that gateway.yaml describes\n"
+    "  stdgate ls [options] --url URL     another gateway\n"
     "  stdgate ls [options] --as NAME     what this principal sees there\n",
-    "Lists the backends of a running gateway, and where clients reach them. On its\n"
-    "machine also which of them fail and why, start, or sleep, and how many of their\n"
-    "processes have been replaced: gateway.yaml or --config FILE names the admin\n"
-    "address, which tells that. With\n"
-    "--as: the tools, resources and prompts of its MCP servers that the rules let a\n"
-    "principal see. \"anonymous\" is who has no name. The gateway is asked with the\n"
-    "key of --api-key-file, and what that one may not see is left out too.\n"
+    "Lists the backends of a running gateway, and where clients reach them. It also\n"
+    "says which backends fail and why, which start or sleep, and how many processes\n"
+    "were replaced. It reads that from the admin address, which gateway.yaml or\n"
+    "--config FILE names.\n"
+    "\n"
+    "--as lists the tools, resources and prompts of MCP servers that the rules let a\n"
+    "principal see; \"anonymous\" is a client without a name. The gateway is asked\n"
+    "with the key of --api-key-file, so what that key may not see is missing too.\n"
     "\n"
     "Exit code: 0, 1 a server refused, 2 usage, 3 no gateway there, or no answer.\n",
     kLsOptions,
@@ -422,11 +423,11 @@ extern const Tool kLsTool{
 
 extern const Tool kToolsTool{
     "tools",
-    "  stdgate tools [options] [BACKEND]             of one backend, or of all\n"
-    "  stdgate tools [options] -- COMMAND [ARG...]   of an MCP server\n",
-    "Lists the tools of MCP servers: those of a running gateway, or of a command that\n"
-    "is started for it. Of another backend: the methods that its OpenRPC document, by\n"
-    "rpc.discover, has, with their params.\n"
+    "  stdgate tools [options] [BACKEND]             one backend, or all\n"
+    "  stdgate tools [options] -- COMMAND [ARG...]   an MCP server\n",
+    "Lists the tools of MCP servers: of a running gateway, or of a command that it\n"
+    "starts. For a backend of another protocol it lists the methods of its OpenRPC\n"
+    "document (rpc.discover), with their params.\n"
     "\n"
     "Exit code: 0, 1 a server refused, 2 usage, 3 no gateway there, or no answer.\n",
     kListOptions,
@@ -437,9 +438,9 @@ extern const Tool kCallTool{
     "call",
     "  stdgate call [options] BACKEND METHOD [PARAMS]\n"
     "  stdgate call [options] METHOD [PARAMS] -- COMMAND [ARG...]\n",
-    "Calls one method of a running gateway's backend, or of a command that is started\n"
-    "for it, and prints the result: laid out on a terminal, as it came elsewhere.\n"
-    "MCP servers are greeted before.\n"
+    "Calls one method of a running gateway's backend, or of a command that it starts,\n"
+    "and prints the result: indented on a terminal, and as it came elsewhere. With an\n"
+    "MCP server it does the handshake before.\n"
     "\n"
     "  stdgate call demo math/add '[2,3]'\n"
     "  stdgate call files tools/call '{\"name\":\"list\",\"arguments\":{}}'\n"
@@ -456,9 +457,8 @@ extern const Tool kSnippetTool{
     "\n"
     "Clients: claude-code, claude-desktop, cursor, vscode, codex, gemini, zed, curl,\n"
     "npm.\n",
-    "Prints what to paste into a client for it to reach the backends of a running\n"
-    "gateway. With --api-key-file the place of the key is marked; the key itself is\n"
-    "not printed.\n"
+    "Prints the settings that let a client reach the backends of a running gateway.\n"
+    "With --api-key-file the place of the key is marked. The key is not printed.\n"
     "\n"
     "Exit code: 0, 1 no such backend, 2 usage, 3 no gateway there.\n",
     kSnippetOptions,

@@ -29,9 +29,9 @@ using Locks = std::map<std::string, ToolLock>;
 
 constexpr std::array kPinOptions{
     ToolOption{"--diff", "", "show what differs from the lock file; write nothing"},
-    ToolOption{"--config", "FILE", "where the servers are (gateway.yaml)"},
+    ToolOption{"--config", "FILE", "the file that has the servers (gateway.yaml)"},
     ToolOption{"--lock", "FILE", "the lock file (the configured one, or stdgate.lock)"},
-    ToolOption{"--timeout", "TIME", "of each call (60s)"},
+    ToolOption{"--timeout", "TIME", "for each call (60s)"},
 };
 constexpr std::string_view kUsualLock = "stdgate.lock";
 constexpr Duration kTimeout = std::chrono::seconds(60);
