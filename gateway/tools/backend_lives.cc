@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <functional>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -80,9 +82,12 @@ std::string start_of(const simdjson::dom::element& backend) {
   return "starting for " + std::to_string(static_cast<uint64_t>(longest)) + " s";
 }
 
+using Names = std::set<std::string, std::less<>>;
+
 // The members of a virtual server that are not up: "down: notes (WHY), mail; starting: issues".
-// One without a reason has not been asked for anything yet.
-std::string members_of(const simdjson::dom::element& backend) {
+// One without a reason has not been asked for anything yet. `starting_backends`: whose first
+// process is not there yet.
+std::string members_of(const simdjson::dom::element& backend, const Names& starting_backends) {
   std::string down;
   std::string starting;
   if (!has_list(backend, "members")) return {};
@@ -91,7 +96,7 @@ std::string members_of(const simdjson::dom::element& backend) {
     if (member["up"].get(is_up) != simdjson::SUCCESS || is_up) continue;
     const std::string name(text_at(member, "backend"));
     const std::string why(without_path(text_at(member, "reason")));
-    if (text_at(member, "state") == "starting") {
+    if (text_at(member, "state") == "starting" || starting_backends.contains(name)) {
       starting += (starting.empty() ? "starting: " : ", ") + name;
     } else if (!why.empty()) {
       down.append(down.empty() ? "down: " : ", ").append(name).append(" (").append(why) += ')';
@@ -101,7 +106,7 @@ std::string members_of(const simdjson::dom::element& backend) {
   return down + "; " + starting;
 }
 
-std::string life_of(const simdjson::dom::element& backend) {
+std::string life_of(const simdjson::dom::element& backend, const Names& starting_backends) {
   std::string text;
   const auto add = [&text](std::string_view word, std::string_view separator) {
     if (!word.empty()) text.append(text.empty() ? "" : separator).append(word);
@@ -125,7 +130,7 @@ std::string life_of(const simdjson::dom::element& backend) {
   const std::string_view state = text_at(backend, "state");
   if (state == "failing") add("failing: " + failure_of(backend), "; ");
   if (state == "starting") add(start_of(backend), "; ");
-  add(members_of(backend), "; ");
+  add(members_of(backend, starting_backends), "; ");
   return text;
 }
 
@@ -147,8 +152,12 @@ BackendLives lives_in(std::string_view state) {
     return unknown("what answers at the admin address is no stdgate");
   }
   BackendLives lives;
+  Names starting;
   for (const simdjson::dom::element backend : backends) {
-    std::string text = life_of(backend);
+    if (text_at(backend, "state") == "starting") starting.emplace(text_at(backend, "name"));
+  }
+  for (const simdjson::dom::element backend : backends) {
+    std::string text = life_of(backend, starting);
     if (!text.empty()) lives.texts.emplace(text_at(backend, "name"), std::move(text));
   }
   return lives;

@@ -55,6 +55,15 @@ TEST(BackendLives, MembersThatAreNotUpAreNamed) {
             "down: bad (no answer), worse (program \"y\" not found); starting: slow");
 }
 
+TEST(BackendLives, AMemberStartsWhoseBackendStarts) {
+  const BackendLives lives = lives_in(R"({"backends":[
+      {"name":"slow","state":"starting","children":[{"state":"starting","age_seconds":4.0}]},
+      {"name":"team","state":"ready","members":[
+        {"backend":"slow","up":false,"reason":"it has not answered tools/list in time"}]}]})");
+  EXPECT_EQ(lives.texts.at("slow"), "starting for 4 s");
+  EXPECT_EQ(lives.texts.at("team"), "starting: slow");
+}
+
 TEST(BackendLives, SleepAndReplacements) {
   EXPECT_EQ(life_of_backend(R"("state":"idle","asleep":true,"remembered":["greeting","tools"],
       "not_remembered":"they differ","replaced":{"memory":3})"),
