@@ -122,6 +122,10 @@ Passage Chain::pass(const Notification& notification) {
 
 void Chain::on_answer(CallPtr&& call, const rpc::Envelope& message) {
   const Outcome outcome = services_.protocol.outcome(message, call->method_name);
+  on_answer(std::move(call), message, outcome);
+}
+
+void Chain::on_answer(CallPtr&& call, const rpc::Envelope& message, Outcome outcome) {
   Answer answer{message, message.payload, {}, outcome, call->child};
   rise(call, answer);
 }
@@ -170,6 +174,7 @@ void Chain::give(const Call& call, const Answer& answer) {
   reply.tail = parts[2];
   reply.error_code = code;
   if (is_whole) reply.whole = &message;
+  reply.outcome = answer.outcome;
   finish(call, answer.outcome, &reply, {});
 }
 

@@ -107,6 +107,8 @@ class Chain {
   // --- Up, from the place of the call
   // A child has answered.
   void on_answer(CallPtr&& call, const rpc::Envelope& message);
+  // Its outcome is known.
+  void on_answer(CallPtr&& call, const rpc::Envelope& message, Outcome outcome);
   // The result of another call answers this one too. `child`: see Answer.
   void on_result(CallPtr call, std::string_view payload, uint64_t child = 0);
   void on_fault(CallPtr call, const rpc::FaultReport& report);

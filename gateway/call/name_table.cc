@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "gateway/base/same_text.h"
+
 namespace stdgate::call {
 
 NameTable::NameTable(size_t capacity, std::function<void(NameId, std::string_view)> admitted)
@@ -12,8 +14,11 @@ NameTable::NameTable(size_t capacity, std::function<void(NameId, std::string_vie
 }
 
 NameId NameTable::find(std::string_view name) const {
+  if (same_text(name, last_name_)) return last_;
   const auto found = ids_.find(name);
-  return found == ids_.end() ? kOtherName : found->second;
+  if (found == ids_.end()) return kOtherName;
+  last_name_ = found->first;
+  return last_ = found->second;
 }
 
 NameId NameTable::admit(std::string_view name) {

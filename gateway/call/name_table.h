@@ -42,6 +42,9 @@ class NameTable {
   const std::function<void(NameId, std::string_view)> admitted_;
   std::deque<std::string> names_;  // by id; a deque, because the index views into it
   std::unordered_map<std::string_view, NameId> ids_;
+  // Found last: clients repeat themselves.
+  mutable std::string_view last_name_ = "_other";
+  mutable NameId last_ = kOtherName;
   TimePoint minute_{};           // beginning of the minute that counts
   size_t learnt_in_minute_ = 0;  // names beyond the half
 };

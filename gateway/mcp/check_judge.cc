@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <utility>
 
+#include "gateway/base/same_text.h"
 #include "gateway/mcp/param_headers.h"
 #include "gateway/mcp/tool_lock.h"
 #include "gateway/policy/name_pattern.h"
@@ -19,12 +19,7 @@ namespace {
 
 constexpr auto kTools = static_cast<size_t>(PinnedKind::tool);
 
-// Of constant size: without a call.
-bool is_tool_call(std::string_view method) {
-  constexpr std::string_view kCall = "tools/call";
-  return method.size() == kCall.size() &&
-         std::memcmp(method.data(), kCall.data(), kCall.size()) == 0;
-}
+bool is_tool_call(std::string_view method) { return same_text(method, "tools/call"); }
 
 }  // namespace
 

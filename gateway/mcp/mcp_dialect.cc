@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "gateway/base/same_text.h"
 #include "gateway/mcp/bridge/mcp_bridge.h"
 #include "gateway/mcp/mcp_elements.h"
 #include "gateway/mcp/mcp_revision.h"
@@ -291,17 +292,17 @@ tl::expected<call::ClientIntent, const char*> McpDialect::read_legacy(const rpc:
   tl::expected<call::ClientIntent, const char*> read;
   call::ClientIntent& intent = *read;
   // The client of a session greets the session's own child.
-  if (method == "initialize") {
+  if (same_text(method, "initialize")) {
     intent.memo = call::SessionMemo::greeting;
     intent.memo_text = request.params;
     if (is_shared) {
       intent.kind = call::ClientIntent::Kind::handshake;
       return read;
     }
+    intent.greets = intent.introduces = true;
   }
   if (!is_shared) note_memo(request, method, intent);
-  intent.greets = intent.introduces = method == "initialize";
-  if (method == "tools/call" && !note_tool(params, intent)) {
+  if (same_text(method, "tools/call") && !note_tool(params, intent)) {
     return tl::unexpected<const char*>(kTwoTools);
   }
   if (is_shared && method == kSetLevel) {
@@ -318,10 +319,8 @@ tl::expected<call::ClientIntent, const char*> McpDialect::read_legacy(const rpc:
     intent.key = rpc::string_content(text_of(params.uri));
     intent.result = kEmptyResult;
   }
-  if (!intent.key.empty()) {
-    intent.kind = method == kSubscribe ? call::ClientIntent::Kind::subscribe
-                                       : call::ClientIntent::Kind::unsubscribe;
-  }
+  using Kind = call::ClientIntent::Kind;
+  if (!intent.key.empty()) intent.kind = method == kSubscribe ? Kind::subscribe : Kind::unsubscribe;
   if (const char* problem = note_token(params, intent)) return tl::unexpected(problem);
   return read;
 }
@@ -363,7 +362,7 @@ tl::expected<call::ClientIntent, const char*> McpDialect::read_modern(const rpc:
   intent.may_need_input = kInput.may_need_input(method);
   intent.resumes = intent.may_need_input && !(rpc::is_absent(params.request_state) &&
                                               rpc::is_absent(params.input_responses));
-  if (method == "tools/call" && !note_tool(params, intent)) {
+  if (same_text(method, "tools/call") && !note_tool(params, intent)) {
     return tl::unexpected<const char*>(kTwoTools);
   }
   if (const char* problem = note_token(params, intent)) return tl::unexpected(problem);
@@ -492,9 +491,9 @@ Outcome McpDialect::outcome(const rpc::Envelope& answer, std::string_view method
     const auto failed = rpc::rpc_error_code(rpc::RpcError::internal_error);
     return rpc::error_code(answer) == failed ? Outcome::error() : Outcome::other_era();
   }
-  if (method != "tools/call" || !may_hold(answer.payload, kErrorEnd)) return Outcome::ok();
-  const auto is_error = rpc::find_member(answer.payload, "isError");
-  return is_error && *is_error == "true" ? Outcome::tool_error() : Outcome::ok();
+  const bool is_error = same_text(method, "tools/call") && may_hold(answer.payload, kErrorEnd) &&
+                        rpc::member_or_empty(answer.payload, "isError") == "true";
+  return is_error ? Outcome::tool_error() : Outcome::ok();
 }
 
 }  // namespace stdgate::mcp

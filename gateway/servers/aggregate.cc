@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "gateway/base/same_text.h"
 #include "gateway/mcp/modern_members.h"
 #include "gateway/servers/message_texts.h"
 
@@ -102,7 +103,7 @@ void Aggregate::take(call::CallPtr call, const call::Request& request, Kept kept
 
 // For one more subscription of the session.
 bool Aggregate::lacks_room(const call::Request& request, const Route& route) {
-  if (request.method != "resources/subscribe") return false;
+  if (!same_text(request.method, "resources/subscribe")) return false;
   const VirtualSession* const session = sessions_.find(request.context.session);
   return session != nullptr && !session->may_subscribe(std::string(route.name));
 }

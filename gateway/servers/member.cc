@@ -129,9 +129,11 @@ void Member::forget() {
 
 MemberView& Member::view_of(const call::CallContext& context) {
   const bool is_modern = may_refuse_ && context.peer_kind == PeerKind::stateless;
-  const std::string identity =
-      has_principals_ ? policy::identity_of(context.principal) : std::string();
-  std::string key = (is_modern ? "m" : "") + identity;
+  std::string identity;
+  if (has_principals_) identity = policy::identity_of(context.principal);
+  std::string_view key = is_modern ? "m" : "";
+  std::string of_principal;
+  if (has_principals_) key = of_principal.append(key).append(identity);
   const auto found = views_.find(key);
   if (found != views_.end()) {
     found->second->used = now();
@@ -144,7 +146,7 @@ MemberView& Member::view_of(const call::CallContext& context) {
   view->is_modern = is_modern;
   view->used = now();
   view->held = Share(services_.payer, Holding::caches);
-  return *views_.emplace(std::move(key), std::move(view)).first->second;
+  return *views_.emplace(key, std::move(view)).first->second;
 }
 
 MemberView* Member::common_view() {

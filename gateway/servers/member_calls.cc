@@ -100,16 +100,19 @@ void MemberCalls::hand_over(call::CallPtr call, const call::Request& request, co
   call::Outgoing message;
   message.text = request.message.text;
   services_.traces.tell_child(request.message, handed, message);
-  const MemberRequest for_member(request, route, tag, message.inserted);
+  // A member may answer at once, and another one be asked meanwhile.
+  MemberRequest for_member(request, route, tag, message.inserted, std::move(spare_));
   call::CallContext own = context;
   own.tag = tag;
   own.params = for_member.params();
   // What its client repeats in the head is not what the member gets.
   if (route.tools != nullptr) own.mirrored.reset();
   send(tag, for_member.envelope(), own);
+  spare_ = for_member.release();
+  if (spare_.capacity() > kMaxSpare) std::string().swap(spare_);
 }
 
-void MemberCalls::send(session::Tag tag, const rpc::Envelope& request, call::CallContext context) {
+void MemberCalls::send(session::Tag tag, const rpc::Envelope& request, call::CallContext& context) {
   const size_t member = find(tag)->member;
   VirtualSession* const session = services_.sessions.find(context.session);
   if (session != nullptr && !session->greeting.empty()) {
@@ -143,7 +146,9 @@ void MemberCalls::on_member_reply(session::Tag tag, const session::Reply& reply)
   services_.members[ended->member]->count(is_result ? MemberEnd::result : MemberEnd::error);
   if (is_result) {
     note_answer(*ended, answer);
-    std::string other = shown(*ended, answer);
+    const bool is_modern = ended->call->client_kind == PeerKind::stateless;
+    std::string other;
+    if (is_modern || TaskNames::may_name(answer.text)) other = shown(*ended, answer);
     if (!other.empty()) {
       const rpc::KnownMessage known(other);
       return services_.chain.on_answer(std::move(ended->call), known.envelope());
@@ -155,7 +160,8 @@ void MemberCalls::on_member_reply(session::Tag tag, const session::Reply& reply)
       return services_.chain.on_fault(std::move(ended->call), *ended->kept->fault);
     }
   }
-  services_.chain.on_answer(std::move(ended->call), answer);
+  if (reply.whole == nullptr) return services_.chain.on_answer(std::move(ended->call), answer);
+  services_.chain.on_answer(std::move(ended->call), answer, reply.outcome);
 }
 
 std::string MemberCalls::shown(const Handed& handed, const rpc::Envelope& answer) {

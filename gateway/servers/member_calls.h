@@ -78,6 +78,8 @@ class MemberCalls final : public session::ReplySink, public PartCalls {
   void on_part_lists_changed(Part& part, uint8_t lists) override;
 
  private:
+  static constexpr size_t kMaxSpare = 64 << 10;
+
   // A call that a member has.
   struct Handed {
     call::CallPtr call;
@@ -93,7 +95,8 @@ class MemberCalls final : public session::ReplySink, public PartCalls {
   // Nothing: it is not there any more.
   std::optional<Handed> take(session::Tag tag);
   std::vector<session::Tag> tags(const std::function<bool(const Handed&)>& fits) const;
-  void send(session::Tag tag, const rpc::Envelope& request, call::CallContext context);
+  // `context` becomes the member's.
+  void send(session::Tag tag, const rpc::Envelope& request, call::CallContext& context);
   // The member has not answered.
   void fail(Handed handed, const rpc::FaultReport& report);
   bool try_next(Handed& handed);
@@ -108,6 +111,7 @@ class MemberCalls final : public session::ReplySink, public PartCalls {
   SlotMap<Handed> calls_{Handle::kNone - 1};
   session::CallerSlot caller_;
   bool is_stopped_ = false;
+  std::string spare_;  // for the text of the next request
 };
 
 }  // namespace stdgate::servers

@@ -8,6 +8,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "gateway/call/filter.h"
 #include "gateway/mcp/mcp_params.h"
@@ -19,16 +21,23 @@ namespace stdgate::servers {
 
 class MemberRequest {
  public:
+  // `storage`: its memory is used for the text.
   MemberRequest(const call::Request& request, const Route& route, session::Tag tag,
-                std::span<const call::Insertion> insertions);
+                std::span<const call::Insertion> insertions, std::string storage = {});
   MemberRequest(const MemberRequest&) = delete;
   MemberRequest& operator=(const MemberRequest&) = delete;
 
   [[nodiscard]] const rpc::Envelope& envelope() const { return envelope_; }
   // The params as the transport has read them; null: it has read none.
   [[nodiscard]] const mcp::McpParams* params() const { return params_ ? &*params_ : nullptr; }
+  // Of no use afterwards.
+  std::string release() { return std::move(text_); }
 
  private:
+  // Other changes than those of id and name.
+  void edit(const call::Request& request, const Route& route, std::string_view id,
+            std::string_view own_name, std::span<const call::Insertion> insertions);
+
   std::string text_;
   rpc::Envelope envelope_;
   std::optional<mcp::McpParams> params_;

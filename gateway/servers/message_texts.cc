@@ -1,5 +1,6 @@
 #include "gateway/servers/message_texts.h"
 
+#include "gateway/base/same_text.h"
 #include "gateway/call/insertion.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/rpc/json_member.h"
@@ -129,7 +130,7 @@ std::optional<std::string> request_within(const rpc::Envelope& request) {
 }
 
 bool is_subscription(std::string_view method) {
-  return method == "resources/subscribe" || method == "resources/unsubscribe";
+  return same_text(method, "resources/subscribe") || same_text(method, "resources/unsubscribe");
 }
 
 }  // namespace stdgate::servers

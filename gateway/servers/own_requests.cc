@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "gateway/base/same_text.h"
 #include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/rpc/json_string.h"
@@ -26,11 +27,11 @@ std::optional<ListKind> list_of(std::string_view method) {
 OwnRequests::Taking OwnRequests::take(call::CallPtr& call, const call::Request& request) {
   const auto taken = [](bool is_answered) { return is_answered ? Taking::answered : Taking::open; };
   const std::string_view method = request.method;
+  if (same_text(method, "tools/call")) return call_tool(call, request);
   if (const auto kind = list_of(method)) return taken(list(call, request, *kind));
   if (method == "server/discover" && request.context.peer_kind == PeerKind::stateless) {
     return taken(discover(call, request));
   }
-  if (method == "tools/call") return call_tool(call, request);
   if (method == "initialize") {
     greet(*call, request);
   } else if (method == "ping") {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gateway/base/same_text.h"
 #include "gateway/mcp/mcp_elements.h"
 #include "gateway/mcp/mcp_params.h"
 #include "gateway/rpc/json_member.h"
@@ -58,7 +59,7 @@ void Route::lead_to(std::vector<size_t> members) {
 
 Route Routes::route_of(const call::Request& request) {
   const auto& [message, method, intent, context] = request;
-  if (method == "tools/call") return route_of_tool(request);
+  if (same_text(method, "tools/call")) return route_of_tool(request);
   if (method == "prompts/get") return route_of_prompt(message, context);
   if (method == "resources/read" || method == "resources/subscribe" ||
       method == "resources/unsubscribe") {
@@ -74,14 +75,14 @@ Route Routes::route_of(const call::Request& request) {
 }
 
 // A list that is still missing may have the name.
-Route Routes::found_or_open(Route route, ListKind kind, const call::CallContext& context) {
+void Routes::find_or_open(Route& route, ListKind kind, const call::CallContext& context) {
   const std::string_view name = route.name;
   Found found = answers_.find(kind, name, context);
   if (found.element == nullptr) {
     const bool is_settled = answers_.prepare(kind, context);
     found = answers_.find(kind, name, context);  // it may have come at once
     route.kind = is_settled ? Route::Kind::unknown : Route::Kind::open;
-    if (found.element == nullptr) return route;
+    if (found.element == nullptr) return;
   }
   route.kind = Route::Kind::member;
   route.member = found.place;
@@ -91,7 +92,6 @@ Route Routes::found_or_open(Route route, ListKind kind, const call::CallContext&
     route.tool = renamed(tools, found.element->own);
     if (has_arguments_for(route.tool, tools)) route.tools = &tools;
   }
-  return route;
 }
 
 Route Routes::route_of_tool(const call::Request& request) {
@@ -101,7 +101,8 @@ Route Routes::route_of_tool(const call::Request& request) {
   route.element = policy::ElementKind::tool;
   route.name = rpc::decode_string(tool, name_);
   if (!tool.empty()) route.name_place = {tool.data() - 1, tool.size() + 2};
-  return found_or_open(std::move(route), ListKind::tools, request.context);
+  find_or_open(route, ListKind::tools, request.context);
+  return route;
 }
 
 Route Routes::route_of_prompt(const rpc::Envelope& request, const call::CallContext& context) {
@@ -112,7 +113,8 @@ Route Routes::route_of_prompt(const rpc::Envelope& request, const call::CallCont
   route.element = policy::ElementKind::prompt;
   route.name = decoded(*name, name_);
   route.name_place = *name;
-  return found_or_open(std::move(route), ListKind::prompts, context);
+  find_or_open(route, ListKind::prompts, context);
+  return route;
 }
 
 const Member* Routes::missing_member(const Route& route, const call::CallContext& context) {
@@ -204,9 +206,10 @@ Route Routes::route_of_completion(const rpc::Envelope& request, const call::Call
   route.name = decoded(*name, name_);
   if (is_prompt) {
     route.name_place = *name;
-    return found_or_open(std::move(route), ListKind::prompts, context);
+    find_or_open(route, ListKind::prompts, context);
+    return route;
   }
-  route = found_or_open(std::move(route), ListKind::templates, context);
+  find_or_open(route, ListKind::templates, context);
   if (route.kind != Route::Kind::unknown) return route;
   return route_of_resource(*name, context);
 }
@@ -253,7 +256,8 @@ std::optional<Routes::TaskPlace> Routes::member_of_task(const std::string& id,
 // --- What results name ---------------------------------------------------------------------------
 
 void Routes::note_result(size_t member, const call::Call& call, std::string_view result) {
-  const bool may_link = call.method_name == "tools/call" || call.method_name == "prompts/get";
+  const bool may_link =
+      same_text(call.method_name, "tools/call") || same_text(call.method_name, "prompts/get");
   // A search stops at each occurrence of the first letter, and quotes are frequent.
   if (!may_link || result.find("uri\"") == std::string_view::npos) return;
   std::string scratch;

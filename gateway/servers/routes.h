@@ -81,7 +81,7 @@ class Routes {
   // The member that recognises a sealed id in this request.
   std::optional<size_t> giver_of(const rpc::Envelope& request, const call::CallContext& context);
   // By its name.
-  Route found_or_open(Route route, ListKind kind, const call::CallContext& context);
+  void find_or_open(Route& route, ListKind kind, const call::CallContext& context);
   void note(std::string key, size_t member);
   [[nodiscard]] std::optional<size_t> noted(const std::string& key) const;
 

@@ -147,6 +147,7 @@ std::string prompt_as_shown(std::string_view prompt, std::string_view shown) {
 }
 
 bool has_arguments_for(std::string_view name, const config::MemberToolsConfig& tools) {
+  if (tools.fix.empty() && tools.defaults.empty()) return false;
   return !arguments_of(tools.fix, name).empty() || !arguments_of(tools.defaults, name).empty();
 }
 

@@ -11,6 +11,7 @@
 
 #include "gateway/base/slot_map.h"
 #include "gateway/base/time.h"
+#include "gateway/observer.h"
 #include "gateway/rpc/envelope.h"
 
 namespace stdgate::session {
@@ -32,6 +33,7 @@ struct Reply {
   // The child's answer, under an id of its own, of which head and tail are parts. Null: the text is
   // of the gateway, or was changed.
   const rpc::Envelope* whole = nullptr;
+  Outcome outcome = Outcome::ok();  // of `whole`
   [[nodiscard]] size_t size() const { return head.size() + id.size() + tail.size(); }
 };
 
