@@ -181,6 +181,34 @@ TEST(PlainCheck, SaysWhatIsUsual) {
   EXPECT_FALSE(is_plainly(nested, R"({"n":{"n":{"n":1}}})"));
 }
 
+// Names of all lengths, many of which begin or end alike.
+TEST(PlainCheck, KnowsPropertiesInAnyOrder) {
+  constexpr std::string_view kNames =
+      R"({"properties":{"a":{"type":"integer"},"sixsix":{"type":"integer"},)"
+      R"("filename_one":{"type":"string"},"filename_two":{"type":"integer"},)"
+      R"("filename_of_the_first_place":{"type":"string"},)"
+      R"("filename_of_the_other_place":{"type":"integer"},"ab":{"type":"boolean"}},)"
+      R"("required":["filename_two","ab"],"additionalProperties":false})";
+  for (const std::string_view text :
+       {R"({"ab":true,"filename_two":2})", R"({"filename_two":2,"ab":false})",
+        R"({"a":1,"sixsix":6,"filename_one":"1","filename_two":2,"filename_of_the_first_place":"",)"
+        R"("filename_of_the_other_place":3,"ab":true})",
+        R"({"filename_of_the_other_place":3,"filename_of_the_first_place":"x","ab":true,)"
+        R"("filename_two" : 2 , "a":-1})",
+        R"({"sixsix":0,"ab":true,"a":1,"filename_two":2,"filename_one":"with \" and \u0041"})"}) {
+    EXPECT_TRUE(is_plainly(kNames, text)) << text;
+  }
+  for (const std::string_view text :
+       {R"({"ab":true})", R"({"ab":true,"filename_two":"2"})", R"({"ab":true,"filename_tw0":2})",
+        R"({"ab":true,"filename_two":2,"ab":true})", R"({"filename_two":2,"ab":1})",
+        R"({"ab":true,"filename_two":2,"filename_two":2})", R"({"ab":true,"filename_twoo":2})",
+        R"({"ab":true,"filename_two":2,"filename_of_the_third_place":"x"})",
+        R"({"ab":true,"filename_two":2,"filename_of_the_other_plate":3})",
+        R"({"ab":true,"filename_two":2.5})", R"({"ab":true,"filename_two":2,"abc":true})"}) {
+    EXPECT_FALSE(is_plainly(kNames, text)) << text;
+  }
+}
+
 std::string repeated(const std::string& head, const std::string& one, size_t times,
                      const std::string& tail) {
   std::string text = head;

@@ -27,7 +27,15 @@ struct Case {
   const char* own_name;  // at the member
   bool is_filled = false;
   bool is_traced = false;
+  bool is_id_last = false;
 };
+
+std::string text_of(const Case& one) {
+  const std::string id = R"("id":1,)";
+  const std::string rest = R"("method":"tools/call","params":)" + std::string(one.params);
+  return one.is_id_last ? "{" + rest + R"(,"jsonrpc":"2.0","id":1})"
+                        : R"({"jsonrpc":"2.0",)" + id + rest + "}";
+}
 
 constexpr const char* kTrace = R"("traceparent":"00-1-2-03")";
 
@@ -50,8 +58,7 @@ class MemberRequestTest : public testing::TestWithParam<Case> {
     }
   }
 
-  ParsedText parsed_{R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":)" +
-                     std::string(GetParam().params) + "}"};
+  ParsedText parsed_{text_of(GetParam())};
   mcp::McpDialect dialect_{"1", "stdgate"};
   mcp::McpParams params_ = mcp::read_params(parsed_.envelope.params);
   call::ClientIntent intent_;
@@ -68,6 +75,8 @@ TEST_P(MemberRequestTest, SaysWhatItsTextHas) {
   const servers::MemberRequest own(request, route_, 7, insertions);
   ParsedText again{std::string(own.envelope().text)};
   EXPECT_EQ(again.envelope.params, own.envelope().params);
+  EXPECT_EQ(again.envelope.method, own.envelope().method);
+  EXPECT_EQ(again.envelope.id, own.envelope().id);
   EXPECT_EQ(again.envelope.id, "7");
   const mcp::McpParams read = mcp::read_params(own.envelope().params);
   EXPECT_EQ(read.name, "\"" + std::string(GetParam().own_name) + "\"");
@@ -88,6 +97,10 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Case{R"({"name":"a_x","arguments":{"k":1}})", "x"}, Case{R"({"name":"x"})", "x"},
         Case{R"({ "arguments" : {"k":1} , "name" : "a_x" })", "a longer name than before"},
+        Case{R"({"name":"a_x","arguments":{"k":1}})", "x", false, false, true},
+        Case{R"({"arguments":{},"name":"x"})", "x", false, false, true},
+        Case{R"({"_meta":{"progressToken":7},"name":"a_x","arguments":{}})", "longer than before"},
+        Case{R"({"name":"a_x","_meta":{"progressToken":7}})", "x", false, false, true},
         Case{R"({"name":"a_x"})", "x", true},
         Case{R"({"name":"a_x","arguments":{"mode":"wild"}})", "x", true},
         Case{R"({"name":"a_x","arguments":{"k":1}})", "x", false, true},
