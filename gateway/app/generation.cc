@@ -269,6 +269,11 @@ config::BackendConfig rules_holder(const config::ServerConfig& server) {
   return config::as_backend(server);
 }
 
+void take(backend::Upstream& /*upstream*/, const config::BackendConfig& /*wanted*/) {}
+void take(backend::Upstream& upstream, const config::ServerConfig& wanted) {
+  dynamic_cast<servers::VirtualServer&>(upstream).take(wanted);
+}
+
 }  // namespace
 
 // `offset`: the index of the first upstream of `former` among the running ones.
@@ -290,6 +295,7 @@ void Generation::replace(const std::vector<Wanted>& former, size_t offset,
       kept.set_default(wanted.is_default);
       kept.set_required(wanted.is_required);
       kept.set_limits(config_.limits, config_.timeouts);
+      take(kept, wanted);
       backends_.add(std::move(*present));
     } else {
       auto made = make(wanted, services.upstreams);

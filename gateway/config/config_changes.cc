@@ -124,6 +124,9 @@ std::string changes_text(const ConfigChanges& changes) {
 
 bool serves_as(const ServerConfig& running, const ServerConfig& wanted) {
   ServerConfig told = running;
+  told.members = wanted.members;
+  told.expose = wanted.expose;
+  told.instructions = wanted.instructions;
   told.rules = wanted.rules;
   told.methods = wanted.methods;
   told.is_default = wanted.is_default;

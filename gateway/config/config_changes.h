@@ -23,7 +23,8 @@ ConfigChanges changes_between(const Config& running, const Config& wanted);
 std::string changes_text(const ConfigChanges& changes);
 
 // Whether a backend that runs so serves `wanted` too, once it has been told its rules and whether
-// it is the default one, or required. Else it is replaced.
+// it is the default one, or required. A virtual server takes over more: see VirtualServer::take().
+// Else it is replaced.
 bool serves_as(const BackendConfig& running, const BackendConfig& wanted);
 bool serves_as(const ServerConfig& running, const ServerConfig& wanted);
 

@@ -317,6 +317,7 @@ bool Child::take_late_discovery(rpc::WireId id, const rpc::Envelope& answer) {
   if (state_ != ChildState::starting) return false;
   const bool is_stateless = handshake_.finish_late(id, answer);
   if (is_stateless) {
+    log_.begun_anew();
     end(ExitReason::asked, "the child speaks a newer revision than it was greeted with",
         Duration{0});
   } else if (handshake_.has_failed()) {

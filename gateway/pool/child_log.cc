@@ -104,6 +104,15 @@ void ChildLog::dropped(const DroppedOutput& output) {
                             {"suppressed", bad_lines_.take_suppressed()}});
 }
 
+void ChildLog::begun_anew() const {
+  services_.core.log.write(
+      LogLevel::info, "child is started again, to be greeted in the modern era",
+      {{"backend", services_.config.name},
+       {"child", name_.number},
+       {"pid", int64_t{name_.pid}},
+       {"why", "it has answered the question for its era late, after it was greeted"}});
+}
+
 void ChildLog::late_answer(std::string_view id, CancelReason why) const {
   if (muted_ || !services_.traces) return;
   services_.core.log.write(LogLevel::debug, "answer is late",

@@ -48,6 +48,8 @@ class ChildLog {
   // The output of the child looks like another framing than the configured one.
   void does_not_fit(std::string_view hint) const;
   void dropped(const DroppedOutput& output);
+  // The child is ended, and another one greeted otherwise.
+  void begun_anew() const;
   // The answer to a call that was given up.
   void late_answer(std::string_view id, CancelReason why) const;
 

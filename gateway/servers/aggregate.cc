@@ -35,15 +35,22 @@ Aggregate::Aggregate(const AggregateServices& services)
       own_({services.config, services.chain, services.dialect, members_, answers_, sessions_,
             changes_}),
       review_timer_(services.core.timers, [this] { review(); }) {
+  take_members();
+}
+
+void Aggregate::take_members() {
   MemberOwner& owner = *this;
-  for (const config::MemberConfig& member : services_.config.members) {
-    members_.push_back(std::make_unique<Member>(member_services_, owner, member));
-  }
+  const auto renewed =
+      members_.replace(services_.config.members, [&](const config::MemberConfig& member) {
+        return std::make_unique<Member>(member_services_, owner, member);
+      });
+  for (const size_t place : renewed) sessions_.forget_lists(place);
 }
 
 void Aggregate::attach(const backend::Upstreams& upstreams, const config::Config& config) {
   bool is_changed = false;
-  for (const auto& member : members_) {
+  for (const size_t place : members_.order()) {
+    Member* const member = members_[place].get();
     backend::Upstream* const upstream = upstreams.find(member->name());
     const auto backend =
         std::ranges::find(config.backends, member->name(), &config::BackendConfig::name);
@@ -58,7 +65,7 @@ void Aggregate::drain() {
   is_draining_ = true;
   changes_.stop();
   under_way_.stop();
-  for (const auto& member : members_) member->stop();
+  for (const auto& member : members_.all()) member->stop();
 }
 
 // --- Requests ------------------------------------------------------------------------------------
@@ -92,9 +99,8 @@ void Aggregate::take(call::CallPtr call, const call::Request& request, Kept kept
   }
   if (const Member* const missing = routes_.missing_member(route, request.context)) {
     return services_.chain.on_fault(
-        std::move(call),
-        rpc::faults::child_failed("the server '" + missing->name() +
-                                  "' does not say what it has: " + missing->why_missing()));
+        std::move(call), rpc::faults::child_failed("the server '" + missing->name() + "' " +
+                                                   missing->why_missing()));
   }
   const PeerKind peer_kind = call->client_kind.value_or(PeerKind::stateful);
   services_.chain.answer_error(
@@ -172,7 +178,7 @@ void Aggregate::review() {
 
 size_t Aggregate::own_callers() const {
   const auto has_slot = [](const auto& member) { return member->has_caller(); };
-  const auto of_members = std::ranges::count_if(members_, has_slot);
+  const auto of_members = std::ranges::count_if(members_.all(), has_slot);
   return static_cast<size_t>(of_members) + (under_way_.has_caller() ? 1 : 0) +
          (ends_.has_caller() ? 1 : 0);
 }
@@ -229,7 +235,7 @@ void Aggregate::on_lists(Member& member, MemberView& view, uint8_t news) {
   Audience audience{view.identity};
   if (view.part != nullptr) audience.session = view.part->session().id;
   changes_.gather(&member, audience, news);
-  if (&view == member.common_view()) clashes_.review(members_);
+  if (&view == member.common_view()) clashes_.review(members_.all());
   if (!waiting_.empty()) review_timer_.arm(now());
 }
 

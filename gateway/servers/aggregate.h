@@ -54,6 +54,8 @@ class Aggregate final : public call::Filter, private MemberOwner {
     take(std::move(call), request, nullptr);
   }
 
+  // The configuration has other members now; these have to be attached.
+  void take_members();
   // Which upstreams the members are today.
   void attach(const backend::Upstreams& upstreams, const config::Config& config);
   VirtualSessions& sessions() { return sessions_; }

@@ -47,18 +47,19 @@ void ListChanges::tell() {
 
 void ListChanges::note_clients() {
   if (!clients_.take_change()) return;
-  for (const auto& member : members_) member->settle_listening();
+  for (const auto& member : members_.all()) member->settle_listening();
 }
 
 void ListChanges::arm_retry() {
   if (is_stopped_ || retry_timer_.armed() || !clients_.any()) return;
-  const bool is_any =
-      std::ranges::any_of(members_, [](const auto& member) { return member->has_failed(); });
-  if (is_any) retry_timer_.arm(clock_.now() + kRetry);
+  TimePoint due = TimePoint::max();
+  for (const auto& member : members_.all()) due = std::min(due, member->retry_due());
+  // One that is asked at the moment was due before.
+  if (due != TimePoint::max()) retry_timer_.arm(std::max(due, clock_.now() + MemberState::kRetry));
 }
 
 void ListChanges::retry() {
-  for (const auto& member : members_) member->retry();
+  for (const auto& member : members_.all()) member->retry();
   arm_retry();
 }
 

@@ -24,8 +24,6 @@ class ListChanges {
   static constexpr Duration kGather = std::chrono::milliseconds(50);
   // How long the same clients are not told again of changes of the same member.
   static constexpr Duration kQuiet = std::chrono::seconds(1);
-  // How often members that are down are asked again.
-  static constexpr Duration kRetry = std::chrono::seconds(5);
 
   ListChanges(Members& members, VirtualSessions& sessions, Listening& listening, Presence& clients,
               const Clock& clock, TimerQueue& timers)

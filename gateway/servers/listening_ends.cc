@@ -52,7 +52,7 @@ void ListeningEnds::lose(session::Tag tag) {
   auto end = ends_.extract(tag);
   if (end.empty()) return;
   lost_.push_back(std::move(end.mapped()));
-  if (!again_timer_.armed()) again_timer_.arm(clock_.now() + ListChanges::kRetry);
+  if (!again_timer_.armed()) again_timer_.arm(clock_.now() + MemberState::kRetry);
 }
 
 // A member that refuses is not asked again.

@@ -2,7 +2,7 @@
 // (Listening): for updates of resources and of tasks that these members have.
 //
 // Job: make such a call for each client's call and member; hand its notifications to Listening;
-// make it again after ListChanges::kRetry when it has ended and the client still listens. The calls
+// make it again after MemberState::kRetry when it has ended and the client still listens. The calls
 // are made in the name of the client. Owner: the aggregate. Limits: the limits of Listening; a call
 // for each of a client's calls and member.
 #pragma once

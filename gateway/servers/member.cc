@@ -5,11 +5,12 @@
 #include <utility>
 
 #include "gateway/config/modern_clients.h"
+#include "gateway/config/package_run.h"
 #include "gateway/mcp/mcp_revision.h"
-#include "gateway/policy/name_pattern.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
+#include "gateway/schema/canonical_json.h"
 #include "gateway/servers/member_request.h"
 #include "gateway/servers/virtual_session.h"
 
@@ -61,7 +62,8 @@ Member::Member(const MemberServices& services, MemberOwner& owner,
       owner_(owner),
       config_(config),
       listening_(services.core.clock, services.stamp, caller_),
-      listen_timer_(services.core.timers, [this] { settle_listening(); }) {
+      listen_timer_(services.core.timers, [this] { settle_listening(); }),
+      state_(services.core.clock, services.core.log, services.server, config_.backend) {
   caller_.take(services_.callers, *this);
 }
 
@@ -87,18 +89,37 @@ void Member::note_restart(std::string_view identity) {
   }
 }
 
+void Member::leave() {
+  cancel_own_calls();
+  has_left_ = true;
+  upstream_ = nullptr;
+  watch_.reset();
+  asks_.clear();
+  views_.clear();
+  listen_timer_.disarm();
+}
+
+void Member::succeed(const Member& former) {
+  last_tag_ = former.last_tag_;  // answers to the former one's questions may still come
+  ended_ = former.ended_;
+}
+
 void Member::attach(backend::Upstream* upstream, const config::BackendConfig* backend,
                     const std::vector<config::RoleConfig>& roles) {
-  if (backend != nullptr) rules_.emplace(*backend, roles);
+  if (backend != nullptr) {
+    rules_.emplace(*backend, roles);
+    patience_ = config::start_time_of(*backend) + backend->timeout;
+  }
   if (upstream == upstream_ && upstream != nullptr) return;
   // The former one is still there, and may outlive this.
   cancel_own_calls();
   upstream_ = upstream;
-  is_down_ = is_resting_ = false;
+  is_resting_ = false;
+  state_.begin();
   watch_.reset();
   asks_.clear();
   forget();
-  if (upstream == nullptr) return set_up(false, "there is no such backend");
+  if (upstream == nullptr) return state_.note_absence("there is no such backend");
   has_principals_ = backend->isolation == config::Isolation::principal;
   may_refuse_ =
       backend->bridge == config::Bridge::off && backend->revision != config::Revision::modern;
@@ -170,25 +191,8 @@ void Member::make_room() {
   if (oldest != views_.end()) views_.erase(oldest);
 }
 
-Member::Sight Member::Sight::by(const policy::Rules& rules, const policy::Principal* principal) {
-  Sight sight;
-  if (!rules.any()) return sight;
-  sight.rules_ = &rules;
-  sight.set_ = rules.rules_of(principal);
-  return sight;
-}
-
-Member::Sight Member::sight_of(const policy::Principal* principal) const {
+Sight Member::sight_of(const policy::Principal* principal) const {
   return rules_ ? Sight::by(*rules_, principal) : Sight();
-}
-
-bool Member::Sight::shows(ListKind kind, std::string_view own) const {
-  if (rules_ == nullptr) return true;
-  const call::ListShape& shape = shape_of(kind);
-  const bool is_plain = shape.kind == policy::ElementKind::resource ? policy::is_plain_uri(own)
-                                                                    : policy::is_plain_name(own);
-  if (!rules_->takes_method(shape.use)) return false;
-  return rules_->shows(set_, {shape.use, shape.kind, own, is_plain});
 }
 
 bool Member::is_settled(MemberView& view, ListKind kind) const {
@@ -204,13 +208,14 @@ bool Member::is_missing(MemberView& view, ListKind kind) const {
 }
 
 bool Member::is_starting() const {
-  return !is_down_ && upstream_ != nullptr &&
+  return !state_.is_down() && upstream_ != nullptr &&
          upstream_->status().state == pool::BackendState::starting;
 }
 
 std::string Member::why_missing() const {
-  if (!failure_.empty()) return failure_;
-  return is_starting() ? "it is still starting" : "it has not answered yet";
+  if (is_starting()) return "is still starting; try again in a minute";
+  if (state_.failure().empty()) return "has not listed yet what it has";
+  return "cannot be asked what it has: " + state_.failure();
 }
 
 void Member::note_missed(MemberView& view, ListKind kind) {
@@ -218,17 +223,13 @@ void Member::note_missed(MemberView& view, ListKind kind) {
   list.is_missed = true;
   if (!list.is_asked) return;
   list.is_late = true;
-  if (is_down_) return;  // and why is known
-  if (is_starting()) {
-    return services_.core.log.write(
-        LogLevel::info, "list without a member that is still starting",
-        {{"server", services_.server}, {"backend", name()}, {"list", facts_of(kind).method}});
-  }
-  set_up(false, "it has not answered " + std::string(facts_of(kind).method) + " in time");
+  if (state_.is_down()) return;  // and why is known
+  if (is_starting()) return state_.note_start();
+  state_.note_absence("it has not answered " + std::string(facts_of(kind).method) + " in time");
 }
 
-// Many servers that start at once take longer than one list waits. The list of a client that comes
-// later waits again.
+// Many servers that start at once take longer than one list waits. The first list of a client that
+// comes later waits again.
 void Member::wait_for_start(MemberView& view, ListKind kind, TimePoint since) {
   MemberList& list = view.list(kind);
   if (since < waited_until(view, kind) || now() - list.asked >= kStart || !is_starting()) return;
@@ -236,10 +237,11 @@ void Member::wait_for_start(MemberView& view, ListKind kind, TimePoint since) {
   list.is_late = false;
 }
 
-void Member::want(MemberView& view, ListKind kind, TimePoint since) {
+void Member::want(MemberView& view, ListKind kind, TimePoint since, bool waits_anew) {
   MemberList& list = view.list(kind);
   if (upstream_ == nullptr || caller_.is_none() || is_stopped_) return;
-  if (list.is_asked) return wait_for_start(view, kind, since);
+  if (list.is_asked && waits_anew) wait_for_start(view, kind, since);
+  if (list.is_asked) return;
   if (list.state != MemberList::State::unknown) {
     if (list.answered >= since || (now() < list.until && !list.is_stale)) return;
     if (list.state == MemberList::State::failed && now() < list.until) return;
@@ -251,13 +253,14 @@ void Member::want(MemberView& view, ListKind kind, TimePoint since) {
   list.is_stale = false;
   // A server that sleeps is not started to say so again.
   MemberView* const greeted = view.part == nullptr ? &view : common_view();
-  const bool is_none = !is_down_ && greeted != nullptr &&
+  const bool is_none = !state_.is_down() && greeted != nullptr &&
                        greeting_lacks(greeted->list(ListKind::greeting).greeting, kind);
   if (is_none) return finish(view, kind, "{}");
   ask(view, kind, {});
 }
 
 void Member::retry() {
+  if (now() < state_.retry_due()) return;
   for (auto& [key, view] : views_) {
     for (size_t i = 0; i < kListKinds; ++i) {
       const MemberList& list = view->lists[i];
@@ -298,6 +301,7 @@ void Member::ask(MemberView& view, ListKind kind, std::string_view cursor) {
   context.tag = tag;
   context.arrived = now();
   context.is_own = true;
+  context.timeout = patience_;
   // The greeting tells the same to all.
   if (view.is_modern && kind != ListKind::greeting) context.peer_kind = PeerKind::stateless;
   if (view.principal) context.principal = &*view.principal;
@@ -385,7 +389,14 @@ void Member::on_reply(session::Tag tag, const session::Reply& reply) {
   const bool is_none =
       !reply.fault && (code == rpc::rpc_error_code(rpc::RpcError::method_not_found));
   if (is_none) return finish(*ask.view, ask.kind, "{}");
-  fail(*ask.view, ask.kind, message_of(answer.payload));
+  std::string cause = message_of(answer.payload);
+  // That calls are refused for a while is not why.
+  if (reply.fault == rpc::Fault::overloaded) {
+    const std::string why =
+        state_.failure().empty() ? upstream_->status().reason : state_.failure();
+    if (!why.empty()) cause = why;
+  }
+  fail(*ask.view, ask.kind, std::move(cause));
 }
 
 void Member::take_page(MemberView& view, ListKind kind, std::string_view result) {
@@ -408,16 +419,15 @@ void Member::finish(MemberView& view, ListKind kind, std::string_view result) {
   MemberList& list = view.list(kind);
   list.is_asked = false;
   list.answered = now();
-  const bool is_other = list.incoming.digest() != list.elements->digest();
+  const bool is_other = !is_same(list.incoming, *list.elements);
   // Before a session had a child of its own, its client saw what all see.
   MemberView* const common = view.part == nullptr ? nullptr : common_view();
   const bool was_common = list.state == MemberList::State::unknown && common != nullptr &&
                           common->list(kind).state == MemberList::State::known;
   const bool was_seen = list.state == MemberList::State::known;
   // Clients have asked for the changes that they were told of.
-  const bool is_news =
-      list.is_missed || (was_seen && is_other && !list.is_told) ||
-      (was_common && list.incoming.digest() != common->list(kind).elements->digest());
+  const bool is_news = list.is_missed || (was_seen && is_other && !list.is_told) ||
+                       (was_common && !is_same(list.incoming, *common->list(kind).elements));
   const MemberList* const others = list_of_all(view, kind);
   if (others != nullptr && others->elements->digest() == list.incoming.digest()) {
     list.elements = others->elements;
@@ -431,9 +441,17 @@ void Member::finish(MemberView& view, ListKind kind, std::string_view result) {
   list.failure.clear();
   list.until = now() + lasting_of(result).value_or(kUntold);
   charge(view);
-  set_up(true, {});
+  state_.note_answer();
   settle_listening();
   owner_.on_lists(*this, view, is_news && !view.is_refused ? facts_of(kind).change : uint8_t{0});
+}
+
+// Some servers write the same schemas in another order for clients of the other era.
+bool Member::is_same(const ElementList& one, const ElementList& other) {
+  if (one.digest() == other.digest()) return true;
+  return std::ranges::equal(one.all(), other.all(), [](const Element& a, const Element& b) {
+    return a.text == b.text || schema::canonical_json(a.text) == schema::canonical_json(b.text);
+  });
 }
 
 void Member::charge(MemberView& view) {
@@ -454,7 +472,7 @@ void Member::fail(MemberView& view, ListKind kind, std::string cause) {
   list.state = MemberList::State::failed;
   list.failure = std::move(cause);
   list.until = now() + kRest;
-  set_up(false, list.failure);
+  state_.note_failure(list.failure);
   owner_.on_lists(*this, view, 0);
 }
 
@@ -468,23 +486,6 @@ void Member::report(ListKind kind, const std::vector<Finding>& findings) const {
                               {"list", facts_of(kind).method},
                               {"element", finding.element},
                               {"what", finding.what}});
-  }
-}
-
-void Member::set_up(bool is_up, const std::string& cause) {
-  failure_ = cause;
-  is_down_ = !is_up;
-  const bool was_down = is_up_.has_value() && !*is_up_;
-  if (is_up_ == is_up) return;
-  is_up_ = is_up;
-  if (is_up && !was_down) return;  // the first time
-  if (is_up) {
-    services_.core.log.write(LogLevel::info, "member is back",
-                             {{"server", services_.server}, {"backend", name()}});
-  } else {
-    services_.core.log.write(
-        LogLevel::warn, "member is down",
-        {{"server", services_.server}, {"backend", name()}, {"cause", failure_}});
   }
 }
 

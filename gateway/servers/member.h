@@ -25,6 +25,8 @@
 #include "gateway/pool/pool_services.h"
 #include "gateway/servers/element_list.h"
 #include "gateway/servers/member_listening.h"
+#include "gateway/servers/member_sight.h"
+#include "gateway/servers/member_state.h"
 #include "gateway/servers/member_view.h"
 #include "gateway/servers/presence.h"
 #include "gateway/session/reply_sink.h"
@@ -63,7 +65,7 @@ class Member final : public session::ReplySink {
   // How long lists wait for a member that was down when last asked. Without this limit a server
   // that fails slowly would delay each list.
   static constexpr Duration kWaitIfDown = std::chrono::seconds(2);
-  // How long after the first question each list waits anew for a member that is still starting.
+  // How long after the first question lists may wait anew for a member that is still starting.
   static constexpr Duration kStart = std::chrono::seconds(60);
   // Pause before a failed list is asked for again, and before a member is listened to again.
   static constexpr Duration kRest = std::chrono::seconds(1);
@@ -74,6 +76,11 @@ class Member final : public session::ReplySink {
   // `upstream`: the present backend; null: it is gone.
   void attach(backend::Upstream* upstream, const config::BackendConfig* backend,
               const std::vector<config::RoleConfig>& roles);
+  // The configuration does not name it any more.
+  void leave();
+  [[nodiscard]] bool has_left() const { return has_left_; }
+  // Takes the place of this one, which has left.
+  void succeed(const Member& former);
   [[nodiscard]] backend::Upstream* upstream() const { return upstream_; }
   [[nodiscard]] const config::MemberConfig& config() const { return config_; }
   [[nodiscard]] const std::string& name() const { return config_.backend; }
@@ -82,13 +89,14 @@ class Member final : public session::ReplySink {
   MemberView& view_of(const call::CallContext& context);
   // Asks for the list, if it is not known. `since`: the arrival of the request that needs the list.
   // A list that came later is good enough, even if the member does not allow it to be kept.
-  void want(MemberView& view, ListKind kind, TimePoint since);
+  // `waits_anew`: for a member that is still starting, even if other requests have waited.
+  void want(MemberView& view, ListKind kind, TimePoint since, bool waits_anew = false);
   // Whether clients need not wait for the list: it is known, has failed, or is late.
   [[nodiscard]] bool is_settled(MemberView& view, ListKind kind) const;
   // When clients stop waiting for the list; max(): the member was not asked for it.
   [[nodiscard]] TimePoint waited_until(MemberView& view, ListKind kind) const {
     const MemberList& list = view.list(kind);
-    const Duration wait = is_down_ ? std::min(config_.wait, kWaitIfDown) : config_.wait;
+    const Duration wait = state_.is_down() ? std::min(config_.wait, kWaitIfDown) : config_.wait;
     return list.is_asked ? list.waited + wait : TimePoint::max();
   }
   // Whether clients may not see all of it now.
@@ -96,17 +104,7 @@ class Member final : public session::ReplySink {
   // A list has been made without what is missing.
   void note_missed(MemberView& view, ListKind kind);
 
-  // Whether the rules of the backend let this client see, and so use, an element.
-  class Sight {
-   public:
-    static Sight by(const policy::Rules& rules, const policy::Principal* principal);
-    // `name`: as the rules have it.
-    [[nodiscard]] bool shows(ListKind kind, std::string_view name) const;
-
-   private:
-    const policy::Rules* rules_ = nullptr;
-    policy::RuleSet set_;
-  };
+  // What the rules of the backend let this client see, and so use.
   [[nodiscard]] Sight sight_of(const policy::Principal* principal) const;
 
   // Gives up all open requests, so that the shutdown does not wait for them.
@@ -116,19 +114,22 @@ class Member final : public session::ReplySink {
   // The member has a caller slot, so the gateway can ask in its own name.
   [[nodiscard]] bool has_caller() const { return !caller_.is_none(); }
   [[nodiscard]] bool may_refuse_modern() const { return may_refuse_; }
-  [[nodiscard]] bool is_up() const { return is_up_.value_or(false); }
-  [[nodiscard]] const std::string& failure() const { return failure_; }
+  [[nodiscard]] const MemberState& state() const { return state_; }
   // No process of it has answered yet, and one is on its way.
   [[nodiscard]] bool is_starting() const;
-  // Why clients do not see all of it, in words for them.
+  // Why clients do not see all of it: what goes behind its name, for them.
   [[nodiscard]] std::string why_missing() const;
   // A modern client calls it, without a session. The log says once what that may cost.
   void note_modern_call();
   // A call of a client has ended at it.
   void count(MemberEnd end) { ++ended_[static_cast<size_t>(end)]; }
   [[nodiscard]] const MemberEnds& ended() const { return ended_; }
-  // Lists that have failed are asked for again.
+  // Lists that have failed are asked for again, if it is time.
   void retry();
+  // When that is; max(): nothing has failed.
+  [[nodiscard]] TimePoint retry_due() const {
+    return has_failed() ? state_.retry_due() : TimePoint::max();
+  }
   [[nodiscard]] bool has_failed() const;
   // The view that clients share; null: not asked for yet.
   MemberView* common_view();
@@ -158,12 +159,13 @@ class Member final : public session::ReplySink {
   void take_page(MemberView& view, ListKind kind, std::string_view result);
   void finish(MemberView& view, ListKind kind, std::string_view result);
   void fail(MemberView& view, ListKind kind, std::string cause);
+  // What clients see of the lists is the same.
+  [[nodiscard]] static bool is_same(const ElementList& one, const ElementList& other);
   void report(ListKind kind, const std::vector<Finding>& findings) const;
   // Charges the lists that only this view has. A list that is equal to the shared one is kept once.
   void charge(MemberView& view);
   // The shared list; null: it is not known, or belongs to this view.
   const MemberList* list_of_all(const MemberView& view, ListKind kind);
-  void set_up(bool is_up, const std::string& cause);
   void wait_for_start(MemberView& view, ListKind kind, TimePoint since);
   // Whether the server may sleep while sessions are open; not while a client listens.
   [[nodiscard]] bool may_rest() const {
@@ -196,11 +198,11 @@ class Member final : public session::ReplySink {
   MemberListening listening_;
   Timer listen_timer_;
   bool is_stopped_ = false;
-  bool is_resting_ = false;    // the server sleeps
-  std::optional<bool> is_up_;  // nothing: not asked yet
-  bool is_down_ = false;       // the last state of the present backend
+  bool is_resting_ = false;  // the server sleeps
+  bool has_left_ = false;
+  Duration patience_{};  // with its answers, and its start
   MemberEnds ended_{};
-  std::string failure_;
+  MemberState state_;
 };
 
 }  // namespace stdgate::servers

@@ -62,7 +62,10 @@ bool OwnRequests::list(call::CallPtr& call, const call::Request& request, ListKi
   const call::CallContext& context = request.context;
   // Members that are awake are asked for their capabilities. No client waits for the answer.
   services_.answers.prepare(ListKind::greeting, context);
-  if (!services_.answers.prepare_list(kind, context)) return false;
+  VirtualSession* const session = services_.sessions.find(context.session);
+  const bool is_first = session != nullptr && !session->has_listed(kind);
+  if (!services_.answers.prepare_list(kind, context, is_first)) return false;
+  if (session != nullptr) session->note_listed(kind);
   if (const Member* const missing = services_.answers.missing_required(kind, context)) {
     services_.changes.arm_retry();
     services_.chain.on_fault(std::move(call),
@@ -94,8 +97,9 @@ void OwnRequests::refuse_era(const call::Call& call) {
 }
 
 bool OwnRequests::discover(call::CallPtr& call, const call::Request& request) {
-  const bool may_refuse = std::ranges::all_of(
-      services_.members, [](const auto& member) { return member->may_refuse_modern(); });
+  const bool may_refuse = std::ranges::all_of(services_.members.order(), [this](size_t i) {
+    return services_.members[i]->may_refuse_modern();
+  });
   if (may_refuse && !services_.answers.prepare(ListKind::tools, request.context)) return false;
   if (may_refuse && services_.answers.is_refused(request.context)) {
     refuse_era(*call);
@@ -108,6 +112,7 @@ bool OwnRequests::discover(call::CallPtr& call, const call::Request& request) {
 bool OwnRequests::find_tool(call::CallPtr& call, const call::Request& request) {
   if (!services_.answers.prepare(ListKind::tools, request.context)) return false;
   if (const auto result = services_.answers.search(request.message.params, request.context)) {
+    services_.changes.arm_retry();
     services_.chain.on_result(std::move(call), *result);
   } else {
     services_.chain.answer_error(*call, {rpc::RpcError::invalid_params, "say what to find: query"});

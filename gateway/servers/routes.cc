@@ -121,7 +121,7 @@ const Member* Routes::missing_member(const Route& route, const call::CallContext
   const bool is_tool = route.element == policy::ElementKind::tool;
   if (!is_tool && route.element != policy::ElementKind::prompt) return nullptr;
   const ListKind kind = is_tool ? ListKind::tools : ListKind::prompts;
-  for (size_t i = 0; i < members_.size(); ++i) {
+  for (const size_t i : members_.order()) {
     Member& member = *members_[i];
     const std::string& prefix = member.config().prefix;
     if (prefix.empty() || !route.name.starts_with(prefix)) continue;
@@ -142,7 +142,7 @@ std::vector<size_t> Routes::members_of(std::string_view uri, const call::CallCon
            member.sight_of(context.principal).shows(ListKind::resources, uri) &&
            !excludes_uri(member.config().resources, uri);
   };
-  for (size_t i = 0; i < members_.size(); ++i) {
+  for (const size_t i : members_.order()) {
     if (sees(i) && answers_.view_at(i, context).list(ListKind::tools).elements->names_uri(uri)) {
       return {i};
     }
@@ -150,7 +150,7 @@ std::vector<size_t> Routes::members_of(std::string_view uri, const call::CallCon
   const std::optional<size_t> linked = noted(std::string(uri));
   std::vector<size_t> fitting;
   std::vector<size_t> all;
-  for (size_t i = 0; i < members_.size(); ++i) {
+  for (const size_t i : members_.order()) {
     if (!sees(i) || !selects_uri(members_[i]->config().resources, uri)) continue;
     MemberView& view = answers_.view_at(i, context);
     const bool fits =
@@ -235,7 +235,7 @@ Route Routes::route_of_task(const rpc::Envelope& request, const call::CallContex
 // A member that seals ids recognises its own.
 std::optional<size_t> Routes::giver_of(const rpc::Envelope& request,
                                        const call::CallContext& context) {
-  for (size_t i = 0; i < members_.size(); ++i) {
+  for (const size_t i : members_.order()) {
     const backend::Upstream* const upstream = members_[i]->upstream();
     if (upstream != nullptr && upstream->gave(request, context)) return i;
   }

@@ -40,6 +40,11 @@ std::optional<size_t> offset_of(std::string_view cursor, uint64_t digest) {
   return offset;
 }
 
+void append_meta(const std::string& missing, std::string& out) {
+  if (missing.empty()) return;
+  out.append(R"(,"_meta":{")").append(kMissingKey).append("\":").append(missing).append("}");
+}
+
 }  // namespace
 
 MemberView& ServerAnswers::view_at(size_t member, const call::CallContext& context) {
@@ -47,22 +52,22 @@ MemberView& ServerAnswers::view_at(size_t member, const call::CallContext& conte
   return own != nullptr ? *own : members_[member]->view_of(context);
 }
 
-bool ServerAnswers::prepare(ListKind kind, const call::CallContext& context) {
+bool ServerAnswers::prepare(ListKind kind, const call::CallContext& context, bool waits_anew) {
   bool is_settled = true;
-  for (size_t i = 0; i < members_.size(); ++i) {
+  for (const size_t i : members_.order()) {
     Member* const member = members_[i].get();
     // A session greets its own child once.
     const bool is_greeting = kind == ListKind::greeting;
     MemberView& view = is_greeting ? member->view_of(context) : view_at(i, context);
-    member->want(view, kind, context.arrived);
+    member->want(view, kind, context.arrived, waits_anew);
     is_settled = member->is_settled(view, kind) && is_settled;
   }
   return is_settled;
 }
 
-bool ServerAnswers::prepare_list(ListKind kind, const call::CallContext& context) {
-  if (prepare(kind, context)) return true;
-  for (size_t i = 0; i < members_.size(); ++i) {
+bool ServerAnswers::prepare_list(ListKind kind, const call::CallContext& context, bool is_first) {
+  if (prepare(kind, context, is_first)) return true;
+  for (const size_t i : members_.order()) {
     const bool is_open = !members_[i]->is_settled(view_at(i, context), kind);
     if (is_open && counts(i, kind, context)) return false;
   }
@@ -82,7 +87,7 @@ bool ServerAnswers::counts(size_t member, ListKind kind, const call::CallContext
 
 TimePoint ServerAnswers::waited_until(ListKind kind, const call::CallContext& context) {
   TimePoint until = TimePoint::max();
-  for (size_t i = 0; i < members_.size(); ++i) {
+  for (const size_t i : members_.order()) {
     Member* const member = members_[i].get();
     MemberView& view = view_at(i, context);
     if (!member->is_settled(view, kind)) until = std::min(until, member->waited_until(view, kind));
@@ -101,11 +106,11 @@ const ElementList& ServerAnswers::elements_of(MemberView& view, size_t member, L
 template <class Visitor>
 void ServerAnswers::for_each(ListKind kind, const call::CallContext& context, Visitor&& visit) {
   std::unordered_set<std::string_view> shown;
-  for (size_t i = 0; i < members_.size(); ++i) {
+  for (const size_t i : members_.order()) {
     Member& member = *members_[i];
     MemberView& view = view_at(i, context);
     if (view.is_refused) continue;
-    const Member::Sight sight = member.sight_of(context.principal);
+    const Sight sight = member.sight_of(context.principal);
     for (const Element& element : view.list(kind).elements->all()) {
       if (!sight.shows(kind, element.own)) continue;
       // Of two with the same name the first one is meant, in lists and calls alike.
@@ -116,7 +121,7 @@ void ServerAnswers::for_each(ListKind kind, const call::CallContext& context, Vi
 
 Found ServerAnswers::find(ListKind kind, std::string_view shown, const call::CallContext& context) {
   const bool has_prefix = kind == ListKind::tools || kind == ListKind::prompts;
-  for (size_t i = 0; i < members_.size(); ++i) {
+  for (const size_t i : members_.order()) {
     Member& member = *members_[i];
     if (has_prefix && !may_be_of(member.config().prefix, shown)) continue;
     MemberView& view = view_at(i, context);
@@ -129,16 +134,19 @@ Found ServerAnswers::find(ListKind kind, std::string_view shown, const call::Cal
 }
 
 Member* ServerAnswers::missing_required(ListKind kind, const call::CallContext& context) {
-  for (size_t i = 0; i < members_.size(); ++i) {
+  for (const size_t i : members_.order()) {
     Member& member = *members_[i];
-    if (member.config().is_required && member.is_missing(view_at(i, context), kind)) return &member;
+    MemberView& view = view_at(i, context);
+    if (!member.config().is_required || !member.is_missing(view, kind)) continue;
+    member.note_missed(view, kind);
+    return &member;
   }
   return nullptr;
 }
 
 bool ServerAnswers::is_refused(const call::CallContext& context) {
-  return std::ranges::all_of(
-      members_, [&context](const auto& member) { return member->view_of(context).is_refused; });
+  return std::ranges::all_of(members_.order(),
+                             [&](size_t i) { return members_[i]->view_of(context).is_refused; });
 }
 
 // --- What it can do ------------------------------------------------------------------------------
@@ -148,8 +156,8 @@ bool ServerAnswers::is_refused(const call::CallContext& context) {
 std::string ServerAnswers::capabilities(const call::CallContext& context) {
   bool has_unknown = false;
   std::vector<std::string_view> known;
-  for (const auto& member : members_) {
-    MemberView& view = member->view_of(context);
+  for (const size_t i : members_.order()) {
+    MemberView& view = members_[i]->view_of(context);
     if (view.is_refused) continue;
     const std::string& greeting = view.list(ListKind::greeting).greeting;
     if (greeting.empty()) {
@@ -274,44 +282,45 @@ tl::expected<std::string, const char*> ServerAnswers::list(ListKind kind, std::s
     out.append(hex_of(digest)).append("\"");
   }
   if (is_modern(context)) out.append(",").append(kUncached);
-  append_missing(kind, context, out);
-  for (size_t i = 0; i < members_.size(); ++i) {
-    Member* const member = members_[i].get();
-    MemberView& view = view_at(i, context);
-    if (counts(i, kind, context) && member->is_missing(view, kind)) member->note_missed(view, kind);
-  }
+  append_meta(note_missing(kind, context, false), out);
   return out + "}";
 }
 
-void ServerAnswers::append_missing(ListKind kind, const call::CallContext& context,
-                                   std::string& out) {
+std::string ServerAnswers::note_missing(ListKind kind, const call::CallContext& context,
+                                        bool for_all) {
   std::string missing;
-  for (size_t i = 0; i < members_.size(); ++i) {
-    if (!counts(i, kind, context) || !members_[i]->is_missing(view_at(i, context), kind)) continue;
-    missing.append(missing.empty() ? "[" : ",").append(json_text(members_[i]->name()));
+  for (const size_t i : members_.order()) {
+    Member& member = *members_[i];
+    MemberView& view = view_at(i, context);
+    if ((!for_all && !counts(i, kind, context)) || !member.is_missing(view, kind)) continue;
+    missing.append(missing.empty() ? "[" : ",").append(json_text(member.name()));
+    member.note_missed(view, kind);
   }
-  if (missing.empty()) return;
-  out.append(R"(,"_meta":{")").append(kMissingKey).append("\":").append(missing).append("]}");
+  return missing.empty() ? missing : missing + "]";
 }
 
 // --- What is shown of it ----------------------------------------------------------------------
 
 void ServerAnswers::describe(pool::BackendStatus& status) const {
   bool is_any_ready = false;
-  for (const auto& member : members_) {
+  for (const size_t i : members_.order()) {
+    const auto& member = members_[i];
     pool::MemberStatus& one = status.members.emplace_back();
     one.backend = member->name();
     const pool::BackendStatus of_backend =
         member->upstream() == nullptr ? pool::BackendStatus() : member->upstream()->status();
-    one.is_up = member->upstream() != nullptr && !member->has_failed() &&
-                (of_backend.ready || member->is_up());
+    const MemberState& state = member->state();
+    // Others may use the backend meanwhile, and show that it works.
+    const bool is_down = state.is_down() && of_backend.state != pool::BackendState::ready;
+    one.is_up = member->upstream() != nullptr && !member->has_failed() && !is_down &&
+                (of_backend.ready || state.is_up());
     one.ended = member->ended();
     one.is_starting = !one.is_up && member->is_starting();
-    one.reason = member->failure().empty() ? of_backend.reason : member->failure();
-    if (one.is_starting) one.reason = member->why_missing();
+    one.reason = state.failure().empty() ? of_backend.reason : state.failure();
+    if (one.is_starting) one.reason = "it is still starting";
     is_any_ready = is_any_ready || of_backend.ready;
-    if (member->config().is_required && !of_backend.ready) {
-      status.reason = "its member " + member->name() + " is down: " + of_backend.reason;
+    if (member->config().is_required && (!of_backend.ready || is_down)) {
+      status.reason = "its member " + member->name() + " is down: " + one.reason;
     }
     if (MemberView* const view = member->common_view()) {
       for (const Element& tool : view->list(ListKind::tools).elements->all()) {
@@ -340,14 +349,13 @@ std::optional<std::string> ServerAnswers::search(std::string_view params,
   std::from_chars(wished.data(), wished.data() + wished.size(), limit);
   limit = std::clamp<size_t>(limit, 1, kMost);
   std::vector<const ElementList*> lists;
-  lists.reserve(members_.size());
-  for (size_t i = 0; i < members_.size(); ++i) {
+  lists.reserve(members_.order().size());
+  for (const size_t i : members_.order()) {
     lists.push_back(&elements_of(view_at(i, context), i, ListKind::tools, context));
   }
   index_.cover(lists);
   held_.set(index_.bytes());
-  const Member::Sight sight =
-      rules_ ? Member::Sight::by(*rules_, context.principal) : Member::Sight();
+  const Sight sight = rules_ ? Sight::by(*rules_, context.principal) : Sight();
   std::string scratch;
   std::string found;
   for (const ToolSearch::Tool* const one :
@@ -359,9 +367,15 @@ std::optional<std::string> ServerAnswers::search(std::string_view params,
     if (--limit == 0) break;
   }
   const std::string tools = R"({"tools":[)" + found + "]}";
+  const std::string missing = note_missing(ListKind::tools, context, true);
   std::string out = R"({"content":[{"type":"text","text":)" + json_text(tools);
+  if (!missing.empty()) {
+    out.append(R"(},{"type":"text","text":)");
+    out += json_text("These servers were not searched, as they are down or starting: " + missing);
+  }
   out.append(R"(}],"structuredContent":)").append(tools);
   if (is_modern(context)) out.append(R"(,"resultType":"complete")");
+  append_meta(missing, out);
   return out + "}";
 }
 

@@ -16,12 +16,10 @@
 
 #include "gateway/call/call_context.h"
 #include "gateway/config/config.h"
-#include "gateway/servers/member.h"
+#include "gateway/servers/members.h"
 #include "gateway/servers/tool_search.h"
 
 namespace stdgate::servers {
-
-using Members = std::vector<std::unique_ptr<Member>>;
 
 // The member that has an element, and the element. Null: no member has it.
 struct Found {
@@ -49,10 +47,10 @@ class ServerAnswers {
   // The client's view of a member.
   MemberView& view_at(size_t member, const call::CallContext& context);
 
-  // Whether nothing is to be waited for; what is not known is asked for.
-  bool prepare(ListKind kind, const call::CallContext& context);
+  // Whether nothing is to be waited for; what is not known is asked for. `waits_anew`: see Member.
+  bool prepare(ListKind kind, const call::CallContext& context, bool waits_anew = false);
   // As prepare(), for a list: members that show nothing on it are asked, and not waited for.
-  bool prepare_list(ListKind kind, const call::CallContext& context);
+  bool prepare_list(ListKind kind, const call::CallContext& context, bool is_first);
   // Until when what is missing is waited for.
   [[nodiscard]] TimePoint waited_until(ListKind kind, const call::CallContext& context);
 
@@ -93,7 +91,9 @@ class ServerAnswers {
   [[nodiscard]] bool counts(size_t member, ListKind kind, const call::CallContext& context) const;
   std::string capabilities(const call::CallContext& context);
   std::vector<std::string> shown_texts(ListKind kind, const call::CallContext& context);
-  void append_missing(ListKind kind, const call::CallContext& context, std::string& out);
+  // Names of members that the list has to do without, as JSON; empty: none. `for_all`: those too of
+  // which the list says nothing.
+  std::string note_missing(ListKind kind, const call::CallContext& context, bool for_all);
   [[nodiscard]] bool is_pinned(std::string_view name) const;
 
   const config::ServerConfig& config_;

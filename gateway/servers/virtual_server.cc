@@ -59,6 +59,17 @@ void VirtualServer::assemble() {
   chain_.add("members", aggregate_);
 }
 
+void VirtualServer::take(const config::ServerConfig& config) {
+  const config::ServerConfig former = std::exchange(options_.config, config);
+  if (former.members == config.members && former.expose == config.expose &&
+      former.instructions == config.instructions) {
+    return;
+  }
+  aggregate_.take_members();
+  aggregate_.note_changed();
+  end_listening();
+}
+
 void VirtualServer::set_limits(const config::LimitsConfig& limits,
                                const config::TimeoutsConfig& /*timeouts*/) {
   options_.limits = limits;

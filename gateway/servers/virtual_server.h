@@ -42,6 +42,8 @@ class VirtualServer final : public backend::Upstream {
                 call::BackendNames& names, session::Callers& callers,
                 const pool::CoreServices& core);
 
+  // Takes over what may change while it runs: members, expose, instructions. attach() follows.
+  void take(const config::ServerConfig& config);
   // Which upstreams the members are today: at the start, and after each reload.
   void attach(const backend::Upstreams& upstreams, const config::Config& config) {
     aggregate_.attach(upstreams, config);

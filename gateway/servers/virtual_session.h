@@ -78,6 +78,8 @@ class Part final : private session::SessionSink {
   void ask(session::Tag tag, std::string text);
   // The lists that its child offers. Used if the part has a child of its own.
   [[nodiscard]] MemberView& view() { return view_; }
+  // What the member lists is shown otherwise from now on.
+  void forget_lists() { view_.lists = {}; }
   [[nodiscard]] bool has_own_view() const { return is_open() && upstream_.owns_children(); }
   // The part is not used any more, and will be closed.
   void give_up() { is_over_ = true; }
@@ -157,14 +159,20 @@ struct VirtualSession {
   std::map<uint64_t, Question> questions;
   uint64_t last_question = 0;
   size_t subscribed = 0;  // bytes of the subscriptions' URIs
+  uint32_t listed = 0;    // bits of the kinds of lists that its client has got
   Share held{{}, Holding::sessions};
 
   // The member says whether a subscription holds; this, whether one more may be asked for.
   [[nodiscard]] bool may_subscribe(const std::string& uri) const;
   void subscribe(const std::string& uri, size_t member);
   void unsubscribe(const std::string& uri);
+  [[nodiscard]] bool has_listed(ListKind kind) const { return (listed & bit_of(kind)) != 0; }
+  void note_listed(ListKind kind) { listed |= bit_of(kind); }
   // Charges what is kept of the client.
   void charge();
+
+ private:
+  static uint32_t bit_of(ListKind kind) { return 1U << static_cast<unsigned>(kind); }
 };
 
 }  // namespace stdgate::servers

@@ -57,6 +57,13 @@ MemberView* VirtualSessions::own_view(session::SessionId id, size_t member) {
   return has_own ? &part->second->view() : nullptr;
 }
 
+void VirtualSessions::forget_lists(size_t member) {
+  sessions_.for_each([member](session::SessionId, VirtualSession& session) {
+    const auto part = session.parts.find(member);
+    if (part != session.parts.end()) part->second->forget_lists();
+  });
+}
+
 // A part without its child ends alone. Its next call opens another part.
 session::Parking VirtualSessions::park(VirtualSession& session) {
   session::Parking parking = session::Parking::parked;

@@ -73,6 +73,8 @@ class VirtualSessions final : private PartOwner {
   void set_level(VirtualSession& session, std::string_view level);
   static void tell_parts(VirtualSession& session, std::string_view text);
   void tell_changed(const ListNews& news);
+  // The member at this place is configured otherwise.
+  void forget_lists(size_t member);
   // The view that a session has of its own child; null: it has the one that others have.
   MemberView* own_view(session::SessionId session, size_t member);
   // Parts that are over, or elsewhere than today's members, are closed as soon as they can be.

@@ -185,6 +185,36 @@ TEST(Servers, ASessionGoesOnOverAReloadOfItsMember) {
   EXPECT_THAT(post("a_other"), HasSubstr("here"));
 }
 
+TEST(Servers, AReloadThatAddsAMemberLeavesTheOthersAlone) {
+  const auto file = [](const std::string& members) {
+    return serve({backend("a", member_server(), "protocol: mcp"),
+                  backend("b", member_server(), "protocol: mcp")},
+                 servers(members));
+  };
+  GatewayProcess gateway(file("a"));
+  HttpClient client = gateway.connect();
+  const std::string id = open_mcp_session(client);
+  const auto post = [&](const std::string& tool) {
+    return client
+        .post("/mcp",
+              request("tools/call", R"({"name":")" + tool + R"(","arguments":{"word":"here"}})"),
+              in_mcp_session(id))
+        .body;
+  };
+  const auto started = [&] {
+    return gateway.metrics().sum("stdgate_child_starts_total", {{"backend", "a"}});
+  };
+  EXPECT_THAT(post("a_echo"), HasSubstr("here"));
+  const auto before = started();
+  EXPECT_GE(before, 1);
+  for (const char* const members : {"b, a", "a", "a, b"}) {
+    ASSERT_TRUE(reload(gateway, file(members).config));
+    EXPECT_THAT(post("a_echo"), HasSubstr("here"));
+    EXPECT_THAT(post("b_echo"), HasSubstr(members == std::string("a") ? "Unknown tool" : "here"));
+  }
+  EXPECT_EQ(started(), before) << "its process has served all along";
+}
+
 // A legacy server with a process for each session: each call has a process of its own.
 TEST(Servers, AModernClientNeedsNoSessionForALegacyMember) {
   const auto file = [](const std::string& more) {

@@ -135,7 +135,10 @@ TEST(ConfigServers, AReloadTakesThemOver) {
   const config::ConfigChanges changes = config::changes_between(*before, *after);
   EXPECT_THAT(changes.taken, ElementsAre("servers.s", "servers.u", "servers.t"));
   EXPECT_THAT(changes.restart, SizeIs(0));
-  EXPECT_FALSE(config::serves_as(before->servers[0], after->servers[0]));
+  EXPECT_TRUE(config::serves_as(before->servers[0], after->servers[0]));
+  config::ServerConfig slower = before->servers[0];
+  slower.timeout = std::chrono::hours(1);
+  EXPECT_FALSE(config::serves_as(before->servers[0], slower));
   config::ServerConfig ruled = before->servers[0];
   ruled.rules.push_back({.allow = {"*"}});
   EXPECT_TRUE(config::serves_as(before->servers[0], ruled));

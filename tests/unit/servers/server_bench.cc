@@ -40,7 +40,8 @@ backend::Admission ScriptedMember::accept(const rpc::ParsedMessage& message,
                   context.tag,
                   context.session,
                   context.principal == nullptr ? "" : context.principal->name,
-                  context.is_of_server};
+                  context.is_of_server,
+                  context.timeout};
   asked.push_back(one);
   const std::string tail = script ? script(one) : std::string();
   if (!tail.empty()) answer(one, tail);

@@ -35,6 +35,7 @@ class ScriptedMember final : public backend::Upstream {
     session::SessionId session;
     std::string principal;  // its name; empty: anonymous
     bool is_of_server = false;
+    std::optional<Duration> timeout{};
   };
   // `"result":…` or `"error":…`; empty: it is not answered yet.
   using Script = std::function<std::string(const Asked& asked)>;

@@ -1,0 +1,41 @@
+// Members: the members of a virtual server, each at a place of its own.
+//
+// Calls, tasks and parts of sessions name a member by its place, so a place keeps its backend: a
+// reload that takes a member away leaves the place, and a member of the same backend that comes
+// back gets it again. Owner: the aggregate. Limit: the names that a gateway ever had.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "gateway/servers/member.h"
+
+namespace stdgate::servers {
+
+class Members {
+ public:
+  using Make = std::function<std::unique_ptr<Member>(const config::MemberConfig& config)>;
+
+  // Makes those that are new or configured otherwise; these have to be attached. Members that are
+  // not wanted leave. Returns the places of present members that have been made anew.
+  std::vector<size_t> replace(const std::vector<config::MemberConfig>& wanted, const Make& make);
+
+  // In the order of the configuration; without those that have left.
+  [[nodiscard]] std::span<const size_t> order() const { return order_; }
+  [[nodiscard]] const std::unique_ptr<Member>& operator[](size_t place) const {
+    return all_[place];
+  }
+  // By place, with those that have left.
+  [[nodiscard]] const std::vector<std::unique_ptr<Member>>& all() const { return all_; }
+
+ private:
+  [[nodiscard]] size_t place_of(const config::MemberConfig& wanted) const;
+
+  std::vector<std::unique_ptr<Member>> all_;
+  std::vector<size_t> order_;
+};
+
+}  // namespace stdgate::servers
