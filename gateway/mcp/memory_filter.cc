@@ -425,19 +425,26 @@ void MemoryFilter::begin_check(const call::Call& call) {
   timer_.arm(now());
 }
 
-void MemoryFilter::on_end(const call::Call& call, call::End& /*end*/) {
+void MemoryFilter::on_end(const call::Call& call, call::End& end) {
   if (!is_check(call)) return;
   is_asking_ = false;
+  // No child could take the question, or none has answered it. It would fail again at once.
+  const bool is_answered = end.outcome == Outcome::ok() || end.outcome == Outcome::error();
+  if (!is_answered && !checks_.empty()) put_off_check();
   timer_.arm(now());
+}
+
+// The told lists stay noted, for the next child.
+void MemoryFilter::put_off_check() {
+  (checks_.front().session.is_none() ? has_told_shared_ : has_told_session_) = true;
+  checks_.pop_front();
 }
 
 void MemoryFilter::go_on() {
   while (!is_asking_ && !checks_.empty()) {
     Check& check = checks_.front();
-    // The told lists stay noted, for the next child.
     if (!owner_.is_running(check.child)) {
-      (check.session.is_none() ? has_told_shared_ : has_told_session_) = true;
-      checks_.pop_front();
+      put_off_check();
       continue;
     }
     // The session may end before its child.

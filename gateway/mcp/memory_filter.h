@@ -107,6 +107,7 @@ class MemoryFilter final : public pool::ServerRecall {
 
   void note_awake(const call::Call& call);
   void begin_check(const call::Call& call);
+  void put_off_check();
   void go_on();
   void give_up_told(const Check& check, ListKind kind);
   void ask(std::string_view method, std::string_view cursor);

@@ -77,6 +77,7 @@ class ServerSimulation {
     }
     team.expose.is_search = world_.chance(0.1);
     config_.servers.push_back(team);
+    all_members_ = team.members;
     server_ = std::make_unique<servers::VirtualServer>(
         BackendId{0}, servers::VirtualServerOptions{team, config_.limits, {}, {}, {}, "1"},
         make_dialect(config_.backends.front()), names_, callers_, services_);
@@ -171,7 +172,23 @@ class ServerSimulation {
       return;
     }
     if (what < 0.21) return server_->end_listening();
+    if (what < 0.23 && is_reloaded_) return change_members();
     call(person);
+  }
+
+  // As a reload does.
+  void change_members() {
+    config::ServerConfig& team = config_.servers.front();
+    std::vector<config::MemberConfig> left = all_members_;
+    team.members.clear();
+    while (!left.empty() && (team.members.empty() || world_.chance(0.8))) {
+      const size_t which = world_.pick(0, left.size() - 1);
+      team.members.push_back(left[which]);
+      left.erase(left.begin() + static_cast<std::ptrdiff_t>(which));
+      if (world_.chance(0.1)) team.members.back().tools.exclude = {"t3"};
+    }
+    server_->take(team);
+    server_->attach(upstreams_, config_);
   }
 
   void come() {
@@ -405,6 +422,8 @@ class ServerSimulation {
   std::vector<backend::Backend*> backends_;
   std::unique_ptr<servers::VirtualServer> server_;
   std::vector<Person> people_;
+  std::vector<config::MemberConfig> all_members_;
+  const bool is_reloaded_ = world_.chance(0.5);
   size_t own_callers_ = 0;
   uint64_t answered_ = 0;
   bool is_over_ = false;
