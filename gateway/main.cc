@@ -261,7 +261,7 @@ int run(int argc, char** argv) {
       if (!command_line.as.empty()) return print_permissions(command_line, environment);
       std::string output = report.output;
       if (const auto config = app::load_config(command_line, environment)) {
-        output += app::pin_lines(*config);
+        output += app::bridge_lines(*config) + app::pin_lines(*config);
         if (!check_files(command_line, *config)) return app::kUsageError;
         warn_of_surroundings(command_line, *config, variables);
       }

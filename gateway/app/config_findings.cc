@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <string_view>
 #include <utility>
 
 #include "gateway/app/state_files.h"
 #include "gateway/base/web_url.h"
 #include "gateway/config/key_file.h"
+#include "gateway/config/modern_clients.h"
 #include "gateway/config/package_run.h"
 #include "gateway/config/text_file.h"
 #include "gateway/mcp/tool_lock.h"
@@ -251,6 +253,22 @@ std::string pin_lines(const config::Config& config) {
       lines.append(" ").append(list.singular).append(count == 1 ? "" : "s");
     }
     lines.append(" pinned in ").append(backend.lock).append("\n");
+  }
+  return lines;
+}
+
+std::string bridge_lines(const config::Config& config) {
+  std::map<std::string, std::string> names;  // by what is said
+  for (const config::BackendConfig& backend : config.backends) {
+    if (backend.protocol != config::Protocol::mcp) continue;
+    const std::string text = config::more_on_bridge(backend);
+    if (text.empty()) continue;
+    std::string& of = names[text];
+    of.append(of.empty() ? "" : ", ").append(backend.name);
+  }
+  std::string lines;
+  for (const auto& [text, of] : names) {
+    lines.append("# bridge of ").append(of).append(": ").append(text).append("\n");
   }
   return lines;
 }

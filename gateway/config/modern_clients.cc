@@ -45,4 +45,13 @@ ModernClients modern_clients_of_both_eras(const BackendConfig& backend) {
           "where they must not: isolation: principal, or revision: legacy for sessions alone"};
 }
 
+std::string more_on_bridge(const BackendConfig& backend) {
+  if (backend.revision == Revision::modern) return {};
+  std::string text(modern_clients(backend).advice);
+  if (backend.bridge != Bridge::automatic || backend.isolation != Isolation::session) return text;
+  const ModernClients in_servers = modern_clients_of_servers(backend);
+  text.append(text.empty() ? "" : ". ").append("In a virtual server: ").append(in_servers.what);
+  return text.append("; ").append(in_servers.advice);
+}
+
 }  // namespace stdgate::config

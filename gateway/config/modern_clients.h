@@ -2,6 +2,7 @@
 // `stdgate doctor` and the log. Pure.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "gateway/config/config.h"
@@ -19,5 +20,9 @@ ModernClients modern_clients(const BackendConfig& backend);
 ModernClients modern_clients_of_servers(const BackendConfig& backend);
 // As modern_clients(), for a server of both eras.
 ModernClients modern_clients_of_both_eras(const BackendConfig& backend);
+
+// What else is to be said of `bridge` of such a backend: how others are served, and what differs in
+// a virtual server. Empty: nothing.
+std::string more_on_bridge(const BackendConfig& backend);
 
 }  // namespace stdgate::config

@@ -229,18 +229,6 @@ bool read(const Inherited<S>& type, const Value& value, Section&, S& out) {
   return read_inherited(value, out.*type.member);
 }
 
-// "npx -y server" -> ["npx", "-y", "server"]
-std::string list_form(const std::string& command) {
-  std::string list;
-  size_t at = 0;
-  while ((at = command.find_first_not_of(" \t\n", at)) != std::string::npos) {
-    const size_t end = std::min(command.find_first_of(" \t\n", at), command.size());
-    list += (list.empty() ? "\"" : ", \"") + command.substr(at, end - at) + "\"";
-    at = end;
-  }
-  return "[" + list + "]";
-}
-
 template <class S>
 bool read(const Command<S>& type, const Value& value, Section& section, S& out) {
   if (const auto line = command_with_args(section); value.is_scalar() && line) {
@@ -355,10 +343,11 @@ std::string switches_of(const std::string& name, const P& /*section*/) {
 template <class S>
 bool read(const Part<S>& type, const Value& value, Section& section, S& out) {
   if (value.is_scalar()) {
-    const std::string switches =
+    std::string example =
         visit_member(type, [&](auto member) { return switches_of(value.name(), out.*member); });
-    if (!switches.empty()) {
-      value.fail("expected its keys, as in " + switches + ", found " + value.found());
+    if (example.empty() && value.found() == "'true'") example = value.name() + ": {}";
+    if (!example.empty()) {
+      value.fail("expected its keys, as in " + example + ", found " + value.found());
       return false;
     }
   }
@@ -366,6 +355,17 @@ bool read(const Part<S>& type, const Value& value, Section& section, S& out) {
   visit_member(type, [&](auto member) { read_section(part, out.*member); });
   section.add_part(std::move(part));
   return true;
+}
+
+// "; write NAME: { word: {} }", if the word is one of a section's keys; else empty.
+template <class P>
+std::string map_with(const std::string& name, const std::string& word, const P& /*section*/) {
+  for (const Option<P>& option : OptionsOf<P>::kRows) {
+    if (option.key != word) continue;
+    const bool is_part = std::holds_alternative<Part<P>>(option.type);
+    return "; write " + name + ": { " + word + ": " + (is_part ? "{}" : "…") + " }";
+  }
+  return {};
 }
 
 template <class T>
@@ -380,7 +380,8 @@ bool read_word(const Value& value, T& out) {
     }
     expected += std::string(word.name) + ", ";
   }
-  value.fail("expected " + expected + "or a map; found '" + *text + "'");
+  value.fail("expected " + expected + "or a map; found '" + *text + "'" +
+             map_with(value.name(), *text, out));
   return false;
 }
 

@@ -165,6 +165,19 @@ std::optional<Place> find_tab(std::string_view yaml, int line) {
   return std::nullopt;
 }
 
+// Whether a ${NAME} stands in the line without quotes.
+bool has_bare_variable(std::string_view yaml, int line) {
+  const std::string_view text = line_at(yaml, line);
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text.substr(at, 2) == "${") return true;
+    if (text[at] != '"' && text[at] != '\'') continue;
+    const size_t end = end_of_quoted(text, at);
+    if (end == std::string_view::npos) return false;
+    at = end - 1;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<ConfigError> check_yaml_bytes(std::string_view yaml) {
@@ -197,6 +210,11 @@ ConfigError explain_yaml_error(std::string_view yaml, int line, int column,
   if (const auto& quote = open.quote()) {
     return error_at(*quote, std::string("the quote (") + quote->what +
                                 ") that opens here is not closed on its line");
+  }
+  if (message.find("flow not found") != std::string::npos && has_bare_variable(yaml, line)) {
+    return {line, column, "",
+            "within { } and [ ] a ${NAME} needs quotes, as in { A: \"${NAME}\" }, as its bracket "
+            "ends the map otherwise"};
   }
   const auto bracket = open.bracket();
   if (bracket && message.find("flow not found") != std::string::npos) {

@@ -294,15 +294,7 @@ void complete_pins(const Section& section, BackendConfig& out) {
 
 std::string remark_on_bridge(const BackendConfig& backend) {
   if (backend.revision == Revision::modern) return {};
-  const auto words_of = [](const ModernClients& clients) {
-    std::string text(clients.what);
-    if (!clients.advice.empty()) text.append("; ").append(clients.advice);
-    return text;
-  };
-  std::string text = words_of(modern_clients(backend));
-  if (backend.bridge != Bridge::automatic || backend.isolation != Isolation::session) return text;
-  return text.append(". In a virtual server: ")
-      .append(words_of(modern_clients_of_servers(backend)));
+  return std::string(modern_clients(backend).what);
 }
 
 void complete_backend(const Section& section, const LimitsConfig& limits, BackendConfig& out) {

@@ -58,4 +58,15 @@ std::string wrong_with_path(std::string_view text) {
   return "nothing here expands ~; write ${HOME}" + std::string(rest);
 }
 
+std::string list_form(std::string_view command) {
+  std::string list;
+  size_t at = 0;
+  while ((at = command.find_first_not_of(" \t\n", at)) != std::string_view::npos) {
+    const size_t end = std::min(command.find_first_of(" \t\n", at), command.size());
+    list.append(list.empty() ? "\"" : ", \"").append(command.substr(at, end - at)) += '"';
+    at = end;
+  }
+  return "[" + list + "]";
+}
+
 }  // namespace stdgate::config

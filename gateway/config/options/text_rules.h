@@ -20,6 +20,9 @@ bool is_scope(std::string_view text);
 // The mistake in a text that names a file; empty: none.
 std::string wrong_with_path(std::string_view text);
 
+// "npx -y server" -> ["npx", "-y", "server"]
+std::string list_form(std::string_view command);
+
 // "https://app.example.com", as a browser sends it (RFC 6454 section 6.2), or "*".
 inline constexpr TextRule kWebOrigin{
     is_web_origin, "\"*\" or an origin without a path, like https://app.example.com"};

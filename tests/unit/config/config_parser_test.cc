@@ -119,6 +119,16 @@ TEST(ConfigParser, SaysInPlainWordsWhatIsNoYaml) {
       {"backends:\n  a:\n    command: [x\n    timeout: 1s\n",
        "f:3:14: the '[' that opens here is not closed\n"},
       {"backends:\n  a: { command: [\"]\", x]\n", "f:2:6: the '{' that opens here is not closed\n"},
+      {"backends: { a: { command: [x], env: { A: ${NOPE} } } }\n",
+       "f:1:43: within { } and [ ] a ${NAME} needs quotes, as in { A: \"${NAME}\" }, as its "
+       "bracket "
+       "ends the map otherwise\n"},
+      {with_backend("    env: {\n      A: ${NOPE},\n      B: b }\n"),
+       "f:5:11: within { } and [ ] a ${NAME} needs quotes, as in { A: \"${NAME}\" }, as its "
+       "bracket "
+       "ends the map otherwise\n"},
+      {"backends: { a: { command: [\"${X}\", x, }\n",
+       "f:1:39: this bracket closes none that is open\n"},
       // The parser alone would not end.
       {", a: 1\n", "f:1:1: a text cannot begin with this character; put it in quotes\n"},
       {"{}\n, a\n", "f:2:1: a text cannot begin with this character; put it in quotes\n"},

@@ -90,6 +90,8 @@ TEST(ConfigServers, MistakesAreNamedAllAtOnceWithTheirPlace) {
       - { backend: b, prefix: "", tools: { rename: { x: y, z: y, long: "a b" } } }
     expose: { search: { pin: [other] } }
   three: { default: true, members: [] }
+  four: { members: [a], expose: search }
+  five: { members: [a], expose: { search: true } }
 )");
   const std::vector<std::pair<const char*, const char*>> expected = {
       {"servers.a", "there is a backend 'a'"},
@@ -102,6 +104,8 @@ TEST(ConfigServers, MistakesAreNamedAllAtOnceWithTheirPlace) {
       {"servers.two.members", "'a b' (long, renamed) is no name for a tool"},
       {"servers.three.members", "expected 1 to 256 items"},
       {"servers.three.default", "'two' is"},
+      {"servers.four.expose", "found 'search'; write expose: { search: {} }"},
+      {"servers.five.expose.search", "as in search: {}, found 'true'"},
   };
   for (const auto& [place, what] : expected) {
     EXPECT_THAT(errors, testing::Contains(testing::AllOf(HasSubstr(place), HasSubstr(what))))
