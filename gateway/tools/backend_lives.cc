@@ -3,6 +3,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -10,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "gateway/base/ascii.h"
 #include "gateway/tools/peer.h"
 #include "transports/fetch/http_client.h"
 
@@ -41,14 +43,44 @@ std::string_view without_path(std::string_view cause) {
   return cause.substr(0, cause.find(" in PATH "));
 }
 
+// What npm writes behind an error, which says nothing about it: where its log is, and that a
+// package need not come from the registry.
+bool is_closing_line(std::string_view line) {
+  constexpr std::array<std::string_view, 6> kClosing = {
+      "A complete log of this run",  "Log files were not written",
+      "You can rerun the command",   "Note that you can also install from a",
+      "tarball, folder, http url, ", "notice"};
+  for (const std::string_view prefix : {"npm error", "npm ERR!", "npm"}) {
+    if (!line.starts_with(prefix)) continue;
+    std::string_view said = trim(line.substr(prefix.size()));
+    if (said.starts_with("404")) said = trim(said.substr(3));
+    return said.empty() || std::ranges::any_of(kClosing, [said](std::string_view closing) {
+             return said.starts_with(closing);
+           });
+  }
+  return line.starts_with("A complete log of this run");
+}
+
+// The last line that says something. uv folds what it says: that line with what belongs to it.
 std::string last_line_of(const simdjson::dom::element& exit) {
+  constexpr std::string_view kFolded = "╰─▶ ";
   if (!has_list(exit, "stderr")) return {};
-  std::string_view last;
+  std::string last;
+  bool is_folded = false;
   for (const simdjson::dom::element line : list_at(exit, "stderr")) {
     std::string_view text;
-    if (line.get(text) == simdjson::SUCCESS && !text.empty()) last = text;
+    if (line.get(text) != simdjson::SUCCESS) continue;
+    const bool is_indented = text.starts_with(' ');
+    text = trim(text, " \t\r");
+    if (text.empty() || is_closing_line(text)) continue;
+    if (is_folded && is_indented) {
+      last.append(" ").append(text);
+      continue;
+    }
+    is_folded = text.starts_with(kFolded);
+    last = is_folded ? text.substr(kFolded.size()) : text;
   }
-  return last.empty() ? std::string() : ": " + std::string(last.substr(0, kMaxLine));
+  return last.empty() ? std::string() : ": " + last.substr(0, kMaxLine);
 }
 
 // The reason says more than a process that never ran, and less than one that did: of that, what it

@@ -111,6 +111,7 @@ constexpr std::array kHints{
     Hint{"eacces", "make the file executable, or readable for the user that runs it"},
     Hint{"e404", "no such package in the registry: check its name"},
     Hint{"npm error 404", "no such package in the registry: check its name"},
+    Hint{"was not found in the package", "no such package in the registry: check its name"},
     Hint{"enotfound", "it cannot reach the network from here"},
     Hint{"etimedout", "it cannot reach the network from here"},
     Hint{"no such file or directory", "check the paths in the command, and cwd"},

@@ -38,6 +38,33 @@ TEST(BackendLives, AFailureIsToldByTheLastThatItsServerHasWritten) {
   EXPECT_EQ(life_of_backend(R"("state":"ready","exits":[{"failed":true,"detail":"d"}])"), "");
 }
 
+std::string failure_with(const std::string& lines) {
+  return life_of_backend(R"("state":"failing","reason":"r","exits":[{"failed":true,"pid":7,)"
+                         R"("detail":"exited with code 1","stderr":[)" +
+                         lines + "]}]");
+}
+
+// npm says where its log is, and uv folds and indents what it says.
+TEST(BackendLives, AFailureOfAPackageRunnerIsToldByWhatSaysSomething) {
+  EXPECT_EQ(
+      failure_with(
+          R"("npm error code E404","npm error 404 Not Found - GET https://r.example/x",)"
+          R"("npm error 404","npm error 404  'x@*' is not in this registry.","npm error 404",)"
+          R"("npm error 404 Note that you can also install from a",)"
+          R"("npm error 404 tarball, folder, http url, or git folder.",)"
+          R"("npm error A complete log of this run can be found in: /l.log")"),
+      "failing: exited with code 1: npm error 404  'x@*' is not in this registry.");
+  EXPECT_EQ(failure_with(R"("npm ERR! it broke","npm error Log files were not written due to an )"
+                         R"(error","npm notice","  ")"),
+            "failing: exited with code 1: npm ERR! it broke");
+  EXPECT_EQ(failure_with(R"("error: No solution found","  cause: Because x was not found")"),
+            "failing: exited with code 1: cause: Because x was not found");
+  EXPECT_EQ(failure_with(R"("  × No solution found:","  ╰─▶ Because x was not found in the",)"
+                         R"("      registry, we can conclude","      that.")"),
+            "failing: exited with code 1: Because x was not found in the registry, we can "
+            "conclude that.");
+}
+
 TEST(BackendLives, AStartIsToldWithItsTime) {
   EXPECT_EQ(life_of_backend(R"("state":"starting","children":[
       {"state":"ready","age_seconds":99.0},

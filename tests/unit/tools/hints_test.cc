@@ -75,6 +75,9 @@ TEST(StderrHints, Advice) {
   EXPECT_THAT(advice_for("sh: 1: uvx: not found"), HasSubstr("PATH"));
   EXPECT_THAT(advice_for("npm error 404  The requested resource 'x@*' could not be found"),
               HasSubstr("check its name"));
+  EXPECT_THAT(advice_for("  cause: Because x was not found in the package registry and you require "
+                         "x, we can conclude that your requirements are unsatisfiable."),
+              HasSubstr("no such package"));
   EXPECT_THAT(advice_for("fatal"), IsEmpty());
 }
 
