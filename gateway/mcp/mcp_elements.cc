@@ -113,6 +113,12 @@ const call::ListShape* list_shape(std::string_view method) {
 call::Absence absence(std::string_view method, ElementKind kind, std::string_view name,
                       PeerKind of_client) {
   const auto named = [name](std::string_view what) { return std::string(what).append(name); };
+  const bool is_named = !name.empty() || kind == ElementKind::resource;
+  if (!is_named && kind != ElementKind::none && method != kComplete) {
+    const bool is_tool = kind == ElementKind::tool;
+    return {rpc::RpcError::invalid_params, is_tool ? "params.name is missing: the tool to call"
+                                                   : "params.name is missing: the prompt to get"};
+  }
   switch (kind) {
     case ElementKind::tool:
       return {rpc::RpcError::invalid_params, named("Unknown tool: ")};

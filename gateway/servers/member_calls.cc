@@ -95,8 +95,10 @@ void MemberCalls::hand_over(call::CallPtr call, const call::Request& request, co
   call->place = call::CallPlace::in_flight;
   call->written = now();
   const call::Call& handed = *call;
-  const session::Tag tag =
-      add({std::move(call), route.member, upstream, nullptr, kept, route.others});
+  const bool is_prompt = route.element == policy::ElementKind::prompt;
+  auto prompt = is_prompt ? std::make_unique<const std::string>(route.name) : nullptr;
+  const session::Tag tag = add(
+      {std::move(call), route.member, upstream, nullptr, kept, route.others, std::move(prompt)});
   call::Outgoing message;
   message.text = request.message.text;
   services_.traces.tell_child(request.message, handed, message);
@@ -143,25 +145,31 @@ void MemberCalls::on_member_reply(session::Tag tag, const session::Reply& reply)
   const rpc::Envelope& answer = returned.envelope();
   if (reply.fault) return fail(std::move(*ended), report_of(reply, answer.payload));
   const bool is_result = answer.kind == rpc::MessageKind::result;
+  std::string other;
   services_.members[ended->member]->count(is_result ? MemberEnd::result : MemberEnd::error);
   if (is_result) {
     note_answer(*ended, answer);
     const bool is_modern = ended->call->client_kind == PeerKind::stateless;
-    std::string other;
     if (is_modern || TaskNames::may_name(answer.text)) other = shown(*ended, answer);
-    if (!other.empty()) {
-      const rpc::KnownMessage known(other);
-      return services_.chain.on_answer(std::move(ended->call), known.envelope());
-    }
   } else if (is_not_found(answer)) {
     if (try_next(*ended)) return;
     // The one that could not be asked may know it.
     if (ended->kept != nullptr && ended->kept->fault) {
       return services_.chain.on_fault(std::move(ended->call), *ended->kept->fault);
     }
+    // What the member's own gateway says, and not the member.
+    if (reply.whole == nullptr) other = with_name_of_client(answer, name_in(*ended));
+  }
+  if (!other.empty()) {
+    const rpc::KnownMessage known(other);
+    return services_.chain.on_answer(std::move(ended->call), known.envelope());
   }
   if (reply.whole == nullptr) return services_.chain.on_answer(std::move(ended->call), answer);
   services_.chain.on_answer(std::move(ended->call), answer, reply.outcome);
+}
+
+std::string_view MemberCalls::name_in(const Handed& handed) {
+  return handed.prompt != nullptr ? *handed.prompt : handed.call->tool_name;
 }
 
 std::string MemberCalls::shown(const Handed& handed, const rpc::Envelope& answer) {

@@ -88,6 +88,7 @@ class MemberCalls final : public session::ReplySink, public PartCalls {
     Part* part = nullptr;  // null: it stands alone
     Kept kept = nullptr;
     std::vector<size_t> others{};  // members that are asked if this one does not know it
+    std::unique_ptr<const std::string> prompt{};  // its name, as the client has used it
   };
 
   session::Tag add(Handed handed);
@@ -103,6 +104,8 @@ class MemberCalls final : public session::ReplySink, public PartCalls {
   void note_answer(const Handed& handed, const rpc::Envelope& answer);
   // As the client is to see it; empty: as it is.
   std::string shown(const Handed& handed, const rpc::Envelope& answer);
+  // The tool or prompt that is called, as the client has named it.
+  static std::string_view name_in(const Handed& handed);
   void tell_cancelled(const Handed& handed, session::Tag tag);
   [[nodiscard]] TimePoint now() const { return services_.clock.now(); }
 

@@ -106,6 +106,19 @@ std::string with_asking_member(const rpc::Envelope& answer, std::string_view mem
   return edits.apply();
 }
 
+std::string with_name_of_client(const rpc::Envelope& answer, std::string_view name) {
+  const std::string_view message = rpc::member_or_empty(answer.payload, "message");
+  std::string scratch;
+  const std::string_view text = rpc::decode_string(rpc::string_content(message), scratch);
+  for (const std::string_view what : {"Unknown tool: ", "Unknown prompt: "}) {
+    if (!text.starts_with(what)) continue;
+    TextEdits edits(answer.text);
+    edits.replace(message, json_text(std::string(what).append(name)));
+    return edits.apply();
+  }
+  return {};
+}
+
 std::string with_id(const rpc::Envelope& message, std::string_view id) {
   TextEdits edits(message.text);
   edits.replace(message.id, id);

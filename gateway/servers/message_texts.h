@@ -28,6 +28,9 @@ std::string question_for_client(const rpc::Envelope& question, uint64_t id,
 // The result of a modern member that asks the client, with the member's name in _meta of each
 // question; empty: the result asks nothing.
 std::string with_asking_member(const rpc::Envelope& answer, std::string_view member);
+// The gateway's own error that there is no such tool or prompt, with the name that the client has
+// used in the place of the member's own; empty: it is another answer.
+std::string with_name_of_client(const rpc::Envelope& answer, std::string_view name);
 // A message with another id.
 std::string with_id(const rpc::Envelope& message, std::string_view id);
 // The call inside of a call of call_tool; nothing: it is another call. The call inside may be

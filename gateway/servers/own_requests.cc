@@ -54,7 +54,8 @@ OwnRequests::Taking OwnRequests::call_tool(call::CallPtr& call, const call::Requ
   if (!is(kCallTool)) return Taking::of_member;
   services_.chain.answer_error(
       *call, {rpc::RpcError::invalid_params,
-              "Unknown tool: call_tool takes the name of another one, and its arguments"});
+              "call_tool calls another tool: its argument `name` is a name that find_tool has "
+              "given, and its argument `arguments` has what goes to that tool"});
   return Taking::answered;
 }
 
@@ -115,7 +116,9 @@ bool OwnRequests::find_tool(call::CallPtr& call, const call::Request& request) {
     services_.changes.arm_retry();
     services_.chain.on_result(std::move(call), *result);
   } else {
-    services_.chain.answer_error(*call, {rpc::RpcError::invalid_params, "say what to find: query"});
+    services_.chain.answer_error(*call, {rpc::RpcError::invalid_params,
+                                         "find_tool needs the argument `query`: some words that "
+                                         "say what the tool is to do"});
   }
   return true;
 }

@@ -249,6 +249,6 @@ describe('a virtual server with search', { timeout: 60_000 }, () => {
     const text = await ada.text('call_tool', { name: 'everything_get-sum', arguments: { a: 2, b: 3 } });
     assert.match(text, /5/);
     await assert.rejects(ada.call('call_tool', { name: 'files_move_file', arguments: {} }), /Unknown tool: files_move_file/);
-    await assert.rejects(ada.call('call_tool', { name: 'call_tool', arguments: { name: 'files_move_file' } }), /Unknown tool/);
+    await assert.rejects(ada.call('call_tool', { name: 'call_tool', arguments: { name: 'files_move_file' } }), /call_tool calls another tool/);
   });
 });

@@ -93,9 +93,10 @@ TEST(McpRules, DeniedElementsAreUnknown) {
             error_text("7", -32602, "Unknown tool: write_file"));
   EXPECT_EQ(library.refused("tools/call", R"({"name":"\u0077rite_\"file\u0000"})"),
             error_text("7", -32602, R"(Unknown tool: write_\"file\u0000)"));
-  EXPECT_EQ(library.refused("tools/call"), error_text("7", -32602, "Unknown tool: "));
+  EXPECT_EQ(library.refused("tools/call"),
+            error_text("7", -32602, "params.name is missing: the tool to call"));
   EXPECT_EQ(library.refused("tools/call", "[\"read_file\"]"),
-            error_text("7", -32602, "Unknown tool: "));
+            error_text("7", -32602, "params.name is missing: the tool to call"));
   EXPECT_TRUE(library.passes("resources/read", R"({"uri":"file:///open/a"})"));
   EXPECT_EQ(library.refused("resources/read", R"({"uri":"file:///etc/a"})"),
             R"({"jsonrpc":"2.0","id":7,"error":{"code":-32002,"message":"Resource not found",)"

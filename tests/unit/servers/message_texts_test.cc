@@ -41,6 +41,17 @@ TEST(MessageTexts, QuestionsNameTheirMember) {
       R"({"jsonrpc":"2.0","id":7,"method":"a","params":{"_meta":{"stdgate/member":"files","b":1}}})");
 }
 
+TEST(MessageTexts, ARefusalNamesWhatTheClientHasNamed) {
+  const auto named = [](const std::string& message) {
+    return changed(
+        R"({"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":")" + message + R"("}})",
+        [](const rpc::Envelope& one) { return with_name_of_client(one, "a_\"t"); });
+  };
+  EXPECT_EQ(named("Unknown tool: t"),
+            R"({"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unknown tool: a_\"t"}})");
+  EXPECT_EQ(named("params.name is missing"), "");
+}
+
 TEST(MessageTexts, ACallWithinACallIsWhatItIs) {
   const auto within = [](const std::string& params) {
     std::string text = R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":)" + params + "}";

@@ -90,6 +90,27 @@ TEST(VirtualServerResources, LinksAreKeptUpToALength) {
   EXPECT_LT(bench.services.payer_of(BackendId{0}).held->total(), size_t{1} << 16);
 }
 
+// --- Names ---------------------------------------------------------------------------------------
+
+// As the rules and pins of a member answer, which know its own names alone.
+TEST(VirtualServerNames, ARefusalNamesWhatTheClientHasNamed) {
+  ServerBench bench({"a"});
+  bench.member(0).script =
+      with_tool("t", {{"prompts/list", R"("result":{"prompts":[{"name":"p"}]})"},
+                      {"tools/call", R"("error":{"code":-32602,"message":"Unknown tool: t"})"},
+                      {"prompts/get", R"("error":{"code":-32602,"message":"Unknown prompt: p"})"}});
+  EXPECT_THAT(use(bench, "a_t"), HasSubstr(R"("message":"Unknown tool: a_t")"));
+  EXPECT_THAT(bench.ask("prompts/get", R"({"name":"a_p"})"),
+              HasSubstr(R"("message":"Unknown prompt: a_p")"));
+}
+
+TEST(VirtualServerNames, ACallWithoutANameIsToldSo) {
+  ServerBench bench({"a"});
+  bench.member(0).script = with_tool("t");
+  EXPECT_THAT(bench.ask("tools/call"),
+              HasSubstr(R"("message":"params.name is missing: the tool to call")"));
+}
+
 // --- Tasks ---------------------------------------------------------------------------------------
 
 TEST(VirtualServerTasks, TheSameIdOfTwoMembersIsEachSessionsOwn) {
@@ -346,10 +367,19 @@ TEST(VirtualServerSearch, AMembersToolHasNoneOfItsNames) {
        {R"({})", R"({"name":"x","name":"y"})", R"({"name":"call_tool","arguments":{}})"}) {
     EXPECT_THAT(bench.ask("tools/call",
                           R"({"name":"call_tool","arguments":)" + std::string(arguments) + "}"),
-                HasSubstr("takes the name of another one"))
+                HasSubstr("call_tool calls another tool: its argument `name` is"))
         << arguments;
   }
   EXPECT_THAT(bench.member(0).methods(), Not(Contains("tools/call")));
+}
+
+TEST(VirtualServerSearch, ASearchForNothingIsTold) {
+  config::ServerConfig config;
+  config.expose.is_search = true;
+  ServerBench bench({"a"}, config);
+  bench.member(0).script = with_tool("t");
+  EXPECT_THAT(bench.ask("tools/call", R"({"name":"find_tool","arguments":{}})"),
+              HasSubstr("find_tool needs the argument `query`: some words"));
 }
 
 // Only members that may have a pinned tool matter for the list.
