@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "gateway/rpc/json_writer.h"
 
@@ -230,6 +231,17 @@ const SnippetClient* find_client(std::string_view name) {
 }
 
 }  // namespace
+
+std::vector<ServedBackend> without_members(std::vector<ServedBackend> backends) {
+  std::set<std::string> members;
+  for (const ServedBackend& backend : backends) {
+    members.insert(backend.members.begin(), backend.members.end());
+  }
+  std::erase_if(backends, [&members](const ServedBackend& backend) {
+    return members.contains(backend.name);
+  });
+  return backends;
+}
 
 std::vector<std::string_view> snippet_clients() {
   std::vector<std::string_view> names;

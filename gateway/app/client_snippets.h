@@ -16,7 +16,13 @@ struct ServedBackend {
   std::string name;
   std::string protocol;             // "mcp"
   std::vector<std::string> places;  // URLs, or the command
+  bool is_default = false;
+  std::vector<std::string> members = {};  // of a virtual server: its backends
 };
+
+// The virtual servers among them, and the backends that are no member of one: a client that
+// connects to a member too has each of its tools twice.
+std::vector<ServedBackend> without_members(std::vector<ServedBackend> backends);
 
 struct Snippet {
   std::string_view client;  // name of the client on the command line

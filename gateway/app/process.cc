@@ -178,7 +178,8 @@ class Process final : private http::AdminSource {
     for (const auto& backend : worker_.generation().backends().all()) {
       served.push_back(
           {backend->name(), std::string(config::name_of(backend->protocol())),
-           http::landing_urls(*backend, http::authority_of(bound), bound.is_secure, public_url)});
+           http::landing_urls(*backend, http::authority_of(bound), bound.is_secure, public_url),
+           backend->is_default(), http::members_of(*backend)});
     }
     return served;
   }
@@ -186,7 +187,8 @@ class Process final : private http::AdminSource {
     const auto is_asked = [this](const config::ListenerConfig& listener) {
       return !config().is_anonymous(listener);
     };
-    snippets_ = snippets_for(served_backends(), std::ranges::any_of(config().listen, is_asked));
+    snippets_ = snippets_for(without_members(served_backends()),
+                             std::ranges::any_of(config().listen, is_asked));
   }
 
   // Says what is served and where, when all listeners are open.

@@ -202,7 +202,9 @@ ConnectLookup::Found ConnectLookup::find() const {
   std::string names;
   for (const PeerBackend& backend : *backends) {
     names += (names.empty() ? "" : ", ") + backend.name;
-    if (plan_.backend.empty() ? backends->size() > 1 : backend.name != plan_.backend) continue;
+    const bool is_meant = plan_.backend.empty() ? backend.is_default || backends->size() == 1
+                                                : backend.name == plan_.backend;
+    if (!is_meant) continue;
     if (std::string url = url_of(backend, plan_.gateway); !url.empty()) return url;
   }
   const std::string said = plan_.backend.empty() ? "name one of the backends of the gateway"

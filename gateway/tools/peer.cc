@@ -55,6 +55,14 @@ std::optional<std::vector<PeerBackend>> listed_backends(std::string_view text) {
     }
     PeerBackend& backend =
         backends.emplace_back(PeerBackend{std::string(name), std::string(protocol), {}});
+    bool is_default = false;
+    backend.is_default = element["default"].get(is_default) == simdjson::SUCCESS && is_default;
+    simdjson::dom::array members;
+    if (element["members"].get(members) == simdjson::SUCCESS) {
+      for (const simdjson::dom::element member : members) {
+        if (member.is_string()) backend.members.emplace_back(std::string_view(member));
+      }
+    }
     simdjson::dom::array paths;
     if (element["paths"].get(paths) != simdjson::SUCCESS) continue;
     for (const simdjson::dom::element path : paths) {

@@ -334,6 +334,21 @@ std::optional<std::string> problem_of(const std::string& params) {
   return "PARAMS is a JSON object or array in one argument: '{\"name\":\"echo\"}'; found " + params;
 }
 
+// For who has called a tool of an MCP server as if it were a method; empty: that is not it.
+std::string hint_on_tool(Peer& peer, const std::string& backend, const std::string& method,
+                         std::string_view error) {
+  const std::string refused = std::to_string(rpc::rpc_error_code(rpc::RpcError::method_not_found));
+  if (rpc::member_or_empty(error, "code") != refused) return {};
+  const auto tools = read_list(peer, backend, kListKinds[0], nullptr);
+  if (!tools || std::ranges::find(*tools, method, &ListEntry::name) == tools->end()) return {};
+  rpc::JsonWriter json(rpc::JsonWriter::Layout::compact);
+  json.begin_object();
+  json.text("name", method);
+  json.raw("arguments", "{…}");
+  json.end_object();
+  return "\n" + method + " is a tool, and tools are called by tools/call '" + json.take() + "'";
+}
+
 ToolOutput call(const ToolArguments& arguments, const ToolSurroundings& surroundings) {
   std::vector<std::string> words = arguments.words;
   if (arguments.has_command) words.insert(words.begin(), std::string());
@@ -352,7 +367,10 @@ ToolOutput call(const ToolArguments& arguments, const ToolSurroundings& surround
   const auto response = read_response(*answer);
   if (!response) return failure(response.error());
   const bool is_raw = arguments.has("--raw");
-  if (response->is_error && !is_raw) return tool_error(kFailed, error_text(response->payload));
+  if (response->is_error && !is_raw) {
+    return tool_error(kFailed, error_text(response->payload) +
+                                   hint_on_tool(**peer, words[0], words[1], response->payload));
+  }
   const std::string_view shown = is_raw ? std::string_view(*answer) : response->payload;
   ToolOutput output =
       tool_text((surroundings.is_terminal ? laid_out(shown) : std::string(shown)) + "\n");
@@ -387,6 +405,8 @@ ToolOutput print_snippets(const ToolArguments& arguments, const ToolSurroundings
     if (backends->empty()) {
       return tool_error(kFailed, "no backend '" + words[1] + "'; stdgate ls lists them");
     }
+  } else {
+    *backends = app::without_members(*std::move(backends));
   }
   app::Snippet snippet =
       app::snippet_for(words[0], *backends, arguments.has(kKeyOption.name)).value();
@@ -457,8 +477,9 @@ extern const Tool kSnippetTool{
     "\n"
     "Clients: claude-code, claude-desktop, cursor, vscode, codex, gemini, zed, curl,\n"
     "npm.\n",
-    "Prints the settings that let a client reach the backends of a running gateway.\n"
-    "With --api-key-file the place of the key is marked. The key is not printed.\n"
+    "Prints the settings that let a client reach the backends of a running gateway:\n"
+    "virtual servers, and the backends that are no member of one. With --api-key-file\n"
+    "the place of the key is marked. The key is not printed.\n"
     "\n"
     "Exit code: 0, 1 no such backend, 2 usage, 3 no gateway there.\n",
     kSnippetOptions,

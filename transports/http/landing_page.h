@@ -26,8 +26,8 @@ std::string landing_page(std::string_view title, const backend::Upstreams& backe
                          std::string_view public_url = {});
 
 // As landing_page(), in JSON, for a client that asks for application/json:
-// {"server":…,"backends":[{"name":…,"protocol":…,"default":…,"paths":[{"name":…,"method":…,
-// "url":…}]}]}
+// {"server":…,"backends":[{"name":…,"protocol":…,"default":…,"members":[…],"paths":[{"name":…,
+// "method":…,"url":…}]}]}, with "members" of virtual servers only
 std::string landing_json(std::string_view title, const backend::Upstreams& backends,
                          std::string_view authority, bool is_secure = false,
                          std::string_view public_url = {});
@@ -35,5 +35,8 @@ std::string landing_json(std::string_view title, const backend::Upstreams& backe
 // The URLs of one backend in it, the best one first.
 std::vector<std::string> landing_urls(const backend::Upstream& backend, std::string_view authority,
                                       bool is_secure, std::string_view public_url);
+
+// The names of the backends behind a virtual server; none: it is a backend.
+std::vector<std::string> members_of(const backend::Upstream& upstream);
 
 }  // namespace stdgate::http

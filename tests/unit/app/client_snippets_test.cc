@@ -68,6 +68,17 @@ TEST(ClientSnippets, AnEditorReachesAnAgentByAProgramThatIsConnectedToIt) {
   EXPECT_EQ(snippets_for(agents, false)[0].client, "zed");
 }
 
+// A client that gets both has each tool of a member twice.
+TEST(Snippets, MembersOfAVirtualServerAreReachedThroughIt) {
+  std::vector<ServedBackend> backends = kBackends;
+  backends.push_back({"alone", "mcp", {"http://gate:8080/alone/mcp"}});
+  EXPECT_EQ(without_members(backends).size(), 3U);
+  backends.push_back({"team", "mcp", {"http://gate:8080/team/mcp"}, false, {"files"}});
+  std::vector<std::string> names;
+  for (const ServedBackend& backend : without_members(backends)) names.push_back(backend.name);
+  EXPECT_THAT(names, testing::ElementsAre("calc", "alone", "team"));
+}
+
 TEST(Snippets, TheKeyHasItsPlace) {
   for (const std::string_view client : snippet_clients()) {
     EXPECT_THAT(text_for(client, true), HasSubstr("YOUR_API_KEY")) << client;
