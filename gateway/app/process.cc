@@ -102,6 +102,7 @@ class Process final : private http::AdminSource {
       worker_.log().write(LogLevel::warn, "secret is exposed",
                           {{"advice", std::string_view(finding.message)}});
     }
+    log_unpinned();
     worker_.start();
     watch_files();
     tell_ready();
@@ -152,6 +153,13 @@ class Process final : private http::AdminSource {
       worker_.log().write(
           LogLevel::warn, "running as root",
           {{"advice", "start stdgate as a user of its own, or set user: for every backend"}});
+    }
+  }
+  void log_unpinned() {
+    for (const config::ConfigError& finding : unpinned_backends(config())) {
+      worker_.log().write(
+          LogLevel::warn, "nothing is pinned",
+          {{"key", std::string_view(finding.path)}, {"advice", std::string_view(finding.message)}});
     }
   }
   static bool runs_as_gateway(const config::BackendConfig& backend) { return backend.user.empty(); }
@@ -251,6 +259,7 @@ class Process final : private http::AdminSource {
     listeners_.settle();
     describe_to_clients();
     reloads_.note(changes);
+    log_unpinned();
     if (worker_.audit() != nullptr) {
       worker_.audit()->on_reloaded({cause, true, changes.taken, changes.restart});
     }

@@ -167,7 +167,18 @@ bool PinJudge::note(size_t list, std::string_view element, Seen& seen) {
   return !enforces();
 }
 
+// Where nothing of a list is pinned, a line about each element would say no more.
+void PinJudge::tell_unpinned(size_t list) {
+  if (!told_.insert(list).second) return;
+  services_.core.log.write(LogLevel::warn, "a server has a list of which nothing is pinned",
+                           {{"backend", services_.config.name},
+                            {"list", kPinnedLists[list].method},
+                            {"hidden", enforces()},
+                            {"hint", "stdgate pin pins what is listed"}});
+}
+
 void PinJudge::tell(size_t list, std::string_view name, PinState state) {
+  if (lock_.of(kPinnedLists[list].kind).empty()) return tell_unpinned(list);
   const std::string key = std::to_string(list) + pin_state_name(state).data() + std::string(name);
   if (told_.size() >= kMaxTold || !told_.insert(std::hash<std::string>()(key)).second) return;
   services_.core.log.write(LogLevel::warn,

@@ -72,6 +72,7 @@ class PinJudge final : public ListJudge {
               std::string_view name, std::string_view why);
   // Whether it is shown to clients.
   bool note(size_t list, std::string_view element, Seen& seen);
+  void tell_unpinned(size_t list);
   void tell(size_t list, std::string_view name, PinState state);
   void count(size_t list, const Counts& counts);
 

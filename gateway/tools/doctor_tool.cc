@@ -11,6 +11,7 @@
 #include "gateway/tools/backend_yaml.h"
 #include "gateway/tools/command_stage.h"
 #include "gateway/tools/doctor.h"
+#include "gateway/tools/peer.h"
 
 namespace stdgate::tools {
 
@@ -50,11 +51,7 @@ const config::BackendConfig* choose(const config::Config& config, const ToolArgu
       std::find_if(config.backends.begin(), config.backends.end(),
                    [&name](const config::BackendConfig& backend) { return backend.name == name; });
   if (found != config.backends.end()) return &*found;
-  const bool is_server =
-      std::ranges::find(config.servers, name, &config::ServerConfig::name) != config.servers.end();
-  problem = is_server ? "'" + name + "' is a virtual server; doctor tries its members one by one:"
-                      : "no backend '" + name + "'; there are:";
-  for (const config::BackendConfig& backend : config.backends) problem += " " + backend.name;
+  problem = no_backend_text(config, name, "doctor tries");
   return nullptr;
 }
 

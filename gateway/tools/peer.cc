@@ -93,6 +93,20 @@ tl::expected<config::Config, std::string> gateway_config_of(const ToolArguments&
   return rough ? rough : config;
 }
 
+std::string no_backend_text(const config::Config& config, const std::string& name,
+                            std::string_view what) {
+  const auto server = std::ranges::find(config.servers, name, &config::ServerConfig::name);
+  if (server == config.servers.end()) {
+    std::string text = "no backend '" + name + "'; there are:";
+    for (const config::BackendConfig& backend : config.backends) text += " " + backend.name;
+    return text;
+  }
+  std::string text = "'" + name + "' is a virtual server; ";
+  text.append(what).append(" its members one by one:");
+  for (const config::MemberConfig& member : server->members) text += " " + member.backend;
+  return text;
+}
+
 fetch::GatewayAddress address_of(const config::Config& config) {
   const config::ListenerConfig& listener = config.listen.front();
   return address_of(listener, config.tls_of(listener) != nullptr);

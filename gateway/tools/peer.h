@@ -68,6 +68,11 @@ tl::expected<std::unique_ptr<Peer>, Trouble> open_backend_peer(const config::Con
                                                                const ToolSurroundings& surroundings,
                                                                Duration timeout);
 
+// Why `name` is no backend that can be started, and the names of those that are; of a virtual
+// server, its members. `what`: "doctor tries".
+std::string no_backend_text(const config::Config& config, const std::string& name,
+                            std::string_view what);
+
 // Where clients on this machine reach a listener, and the first one of a configuration.
 fetch::GatewayAddress address_of(const config::ListenerConfig& listener, bool has_tls);
 fetch::GatewayAddress address_of(const config::Config& config);

@@ -36,6 +36,7 @@ constexpr std::array kPinOptions{
 constexpr std::string_view kUsualLock = "stdgate.lock";
 constexpr Duration kTimeout = std::chrono::seconds(60);
 constexpr size_t kMaxLockFile = size_t{8} << 20;
+constexpr ptrdiff_t kScreenLines = 20;  // lines of output that are seen at once
 
 // --- What servers offer ----------------------------------------------------------------------
 
@@ -157,6 +158,7 @@ struct Differences {
   size_t changed = 0;
   size_t gone = 0;
   std::string text;
+  std::vector<std::string> marks;  // what to look at twice, and of which element
   [[nodiscard]] bool any() const { return fresh + changed + gone > 0; }
 };
 
@@ -178,7 +180,10 @@ void note_element(std::string_view word, std::string_view name, std::string_view
   for (const std::string& line : definition_diff(before, after)) {
     all.text.append("    ").append(line) += '\n';
   }
-  for (const std::string& mark : marks_of(after)) all.text.append("    ! ").append(mark) += '\n';
+  for (const std::string& mark : marks_of(after)) {
+    all.text.append("    ! ").append(mark) += '\n';
+    all.marks.push_back(std::string(word) + " " + revealed(name) + " " + mark);
+  }
 }
 
 Differences differences_of(const ToolLock& pinned, const ToolLock& offered) {
@@ -224,7 +229,9 @@ tl::expected<std::vector<const config::BackendConfig*>, std::string> chosen_serv
   std::vector<const config::BackendConfig*> servers;
   for (const std::string& name : names) {
     const auto found = std::ranges::find(config.backends, name, &config::BackendConfig::name);
-    if (found == config.backends.end()) return tl::unexpected("no backend '" + name + "'");
+    if (found == config.backends.end()) {
+      return tl::unexpected(no_backend_text(config, name, "pin pins"));
+    }
     if (found->protocol != config::Protocol::mcp) {
       return tl::unexpected(name + " is no MCP server, and has nothing to pin");
     }
@@ -236,6 +243,47 @@ tl::expected<std::vector<const config::BackendConfig*>, std::string> chosen_serv
   }
   if (servers.empty()) return tl::unexpected(std::string("there is no MCP server to pin"));
   return servers;
+}
+
+// What one run has found.
+struct Found {
+  ToolOutput output;
+  std::vector<std::string> told;   // servers that have said what they offer
+  std::vector<std::string> marks;  // what to look at twice, with the server
+  bool differs = false;
+};
+
+// Puts what these servers offer into `locks`. What one does not tell stays as it was pinned.
+Found compare(const config::Config& config,
+              const std::vector<const config::BackendConfig*>& servers,
+              const ToolSurroundings& surroundings, Duration timeout, Locks& locks) {
+  Found found;
+  for (const config::BackendConfig* const server : servers) {
+    auto offered = offer_of(config, *server, surroundings, timeout);
+    if (!offered) {
+      const ToolOutput failed = failure(offered.error());
+      found.output.exit_code = std::max(found.output.exit_code, failed.exit_code);
+      found.output.err += failed.err;
+      continue;
+    }
+    const Differences differences = differences_of(locks[server->name], *offered);
+    found.differs = found.differs || differences.any();
+    found.output.out += summary_of(server->name, *offered, differences) + differences.text;
+    for (const std::string& mark : differences.marks) {
+      found.marks.push_back(server->name + ": " + mark);
+    }
+    found.told.push_back(server->name);
+    locks[server->name] = *std::move(offered);
+  }
+  return found;
+}
+
+// Repeats what to look at twice, where it stands in between much else.
+void add_marks(Found& found) {
+  std::string& text = found.output.out;
+  if (found.marks.empty() || std::ranges::count(text, '\n') <= kScreenLines) return;
+  text += "\nto look at twice:\n";
+  for (const std::string& mark : found.marks) text.append("  ! ").append(mark) += '\n';
 }
 
 ToolOutput pin(const ToolArguments& arguments, const ToolSurroundings& surroundings) {
@@ -252,33 +300,21 @@ ToolOutput pin(const ToolArguments& arguments, const ToolSurroundings& surroundi
   if (file.empty()) file = kUsualLock;
   auto locks = read_lock(file);
   if (!locks) return tool_error(kFailed, locks.error());
-  ToolOutput output;
-  const bool only_shows = arguments.has("--diff");
-  bool differs = false;
-  for (const config::BackendConfig* const server : *servers) {
-    auto offered = offer_of(*config, *server, surroundings, *timeout);
-    if (!offered) {
-      const ToolOutput failed = failure(offered.error());
-      output.exit_code = std::max(output.exit_code, failed.exit_code);
-      output.err += failed.err;
-      continue;
-    }
-    const Differences differences = differences_of((*locks)[server->name], *offered);
-    differs = differs || differences.any();
-    output.out += summary_of(server->name, *offered, differences) + differences.text;
-    (*locks)[server->name] = *std::move(offered);
-  }
-  if (only_shows) {
-    if (differs) output.exit_code = std::max(output.exit_code, kFailed);
+  Found found = compare(*config, *servers, surroundings, *timeout, *locks);
+  add_marks(found);
+  ToolOutput output = std::move(found.output);
+  if (arguments.has("--diff")) {
+    if (found.differs) output.exit_code = std::max(output.exit_code, kFailed);
     return output;
   }
-  // What one server did not tell stays as it was pinned.
+  if (found.told.empty()) return output;
   if (const auto written = replace_file(file, lock_text(*locks)); !written) {
     output.exit_code = kFailed;
     output.err += "stdgate: " + written.error() + "\n";
     return output;
   }
-  output.err += "stdgate: pinned in " + file + "; a gateway that runs takes it with a reload\n";
+  output.err += "stdgate: pinned in " + file + ": " + joined(found.told, ", ") +
+                "; a gateway that runs takes it with a reload\n";
   return output;
 }
 
@@ -293,7 +329,8 @@ extern const Tool kPinTool{
     "lock file. A backend with `pins: enforce` shows and serves nothing else. Shows\n"
     "what is new, has changed or has gone, word by word, and what to look at twice:\n"
     "characters that cannot be seen or turn text around, markup, and text that\n"
-    "addresses the model. --diff does that alone.\n"
+    "addresses the model. What to look at twice is repeated at the end of a long\n"
+    "output. --diff shows alone, and writes nothing.\n"
     "\n"
     "Exit code: 0, 1 a difference (--diff) or an error, 2 usage, 3 no answer.\n",
     kPinOptions,

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@ namespace {
 using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 
 // As many tools as it is told, whose descriptions address the model from the second one on.
@@ -54,6 +56,12 @@ class ServersTools : public testing::Test {
   ProgramRun ask(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin() + 1, "--url=" + gateway_->url());
     return run_stdgate(folder_, arguments, Millis(30'000));
+  }
+  ProgramRun pin(const std::string& backends, std::vector<std::string> words) {
+    folder_.write("gateway.yaml",
+                  "backends: { " + backends + " }\nservers: { team: { members: [one] } }\n");
+    words.insert(words.begin(), "pin");
+    return run_stdgate(folder_, words, Millis(30'000));
   }
   // `stdgate connect` with these lines on stdin.
   ProgramRun connect(const std::string& line, const std::string& word = "") {
@@ -95,6 +103,48 @@ TEST_F(ServersTools, AToolThatIsCalledAsAMethodIsTold) {
   EXPECT_THAT(tool.err, EndsWith("\nt0 is a tool, and tools are called by tools/call "
                                  "'{\"name\":\"t0\",\"arguments\":{…}}'\n"));
   EXPECT_THAT(ask({"call", "one", "t1"}).err, Not(HasSubstr("is a tool")));
+}
+
+TEST_F(ServersTools, PinSaysWhatIsPinnedAlone) {
+  const std::string good = mcp("one", 1);
+  const std::string bad = backend("bad", {"sh", "-c", "exit 3"}, "protocol: mcp");
+  const ProgramRun none = pin(good + ", " + bad, {"bad"});
+  EXPECT_EQ(none.exit_code, 3);
+  EXPECT_THAT(none.err, Not(HasSubstr("pinned in")));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "stdgate.lock"));
+  const ProgramRun one = pin(good + ", " + bad, {});
+  EXPECT_EQ(one.exit_code, 3);
+  EXPECT_THAT(one.err, HasSubstr("stdgate: pinned in stdgate.lock: one; a gateway that runs"));
+}
+
+TEST_F(ServersTools, PinKnowsTheNamesThatThereAre) {
+  const ProgramRun team = pin(mcp("one", 1) + ", " + mcp("two", 1), {"team"});
+  EXPECT_EQ(team.exit_code, 2);
+  EXPECT_EQ(team.err,
+            "stdgate: 'team' is a virtual server; pin pins its members one by one: one\n");
+  EXPECT_EQ(pin(mcp("one", 1) + ", " + mcp("two", 1), {"three"}).err,
+            "stdgate: no backend 'three'; there are: one two\n");
+}
+
+TEST_F(ServersTools, PinRepeatsWhatToLookAtTwiceBelowALongOutput) {
+  EXPECT_THAT(pin(mcp("one", 3), {}).out, Not(HasSubstr("to look at twice")));
+  const ProgramRun many = pin(mcp("one", 12), {});
+  EXPECT_EQ(many.exit_code, 0) << many.err;
+  EXPECT_THAT(many.out,
+              HasSubstr("\nto look at twice:\n  ! one: tool t10 /description: text that"));
+  EXPECT_THAT(pin(mcp("one", 12), {}).out, Not(HasSubstr("to look at twice")));
+}
+
+// A line a backend and a line a list say it; one about each tool would say no more.
+TEST_F(ServersTools, TheLogSaysWhereNothingIsPinned) {
+  gateway_.emplace(serve({mcp("one", 9, ", pins: enforce, lock: \"@DIR@/none.lock\"")}, kTeam));
+  ask({"tools", "one"});
+  const auto start = log_of(*gateway_, "nothing is pinned");
+  ASSERT_EQ(start.size(), 1U);
+  EXPECT_EQ(start[0].text("/key"), "backends.one.pins");
+  EXPECT_THAT(start[0].text("/advice"), HasSubstr("clients see nothing; stdgate pin pins it"));
+  EXPECT_EQ(log_of(*gateway_, "a server has a list of which nothing is pinned").size(), 1U);
+  EXPECT_THAT(log_of(*gateway_, "a server offers what is not pinned"), IsEmpty());
 }
 
 }  // namespace

@@ -118,6 +118,30 @@ TEST_F(PinsOfSeveral, ACallThatListsNothingDoesNotWait) {
   EXPECT_EQ(next_of(*second).method, "resources/list");
 }
 
+backend::BackendOptions without_pins() {
+  backend::BackendOptions options = narrow(1);
+  options.config.lock_text.clear();
+  return options;
+}
+struct PinsOfNone : Pins {
+  PinsOfNone() : Pins(without_pins()) {}
+};
+
+TEST_F(PinsOfNone, AListWithoutPinsIsToldOnce) {
+  FakeChild& child = bench.begin(0, kDiscovery);
+  for (const char* const id : {"1", "2"}) {
+    bench.send_modern(client, request(id, "tools/list"));
+    bench.settle();
+    answer(child, "tools/list", kGood);
+    EXPECT_THAT(last(), HasSubstr(R"("tools":[])"));
+  }
+  EXPECT_EQ(std::ranges::count_if(
+                bench.log.lines,
+                [](const std::string& line) { return line.find("pinned") != std::string::npos; }),
+            1);
+  ASSERT_NE(bench.log.find("a server has a list of which nothing is pinned"), nullptr);
+}
+
 class PinsOfOne : public Pins {
  public:
   PinsOfOne() : Pins(narrow(1)) {}
