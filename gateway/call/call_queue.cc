@@ -53,10 +53,15 @@ WaitingMessage CallQueue::pop() {
   return pop_at(0);
 }
 
+// Those before it move up, so that no gap is left that would be scanned with each message.
 WaitingMessage CallQueue::pop_at(size_t at) {
   WaitingMessage message = std::move(waiting_[at]);
-  waiting_[at].is_gone = true;
-  waiting_[at].bytes.clear();
+  for (; at > 0; --at) {
+    waiting_[at] = std::move(waiting_[at - 1]);
+    if (waiting_[at].call) ++waiting_[at].call->ticket;
+  }
+  waiting_.front().is_gone = true;
+  waiting_.front().bytes.clear();
   if (message.call) message.call->place = CallPlace::nowhere;
   note_gone(message);
   drop_gone();

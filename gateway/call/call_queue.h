@@ -37,7 +37,7 @@ struct WaitingMessage {
 
 class CallQueue {
  public:
-  static constexpr size_t kMaxPassed = 32;
+  static constexpr size_t kMaxPassed = 256;
 
   // `held`: counts the bytes that are kept here; null: not counted.
   explicit CallQueue(const config::PoolConfig& config, HeldBytes* held = nullptr)
@@ -57,8 +57,9 @@ class CallQueue {
   // kMaxPassed are passed over. Nothing: none was taken.
   template <class Choose>
   std::optional<WaitingMessage> pop_first(Choose&& choose) {
-    size_t passed = 0;
-    for (size_t at = 0; at < waiting_.size() && passed <= kMaxPassed; ++at) {
+    // With places of messages that are gone.
+    const size_t end = std::min(waiting_.size(), 2 * kMaxPassed);
+    for (size_t at = 0, passed = 0; at < end && passed <= kMaxPassed; ++at) {
       if (waiting_[at].is_gone) continue;
       const Choice choice = choose(waiting_[at].call.get());
       if (choice == Choice::take) return pop_at(at);

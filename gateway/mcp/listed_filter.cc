@@ -152,6 +152,7 @@ void ListedFilter::begin_asking(const Key& key, session::SessionId session) {
   Listing& listing = listings_[key];
   listing.is_asked = true;
   listing.has_changed = false;
+  listing.refusal.reset();
   listing.pages = 0;
   ask(key, session, {}, (key.first & kOfChild) != 0 ? key.first & ~kOfChild : 0);
 }
@@ -175,8 +176,8 @@ void ListedFilter::on_released(call::CallPtr call, const call::Request& request)
     }
     // It has changed while it came.
     if (!listing.is_asked && listing.has_changed) return wait(call, request);
-    return refuse(std::move(call),
-                  rpc::faults::child_failed("what the server offers could not be asked for"));
+    return refuse(std::move(call), listing.refusal.value_or(rpc::faults::child_failed(
+                                       "what the server offers could not be asked for")));
   }
   review(call, request, state);
   if (call != nullptr) chain_.go_on(std::move(call), request);
@@ -218,7 +219,10 @@ void ListedFilter::ask(const Key& key, session::SessionId session, std::string_v
   // A legacy child gets it without its stamp.
   const call::PeerChanges changes = dialect_.omissions(request);
   message.inserted = changes.view();
-  if (!pool_.submit(call, message)) end_asking(key, false);
+  if (auto taken = pool_.submit(call, message); !taken) {
+    listings_[key].refusal = std::move(taken.error());
+    end_asking(key, false);
+  }
 }
 
 void ListedFilter::on_answer(call::CallPtr& call, call::Answer& answer) {
@@ -301,7 +305,8 @@ void ListedFilter::end_asking(const Key& key, bool is_known) {
   Listing& listing = listings_[key];
   listing.is_asked = false;
   listing.is_known = is_known && !listing.has_changed;
-  if (!is_known) listing.not_before = now() + kAskAgain;
+  // There may be room at any time.
+  if (!is_known && !listing.refusal) listing.not_before = now() + kAskAgain;
   chain_.release(*this);
 }
 

@@ -72,8 +72,9 @@ class ListedFilter final : public call::Filter {
     bool is_asked = false;
     bool has_changed = false;  // since it was asked for
     size_t pages = 0;
-    size_t failures = 0;  // in a row
-    uint64_t from = 0;    // the child that has given the first page
+    size_t failures = 0;                        // in a row
+    uint64_t from = 0;                          // the child that has given the first page
+    std::optional<rpc::FaultReport> refusal{};  // no child has room to be asked
     TimePoint not_before{};
     TimePoint until{};
   };

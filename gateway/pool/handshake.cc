@@ -30,7 +30,10 @@ std::string Handshake::request(rpc::WireId id) {
   }
   probe_ = id;
   if (greeting_ == Greeting::probe) {
-    timer_.arm(services_.core.clock.now() + services_.config.pool.start_timeout / kPatienceShare);
+    const config::PoolConfig& pool = services_.config.pool;
+    Duration patience = pool.start_timeout / kPatienceShare;
+    if (config::may_fetch(services_.config)) patience += pool.fetch_timeout / kFetchShare;
+    timer_.arm(services_.core.clock.now() + patience);
   }
   return services_.dialect.probe(id);
 }

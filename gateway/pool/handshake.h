@@ -32,6 +32,8 @@ class Handshake {
  public:
   // The share of start_timeout that a child has for the probe: one part in so many.
   static constexpr int kPatienceShare = 6;
+  // The same of fetch_timeout, in addition, of a child that may fetch its package before.
+  static constexpr int kFetchShare = 10;
 
   // `client`: for a stateful child.
   // `on_late`: called when the deadline has passed.

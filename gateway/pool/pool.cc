@@ -68,7 +68,9 @@ tl::expected<void, rpc::FaultReport> Pool::submit(call::CallPtr& call,
   children_.kept().note_call(call->arrived);
   if (call->route.is_bound) return bound_.submit(call, message);
   if (queues_.takes_turns(*call)) return wait_for_turn(call, message);
-  if (queues_.calls.empty() || children_.least_loaded(queues_.calls.front()) == nullptr) {
+  // A new call overtakes only calls that no child with room may get.
+  if (queues_.calls.empty() || (queues_.calls.size() <= call::CallQueue::kMaxPassed &&
+                                children_.least_loaded(queues_.calls.front()) == nullptr)) {
     const uint64_t wanted = call->route.child;
     Child* child = wanted == 0 ? children_.least_loaded(call.get()) : find_child(wanted);
     if (child != nullptr && (wanted == 0 || (child->has_room() && child->admits(*call)))) {
@@ -223,13 +225,10 @@ void Pool::dispatch_turns() {
 }
 
 void Pool::watch_queue() {
-  if (!paused_ && queues_.calls.is_half_full()) {
-    paused_ = true;
-    session_events_.on_reading(session::SessionId(), false);
-  } else if (paused_ && queues_.calls.is_quarter_full_at_most()) {
-    paused_ = false;
-    session_events_.on_reading(session::SessionId(), true);
-  }
+  const call::CallQueue& queue = queues_.calls;
+  if (!(paused_ ? queue.is_quarter_full_at_most() : queue.is_half_full())) return;
+  paused_ = !paused_;
+  session_events_.on_reading(session::SessionId(), !paused_);
 }
 
 // --- Calls out ------------------------------------------------------------------------------

@@ -115,9 +115,10 @@ class PlainCheck {
   [[gnu::noinline]] const char* pass_parts(const SchemaNode& node, const char* const begin) {
     if (depth_ == PlainLimits::kMaxDepth || !spend(1)) return stop(begin);
     const size_t depth = depth_ + 1;
-    // Each part begins anew, and pays only for what it has passed itself.
+    // Each part begins anew, and pays for itself and for what it has passed.
     const auto is_paid = [&](const char* at) {
-      return spend(static_cast<size_t>((at == nullptr ? stopped_ : at) - begin)) && at != nullptr;
+      const char* const reached = at == nullptr ? stopped_ : at;
+      return spend(1 + static_cast<size_t>(reached - begin)) && at != nullptr;
     };
     const auto fits_from_here = [&](NodeId id) {
       depth_ = depth;

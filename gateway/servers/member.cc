@@ -12,6 +12,7 @@
 #include "gateway/rpc/known_message.h"
 #include "gateway/schema/canonical_json.h"
 #include "gateway/servers/member_request.h"
+#include "gateway/servers/message_texts.h"
 #include "gateway/servers/virtual_session.h"
 
 namespace stdgate::servers {
@@ -27,12 +28,6 @@ std::optional<Duration> lasting_of(std::string_view result) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ms);
   if (text.empty() || error != std::errc() || ms < 0) return std::nullopt;
   return std::min<Duration>(std::chrono::milliseconds(ms), std::chrono::hours(1));
-}
-
-std::string message_of(std::string_view error) {
-  std::string scratch;
-  return std::string(
-      rpc::decode_string(rpc::string_content(rpc::member_or_empty(error, "message")), scratch));
 }
 
 }  // namespace
@@ -195,10 +190,10 @@ Sight Member::sight_of(const policy::Principal* principal) const {
   return rules_ ? Sight::by(*rules_, principal) : Sight();
 }
 
-bool Member::is_settled(MemberView& view, ListKind kind) const {
+bool Member::is_settled(MemberView& view, ListKind kind, TimePoint since) const {
   const MemberList& list = view.list(kind);
   if (upstream_ == nullptr || caller_.is_none()) return true;
-  if (list.is_asked) return list.is_late || now() >= waited_until(view, kind);
+  if (list.is_asked) return list.is_late || now() >= waited_until(view, kind, since);
   return list.state != MemberList::State::unknown || view.is_refused;
 }
 
@@ -232,7 +227,7 @@ void Member::note_missed(MemberView& view, ListKind kind) {
 // comes later waits again.
 void Member::wait_for_start(MemberView& view, ListKind kind, TimePoint since) {
   MemberList& list = view.list(kind);
-  if (since < waited_until(view, kind) || now() - list.asked >= kStart || !is_starting()) return;
+  if (since < list.waited + config_.wait || now() - list.asked >= kStart || !is_starting()) return;
   list.waited = now();
   list.is_late = false;
 }
@@ -389,7 +384,7 @@ void Member::on_reply(session::Tag tag, const session::Reply& reply) {
   const bool is_none =
       !reply.fault && (code == rpc::rpc_error_code(rpc::RpcError::method_not_found));
   if (is_none) return finish(*ask.view, ask.kind, "{}");
-  std::string cause = message_of(answer.payload);
+  std::string cause = error_text(answer.payload);
   // That calls are refused for a while is not why.
   if (reply.fault == rpc::Fault::overloaded) {
     const std::string why =

@@ -92,12 +92,14 @@ class Member final : public session::ReplySink {
   // `waits_anew`: for a member that is still starting, even if other requests have waited.
   void want(MemberView& view, ListKind kind, TimePoint since, bool waits_anew = false);
   // Whether clients need not wait for the list: it is known, has failed, or is late.
-  [[nodiscard]] bool is_settled(MemberView& view, ListKind kind) const;
-  // When clients stop waiting for the list; max(): the member was not asked for it.
-  [[nodiscard]] TimePoint waited_until(MemberView& view, ListKind kind) const {
-    const MemberList& list = view.list(kind);
+  // `since`: as in want().
+  [[nodiscard]] bool is_settled(MemberView& view, ListKind kind, TimePoint since) const;
+  // When such a request stops waiting for the list; max(): the member was not asked for it. Others
+  // may have begun to wait anew.
+  [[nodiscard]] TimePoint waited_until(MemberView& view, ListKind kind, TimePoint since) const {
     const Duration wait = state_.is_down() ? std::min(config_.wait, kWaitIfDown) : config_.wait;
-    return list.is_asked ? list.waited + wait : TimePoint::max();
+    const MemberList& list = view.list(kind);
+    return list.is_asked ? std::min(list.waited, since) + wait : TimePoint::max();
   }
   // Whether clients may not see all of it now.
   [[nodiscard]] bool is_missing(MemberView& view, ListKind kind) const;

@@ -142,6 +142,12 @@ std::optional<std::string> request_within(const rpc::Envelope& request) {
   return edits.apply();
 }
 
+std::string error_text(std::string_view error) {
+  std::string scratch;
+  return std::string(
+      rpc::decode_string(rpc::string_content(rpc::member_or_empty(error, "message")), scratch));
+}
+
 bool is_subscription(std::string_view method) {
   return same_text(method, "resources/subscribe") || same_text(method, "resources/unsubscribe");
 }

@@ -12,6 +12,8 @@ namespace stdgate::servers {
 
 // Params of the gateway's own initialize, which asks for a member's capabilities.
 std::string greeting_of_gateway(const std::string& version);
+// The message of an error (raw JSON), decoded.
+std::string error_text(std::string_view error);
 // The fault that a member has answered with, and its error (raw JSON), as the gateway's own.
 rpc::FaultReport report_of(const session::Reply& reply, std::string_view error);
 // Tells a member that the call with this number is given up.

@@ -60,7 +60,7 @@ bool ServerAnswers::prepare(ListKind kind, const call::CallContext& context, boo
     const bool is_greeting = kind == ListKind::greeting;
     MemberView& view = is_greeting ? member->view_of(context) : view_at(i, context);
     member->want(view, kind, context.arrived, waits_anew);
-    is_settled = member->is_settled(view, kind) && is_settled;
+    is_settled = member->is_settled(view, kind, context.arrived) && is_settled;
   }
   return is_settled;
 }
@@ -68,7 +68,7 @@ bool ServerAnswers::prepare(ListKind kind, const call::CallContext& context, boo
 bool ServerAnswers::prepare_list(ListKind kind, const call::CallContext& context, bool is_first) {
   if (prepare(kind, context, is_first)) return true;
   for (const size_t i : members_.order()) {
-    const bool is_open = !members_[i]->is_settled(view_at(i, context), kind);
+    const bool is_open = !members_[i]->is_settled(view_at(i, context), kind, context.arrived);
     if (is_open && counts(i, kind, context)) return false;
   }
   return true;
@@ -90,7 +90,8 @@ TimePoint ServerAnswers::waited_until(ListKind kind, const call::CallContext& co
   for (const size_t i : members_.order()) {
     Member* const member = members_[i].get();
     MemberView& view = view_at(i, context);
-    if (!member->is_settled(view, kind)) until = std::min(until, member->waited_until(view, kind));
+    if (!member->is_settled(view, kind, context.arrived))
+      until = std::min(until, member->waited_until(view, kind, context.arrived));
   }
   return until;
 }

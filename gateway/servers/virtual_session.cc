@@ -7,6 +7,7 @@
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
 #include "gateway/servers/member_request.h"
+#include "gateway/servers/message_texts.h"
 #include "gateway/session/subscriptions.h"
 
 namespace stdgate::servers {
@@ -133,10 +134,8 @@ void Part::take_greeting(const session::Reply& reply) {
   const MemberAnswer returned(reply);
   const rpc::Envelope& answer = returned.envelope();
   if (answer.kind != rpc::MessageKind::result) {
-    std::string scratch;
-    const std::string_view why = rpc::decode_string(
-        rpc::string_content(rpc::member_or_empty(answer.payload, "message")), scratch);
-    rpc::FaultReport report{reply.fault.value_or(rpc::Fault::child_failed), std::string(why), {}};
+    rpc::FaultReport report{
+        reply.fault.value_or(rpc::Fault::child_failed), error_text(answer.payload), {}};
     report.retry_after = reply.retry_after;
     if (std::exchange(is_over_, true)) return;
     fail_queued(report);

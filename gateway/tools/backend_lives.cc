@@ -111,7 +111,9 @@ std::string start_of(const simdjson::dom::element& backend) {
       if (child["age_seconds"].get(age) == simdjson::SUCCESS) longest = std::max(longest, age);
     }
   }
-  return "starting for " + std::to_string(static_cast<uint64_t>(longest)) + " s";
+  constexpr double kLongest = 1e9;
+  return "starting for " +
+         std::to_string(static_cast<uint64_t>(std::clamp(longest, 0.0, kLongest))) + " s";
 }
 
 using Names = std::set<std::string, std::less<>>;
@@ -147,7 +149,9 @@ std::string life_of(const simdjson::dom::element& backend, const Names& starting
   if (backend["asleep"].get(is_asleep) == simdjson::SUCCESS && is_asleep &&
       has_list(backend, "remembered")) {
     for (const simdjson::dom::element word : list_at(backend, "remembered")) {
-      text.append(text.empty() ? "asleep, remembered: " : ", ").append(std::string_view(word));
+      std::string_view name;
+      if (word.get(name) != simdjson::SUCCESS) continue;
+      text.append(text.empty() ? "asleep, remembered: " : ", ").append(name);
     }
   }
   if (const std::string_view why = text_at(backend, "not_remembered"); !why.empty()) {
@@ -156,11 +160,16 @@ std::string life_of(const simdjson::dom::element& backend, const Names& starting
   simdjson::dom::object replaced;
   if (backend["replaced"].get(replaced) == simdjson::SUCCESS) {
     for (const auto& [reason, count] : replaced) {
-      add(std::to_string(uint64_t(count)) + " replaced for " + std::string(reason), "; ");
+      uint64_t times = 0;
+      if (count.get(times) != simdjson::SUCCESS) continue;
+      add(std::to_string(times) + " replaced for " + std::string(reason), "; ");
     }
   }
   const std::string_view state = text_at(backend, "state");
-  if (state == "failing") add("failing: " + failure_of(backend), "; ");
+  if (state == "failing") {
+    const std::string why = failure_of(backend);
+    add(why.empty() ? "failing" : "failing: " + why, "; ");
+  }
   if (state == "starting") add(start_of(backend), "; ");
   add(members_of(backend, starting_backends), "; ");
   return text;

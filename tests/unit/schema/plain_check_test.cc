@@ -276,5 +276,21 @@ TEST(PlainCheck, LooksAtALongTextAreBounded) {
   }
 }
 
+// An alternative that fails at the first character counts too.
+TEST(PlainCheck, AlternativesThatFailAtOnceAreBounded) {
+  const auto many = [](const std::string& one, int times) {
+    std::string all = R"({"anyOf":[)" + one;
+    for (int i = 1; i < times; ++i) all.append(",").append(one);
+    return all + "]}";
+  };
+  const auto ref = [](const std::string& name) { return R"({"$ref":"#/$defs/)" + name + "\"}"; };
+  const std::string schema = R"({"properties":{"a":)" + many(ref("c"), 60) + R"(},"$defs":{"c":)" +
+                             many(ref("b"), 1000) + R"(,"b":)" + many("false", 10'000) + "}}";
+  const std::string text = R"({"a":1,"b":")" + std::string(20'000, 'x') + "\"}";
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_FALSE(is_plainly(schema, text));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
+}
+
 }  // namespace
 }  // namespace stdgate

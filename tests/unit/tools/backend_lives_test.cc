@@ -104,5 +104,14 @@ TEST(BackendLives, WhatIsNoStateTellsNothing) {
             "no stdgate");
 }
 
+TEST(BackendLives, OddValuesAreLeftOut) {
+  EXPECT_EQ(life_of_backend(R"("state":"failing","asleep":true,"remembered":[1,{},"tools"],
+      "replaced":{"age":"x","calls":-1,"memory":2})"),
+            "asleep, remembered: tools; 2 replaced for memory; failing");
+  EXPECT_EQ(life_of_backend(R"("state":"starting","children":[{"state":"starting",
+      "age_seconds":1e300}])"),
+            "starting for 1000000000 s");
+}
+
 }  // namespace
 }  // namespace stdgate::tools
