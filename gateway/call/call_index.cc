@@ -76,7 +76,8 @@ Call* CallIndex::find_among(session::Caller caller, std::string_view id,
 }
 
 template <class Accepts>
-Call* CallIndex::find_if(session::Caller caller, std::string_view id, Accepts accepts) const {
+Call* CallIndex::find_if(session::Caller caller, std::string_view id,
+                         const Accepts& accepts) const {
   const uint64_t wanted = hash(caller, id);
   Call* call = buckets_[wanted & (buckets_.size() - 1)];
   for (; call != nullptr; call = call->next) {

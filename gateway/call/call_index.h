@@ -42,7 +42,8 @@ class CallIndex {
 
   [[nodiscard]] uint64_t hash(session::Caller caller, std::string_view id) const;
   template <class Accepts>
-  [[nodiscard]] Call* find_if(session::Caller caller, std::string_view id, Accepts accepts) const;
+  [[nodiscard]] Call* find_if(session::Caller caller, std::string_view id,
+                              const Accepts& accepts) const;
   void put(Call& call);
   void grow();
 

@@ -363,7 +363,8 @@ std::string map_with(const std::string& name, const std::string& word, const P& 
   for (const Option<P>& option : OptionsOf<P>::kRows) {
     if (option.key != word) continue;
     const bool is_part = std::holds_alternative<Part<P>>(option.type);
-    return "; write " + name + ": { " + word + ": " + (is_part ? "{}" : "…") + " }";
+    std::string text = "; write " + name;
+    return text.append(": { ").append(word).append(": ").append(is_part ? "{} }" : "… }");
   }
   return {};
 }

@@ -19,6 +19,12 @@ constexpr size_t kMaxFileDepth = 2048;
 // Between two that are saved: each costs the loop the time to write its text.
 constexpr Duration kSaveGap = std::chrono::milliseconds(10);
 
+bool is_other_version(std::string_view one, std::string_view other) {
+  const std::string_view was = rpc::member_or_empty(one, "serverInfo");
+  const std::string_view is = rpc::member_or_empty(other, "serverInfo");
+  return !was.empty() && !is.empty() && was != is;
+}
+
 }  // namespace
 
 std::optional<ListKind> list_kind(std::string_view method) {
@@ -91,6 +97,9 @@ Learned ServerMemory::learn_greeting(std::string_view variant, PeerKind peer_kin
   std::string& kept = use(variant, peer_kind).greeting;
   if (kept == payload) return Learned::same;
   const bool is_first = kept.empty();
+  // Another version of the server: that clients of both saw different lists is no sign. What else
+  // the greeting says may be for one client.
+  if (!is_first && is_other_version(kept, payload)) lists_differ_ = false;
   kept = payload;
   note_change();
   return is_first ? Learned::first : Learned::changed;

@@ -406,7 +406,7 @@ ToolOutput print_snippets(const ToolArguments& arguments, const ToolSurroundings
       return tool_error(kFailed, "no backend '" + words[1] + "'; stdgate ls lists them");
     }
   } else {
-    *backends = app::without_members(*std::move(backends));
+    backends = app::without_members(std::vector(*backends));
   }
   app::Snippet snippet =
       app::snippet_for(words[0], *backends, arguments.has(kKeyOption.name)).value();

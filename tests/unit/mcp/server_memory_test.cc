@@ -56,6 +56,22 @@ TEST_F(ServerMemoryTest, FindsOutListsThatDiffer) {
   EXPECT_EQ(learn("{}", source(3, "ada")), Learned::ignored);
 }
 
+TEST_F(ServerMemoryTest, AnotherVersionMayListTheSameToAll) {
+  const auto greet = [this](const std::string& version, const std::string& more) {
+    return memory_.learn_greeting(
+        "v", PeerKind::stateful,
+        R"({"serverInfo":{"name":"s","version":")" + version + "\"}" + more + "}");
+  };
+  greet("1", "");
+  learn("{}", source(1, "ada"));
+  learn("[]", source(2, "bob"));
+  EXPECT_EQ(greet("1", R"(,"instructions":"for ada")"), Learned::changed);
+  EXPECT_TRUE(memory_.lists_differ()) << "what is for one client says nothing";
+  EXPECT_EQ(greet("2", ""), Learned::changed);
+  EXPECT_FALSE(memory_.lists_differ());
+  EXPECT_EQ(learn("{}", source(3, "ada")), Learned::first);
+}
+
 TEST_F(ServerMemoryTest, TellsAListOfASessionFromOneThatChanges) {
   learn("{}", source(1));
   EXPECT_EQ(learn("[]", source(2), has_ended), Learned::changed);
