@@ -84,13 +84,17 @@ void Member::note_restart(std::string_view identity) {
   }
 }
 
-void Member::leave() {
+void Member::detach() {
   cancel_own_calls();
-  has_left_ = true;
   upstream_ = nullptr;
   watch_.reset();
   asks_.clear();
   views_.clear();
+}
+
+void Member::leave() {
+  detach();
+  has_left_ = true;
   listen_timer_.disarm();
 }
 
@@ -107,13 +111,10 @@ void Member::attach(backend::Upstream* upstream, const config::BackendConfig* ba
   }
   if (upstream == upstream_ && upstream != nullptr) return;
   // The former one is still there, and may outlive this.
-  cancel_own_calls();
+  detach();
   upstream_ = upstream;
   is_resting_ = false;
   state_.begin();
-  watch_.reset();
-  asks_.clear();
-  forget();
   if (upstream == nullptr) return state_.note_absence("there is no such backend");
   has_principals_ = backend->isolation == config::Isolation::principal;
   may_refuse_ =
@@ -128,19 +129,6 @@ void Member::attach(backend::Upstream* upstream, const config::BackendConfig* ba
 
 void Member::forget(const MemberView& view) {
   std::erase_if(asks_, [&view](const auto& ask) { return ask.second.view == &view; });
-}
-
-void Member::forget() {
-  for (auto view = views_.begin(); view != views_.end();) {
-    const bool is_asked = std::ranges::any_of(
-        asks_, [&](const auto& ask) { return ask.second.view == view->second.get(); });
-    if (is_asked) {
-      for (MemberList& list : view->second->lists) list.is_stale = true;
-      ++view;
-    } else {
-      view = views_.erase(view);
-    }
-  }
 }
 
 MemberView& Member::view_of(const call::CallContext& context) {

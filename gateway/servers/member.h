@@ -179,7 +179,8 @@ class Member final : public session::ReplySink {
     settle_listening();
   }
   void make_room();
-  void forget();
+  // Forgets all that the present backend has said.
+  void detach();
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
 
   const MemberServices& services_;

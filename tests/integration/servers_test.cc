@@ -166,6 +166,15 @@ TEST(Servers, AReloadGivesAMemberItsSuccessor) {
   EXPECT_THAT(use(client, "b_echo", R"({"word":"both"})"), HasSubstr("both"));
 }
 
+// Calls the tool in the MCP session.
+std::string use_in(HttpClient& client, const std::string& session, const std::string& tool) {
+  return client
+      .post("/mcp",
+            request("tools/call", R"({"name":")" + tool + R"(","arguments":{"word":"here"}})"),
+            in_mcp_session(session))
+      .body;
+}
+
 TEST(Servers, ASessionGoesOnOverAReloadOfItsMember) {
   const auto file = [](const std::string& mode) {
     return serve({backend("a", member_server(mode), "protocol: mcp")}, servers("a"));
@@ -173,13 +182,7 @@ TEST(Servers, ASessionGoesOnOverAReloadOfItsMember) {
   GatewayProcess gateway(file("good"));
   HttpClient client = gateway.connect();
   const std::string id = open_mcp_session(client);
-  const auto post = [&](const std::string& tool) {
-    return client
-        .post("/mcp",
-              request("tools/call", R"({"name":")" + tool + R"(","arguments":{"word":"here"}})"),
-              in_mcp_session(id))
-        .body;
-  };
+  const auto post = [&](const std::string& tool) { return use_in(client, id, tool); };
   EXPECT_THAT(post("a_echo"), HasSubstr("here"));
   ASSERT_TRUE(reload(gateway, file("renamed").config));
   EXPECT_THAT(post("a_other"), HasSubstr("here"));
@@ -194,13 +197,7 @@ TEST(Servers, AReloadThatAddsAMemberLeavesTheOthersAlone) {
   GatewayProcess gateway(file("a"));
   HttpClient client = gateway.connect();
   const std::string id = open_mcp_session(client);
-  const auto post = [&](const std::string& tool) {
-    return client
-        .post("/mcp",
-              request("tools/call", R"({"name":")" + tool + R"(","arguments":{"word":"here"}})"),
-              in_mcp_session(id))
-        .body;
-  };
+  const auto post = [&](const std::string& tool) { return use_in(client, id, tool); };
   const auto started = [&] {
     return gateway.metrics().sum("stdgate_child_starts_total", {{"backend", "a"}});
   };
