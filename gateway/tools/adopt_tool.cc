@@ -1,6 +1,4 @@
 // `stdgate adopt`: the servers of a client run once, behind the gateway of its user.
-#include <simdjson.h>
-
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -167,17 +165,12 @@ class Adoption {
 
   // Claude Code keeps servers of single projects in the same file.
   void warn_of_projects() {
-    const auto json = settings_as_json(text_);
-    simdjson::dom::parser parser;
-    simdjson::dom::object projects;
-    if (!json || parser.parse(simdjson::padded_string(*json))["projects"].get(projects) !=
-                     simdjson::SUCCESS) {
-      return;
-    }
-    for (const auto [folder, project] : projects) {
-      simdjson::dom::object servers;
-      if (project["mcpServers"].get(servers) != simdjson::SUCCESS || servers.size() == 0) continue;
-      warn("left out, as they are of one project alone: the servers of " + std::string(folder));
+    const auto settings = read_settings(text_);
+    const JsonNode* const projects = settings ? settings->find("projects") : nullptr;
+    for (size_t i = 0; projects != nullptr && i < projects->keys.size(); ++i) {
+      const JsonNode* const servers = projects->items[i].find("mcpServers");
+      if (servers == nullptr || servers->keys.empty()) continue;
+      warn("left out, as they are of one project alone: the servers of " + projects->keys[i]);
     }
   }
 

@@ -1,7 +1,5 @@
 #include "gateway/tools/backend_lives.h"
 
-#include <simdjson.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -12,6 +10,7 @@
 #include <utility>
 
 #include "gateway/base/ascii.h"
+#include "gateway/tools/json_node.h"
 #include "gateway/tools/peer.h"
 #include "transports/fetch/http_client.h"
 
@@ -24,22 +23,8 @@ constexpr Duration kPatience = std::chrono::seconds(2);
 constexpr size_t kMaxLine = 200;  // of what a server has written
 constexpr std::string_view kNotKnown = "the states of the backends are not known here: ";
 
-std::string_view text_at(const simdjson::dom::element& object, std::string_view key) {
-  std::string_view text;
-  return object[key].get(text) == simdjson::SUCCESS ? text : std::string_view();
-}
-
-simdjson::dom::array list_at(const simdjson::dom::element& object, std::string_view key) {
-  simdjson::dom::array list;
-  return object[key].get(list) == simdjson::SUCCESS ? list : simdjson::dom::array();
-}
-
-bool has_list(const simdjson::dom::element& object, std::string_view key) {
-  return object[key].is_array() && list_at(object, key).size() > 0;
-}
-
 // A list of folders follows, which is long.
-std::string_view without_path(std::string_view cause) {
+std::string without_path(const std::string& cause) {
   return cause.substr(0, cause.find(" in PATH "));
 }
 
@@ -62,18 +47,15 @@ bool is_closing_line(std::string_view line) {
 }
 
 // The last line that says something. uv folds what it says: that line with what belongs to it.
-std::string last_line_of(const simdjson::dom::element& exit) {
+std::string last_line_of(const JsonNode& exit) {
   constexpr std::string_view kFolded = "╰─▶ ";
-  if (!has_list(exit, "stderr")) return {};
   std::string last;
   bool is_folded = false;
-  for (const simdjson::dom::element line : list_at(exit, "stderr")) {
-    std::string_view text;
-    if (line.get(text) != simdjson::SUCCESS) continue;
-    const bool is_indented = text.starts_with(' ');
-    text = trim(text, " \t\r");
+  for (const JsonNode& line : exit.list_at("stderr")) {
+    const std::string written = line.text().value_or("");
+    const std::string_view text = trim(written, " \t\r");
     if (text.empty() || is_closing_line(text)) continue;
-    if (is_folded && is_indented) {
+    if (is_folded && written.starts_with(' ')) {
       last.append(" ").append(text);
       continue;
     }
@@ -85,35 +67,27 @@ std::string last_line_of(const simdjson::dom::element& exit) {
 
 // The reason says more than a process that never ran, and less than one that did: of that, what it
 // has written last.
-std::string failure_of(const simdjson::dom::element& backend) {
-  const std::string_view reason = without_path(text_at(backend, "reason"));
-  if (!has_list(backend, "exits")) return std::string(reason);
-  for (const simdjson::dom::element exit : list_at(backend, "exits")) {
-    bool has_failed = false;
-    uint64_t pid = 0;
-    if (exit["failed"].get(has_failed) != simdjson::SUCCESS || !has_failed) continue;
-    const std::string_view detail = text_at(exit, "detail");
-    const bool has_run = exit["pid"].get(pid) == simdjson::SUCCESS && pid != 0;
-    const bool says_more = has_run || reason.empty() || reason.starts_with("the child ");
-    if (says_more && !detail.empty()) return std::string(detail) + last_line_of(exit);
-    break;
-  }
-  return std::string(reason);
+std::string failure_of(const JsonNode& backend) {
+  const std::string reason = without_path(backend.text_at("reason"));
+  const std::vector<JsonNode>& exits = backend.list_at("exits");
+  const auto failed =
+      std::ranges::find_if(exits, [](const JsonNode& exit) { return exit.is_true("failed"); });
+  if (failed == exits.end()) return reason;
+  const std::string detail = failed->text_at("detail");
+  const bool has_run = failed->number_at("pid") != 0;
+  const bool says_more = has_run || reason.empty() || reason.starts_with("the child ");
+  return says_more && !detail.empty() ? detail + last_line_of(*failed) : reason;
 }
 
 // For how long its oldest process has been starting: "starting for 12 s".
-std::string start_of(const simdjson::dom::element& backend) {
-  double longest = 0;
-  if (has_list(backend, "children")) {
-    for (const simdjson::dom::element child : list_at(backend, "children")) {
-      double age = 0;
-      if (text_at(child, "state") != "starting") continue;
-      if (child["age_seconds"].get(age) == simdjson::SUCCESS) longest = std::max(longest, age);
-    }
-  }
+std::string start_of(const JsonNode& backend) {
   constexpr double kLongest = 1e9;
-  return "starting for " +
-         std::to_string(static_cast<uint64_t>(std::clamp(longest, 0.0, kLongest))) + " s";
+  double longest = 0;
+  for (const JsonNode& child : backend.list_at("children")) {
+    if (child.text_at("state") != "starting") continue;
+    longest = std::clamp(child.number_at("age_seconds"), longest, kLongest);
+  }
+  return "starting for " + std::to_string(static_cast<uint64_t>(longest)) + " s";
 }
 
 using Names = std::set<std::string, std::less<>>;
@@ -121,58 +95,55 @@ using Names = std::set<std::string, std::less<>>;
 // The members of a virtual server that are not up: "down: notes (WHY), mail; starting: issues".
 // One without a reason has not been asked for anything yet. `starting_backends`: whose first
 // process is not there yet.
-std::string members_of(const simdjson::dom::element& backend, const Names& starting_backends) {
-  std::string down;
-  std::string starting;
-  if (!has_list(backend, "members")) return {};
-  for (const simdjson::dom::element member : list_at(backend, "members")) {
-    bool is_up = false;
-    if (member["up"].get(is_up) != simdjson::SUCCESS || is_up) continue;
-    const std::string name(text_at(member, "backend"));
-    const std::string why(without_path(text_at(member, "reason")));
-    if (text_at(member, "state") == "starting" || starting_backends.contains(name)) {
-      starting += (starting.empty() ? "starting: " : ", ") + name;
+std::string members_of(const JsonNode& backend, const Names& starting_backends) {
+  std::vector<std::string> down;
+  std::vector<std::string> starting;
+  for (const JsonNode& member : backend.list_at("members")) {
+    const JsonNode* const up = member.find("up");
+    if (up == nullptr || up->scalar != "false") continue;
+    const std::string name = member.text_at("backend");
+    const std::string why = without_path(member.text_at("reason"));
+    if (member.text_at("state") == "starting" || starting_backends.contains(name)) {
+      starting.push_back(name);
     } else if (!why.empty()) {
-      down.append(down.empty() ? "down: " : ", ").append(name).append(" (").append(why) += ')';
+      down.push_back(name + " (" + why + ")");
     }
   }
-  if (down.empty() || starting.empty()) return down + starting;
-  return down + "; " + starting;
+  std::vector<std::string> parts;
+  if (!down.empty()) parts.push_back("down: " + joined(down, ", "));
+  if (!starting.empty()) parts.push_back("starting: " + joined(starting, ", "));
+  return joined(parts, "; ");
 }
 
-std::string life_of(const simdjson::dom::element& backend, const Names& starting_backends) {
-  std::string text;
-  const auto add = [&text](std::string_view word, std::string_view separator) {
-    if (!word.empty()) text.append(text.empty() ? "" : separator).append(word);
-  };
-  bool is_asleep = false;
-  if (backend["asleep"].get(is_asleep) == simdjson::SUCCESS && is_asleep &&
-      has_list(backend, "remembered")) {
-    for (const simdjson::dom::element word : list_at(backend, "remembered")) {
-      std::string_view name;
-      if (word.get(name) != simdjson::SUCCESS) continue;
-      text.append(text.empty() ? "asleep, remembered: " : ", ").append(name);
+std::string life_of(const JsonNode& backend, const Names& starting_backends) {
+  std::vector<std::string> parts;
+  std::vector<std::string> remembered;
+  for (const JsonNode& word : backend.list_at("remembered")) {
+    if (auto name = word.text()) remembered.push_back(*std::move(name));
+  }
+  if (backend.is_true("asleep") && !remembered.empty()) {
+    parts.push_back("asleep, remembered: " + joined(remembered, ", "));
+  }
+  if (const std::string why = backend.text_at("not_remembered"); !why.empty()) {
+    parts.push_back("lists not remembered: " + why);
+  }
+  if (const JsonNode* const replaced = backend.find("replaced")) {
+    for (size_t i = 0; i < replaced->keys.size(); ++i) {
+      const std::string times = replaced->items[i].literal().value_or("-");
+      if (times.find_first_not_of("0123456789") != std::string::npos) continue;
+      parts.push_back(times + " replaced for " + replaced->keys[i]);
     }
   }
-  if (const std::string_view why = text_at(backend, "not_remembered"); !why.empty()) {
-    add("lists not remembered: " + std::string(why), "; ");
-  }
-  simdjson::dom::object replaced;
-  if (backend["replaced"].get(replaced) == simdjson::SUCCESS) {
-    for (const auto& [reason, count] : replaced) {
-      uint64_t times = 0;
-      if (count.get(times) != simdjson::SUCCESS) continue;
-      add(std::to_string(times) + " replaced for " + std::string(reason), "; ");
-    }
-  }
-  const std::string_view state = text_at(backend, "state");
+  const std::string state = backend.text_at("state");
   if (state == "failing") {
     const std::string why = failure_of(backend);
-    add(why.empty() ? "failing" : "failing: " + why, "; ");
+    parts.push_back(why.empty() ? "failing" : "failing: " + why);
   }
-  if (state == "starting") add(start_of(backend), "; ");
-  add(members_of(backend, starting_backends), "; ");
-  return text;
+  if (state == "starting") parts.push_back(start_of(backend));
+  if (std::string members = members_of(backend, starting_backends); !members.empty()) {
+    parts.push_back(std::move(members));
+  }
+  return joined(parts, "; ");
 }
 
 BackendLives unknown(std::string_view why) { return {{}, std::string(kNotKnown).append(why)}; }
@@ -187,19 +158,19 @@ bool knows_configuration(const ToolArguments& arguments) {
 }  // namespace
 
 BackendLives lives_in(std::string_view state) {
-  simdjson::dom::parser parser;
-  simdjson::dom::array backends;
-  if (parser.parse(simdjson::padded_string(state))["backends"].get(backends) != simdjson::SUCCESS) {
+  const auto root = read_json(state);
+  const JsonNode* const backends = root ? root->find("backends") : nullptr;
+  if (backends == nullptr || backends->kind != JsonNode::Kind::array) {
     return unknown("what answers at the admin address is no stdgate");
   }
   BackendLives lives;
   Names starting;
-  for (const simdjson::dom::element backend : backends) {
-    if (text_at(backend, "state") == "starting") starting.emplace(text_at(backend, "name"));
+  for (const JsonNode& backend : backends->items) {
+    if (backend.text_at("state") == "starting") starting.insert(backend.text_at("name"));
   }
-  for (const simdjson::dom::element backend : backends) {
+  for (const JsonNode& backend : backends->items) {
     std::string text = life_of(backend, starting);
-    if (!text.empty()) lives.texts.emplace(text_at(backend, "name"), std::move(text));
+    if (!text.empty()) lives.texts.emplace(backend.text_at("name"), std::move(text));
   }
   return lives;
 }

@@ -1,7 +1,5 @@
 #include "gateway/tools/client_import.h"
 
-#include <simdjson.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -16,8 +14,6 @@
 namespace stdgate::tools {
 
 namespace {
-
-using simdjson::dom::element;
 
 constexpr std::string_view kWorkspace = "${workspaceFolder}";
 
@@ -71,14 +67,11 @@ class Import {
   explicit Import(const ImportSurroundings& surroundings) : surroundings_(surroundings) {}
 
   tl::expected<ImportedServers, std::string> run(std::string_view text) {
-    const auto json = servers_as_json(text);
-    if (!json) return tl::unexpected(json.error());
-    simdjson::dom::parser parser;
-    simdjson::dom::object servers;
-    if (parser.parse(simdjson::padded_string(*json)).get(servers) != simdjson::SUCCESS) {
-      return tl::unexpected<std::string>("it is no JSON");
+    const auto servers = read_servers(text);
+    if (!servers) return tl::unexpected(servers.error());
+    for (size_t i = 0; i < servers->keys.size(); ++i) {
+      take_server(servers->keys[i], servers->items[i]);
     }
-    for (const auto [name, server] : servers) take_server(std::string(name), server);
     return std::move(out_);
   }
 
@@ -88,53 +81,47 @@ class Import {
                             visible(what, VisibleText::line));
   }
 
-  void take_server(const std::string& name, element server) {
-    std::string_view url;
-    if (server["url"].get(url) == simdjson::SUCCESS ||
-        server["httpUrl"].get(url) == simdjson::SUCCESS) {
+  void take_server(const std::string& name, const JsonNode& server) {
+    std::optional<std::string> url;
+    for (const char* const key : {"httpUrl", "url"}) {
+      const JsonNode* const item = server.find(key);
+      if (item != nullptr && item->text()) url = item->text();
+    }
+    if (url) {
       // Whoever adopts is not about to write a backend.
-      const std::vector<std::string> reaches_it = config::connect_command(std::string(url));
+      const std::vector<std::string> reaches_it = config::connect_command(*url);
       return warn(name, "left out, as it is reached by URL already (" + reaches_it.back() + ")" +
                             (resolves() ? "; stdgate serves commands"
                                         : "; to serve it here too, write command: " +
                                               config::list_text(reaches_it)));
     }
-    bool disabled = false;
-    bool enabled = true;
-    if ((server["disabled"].get(disabled) == simdjson::SUCCESS && disabled) ||
-        (server["enabled"].get(enabled) == simdjson::SUCCESS && !enabled)) {
+    const JsonNode* const enabled = server.find("enabled");
+    if (server.is_true("disabled") || (enabled != nullptr && enabled->scalar == "false")) {
       return warn(name, "left out, as it is disabled");
     }
-    std::string_view command;
-    // Zed had path, args and env within `command`.
-    const element outer = server;
-    if (element inner; server["command"]["path"].get(command) == simdjson::SUCCESS &&
-                       outer["command"].get(inner) == simdjson::SUCCESS) {
-      server = inner;
-    } else if (server["command"].get(command) != simdjson::SUCCESS) {
-      command = {};
-    }
-    if (command.empty()) {
-      return warn(name, "left out, as it names no command");
-    }
-    if (std::string_view first;
-        server["args"].at(0).get(first) == simdjson::SUCCESS && is_connect(command, first)) {
+    const auto [owner, program_key, program, args, env] = parts_of(server);
+    const std::string command = owner.text_at(program_key);
+    if (command.empty()) return warn(name, "left out, as it names no command");
+    const std::vector<JsonNode>& words = owner.list_at("args");
+    if (!words.empty() && is_connect(command, words.front().text().value_or(""))) {
       return warn(name, "left out, as it is reached by stdgate connect already");
     }
     BackendLines lines;
     lines.name = backend_name(name);
     if (!take_name(name, lines.name)) return;
     problem_.clear();
-    take_command(name, server, command, lines);
+    if (args != nullptr && args->kind != JsonNode::Kind::array) {
+      warn(name, "its args are no array, and were left out");
+    }
+    take_command(name, command, words, lines);
     if (!resolves() && config::hide_secret_arguments(lines.command) != lines.command) {
       warn(name, "its command holds what looks like a secret; put that into a variable");
     }
-    std::string_view directory;
-    if (server["cwd"].get(directory) == simdjson::SUCCESS) lines.cwd = reference(name, directory);
+    lines.cwd = reference(name, owner.text_at("cwd"));
     lines.expands = !resolves();
-    take_environment(name, server, lines);
-    take_environment_file(name, server, lines);
-    take_inherited(server, lines);
+    if (env != nullptr) take_environment(name, *env, lines);
+    take_environment_file(name, owner.text_at("envFile"), lines);
+    take_inherited(owner.list_at("env_vars"), lines);
     if (!problem_.empty()) return warn(name, "left out, as " + problem_);
     out_.backends.push_back(std::move(lines));
     out_.names.push_back(name);
@@ -160,15 +147,9 @@ class Import {
 
   [[nodiscard]] bool resolves() const { return surroundings_.resolve != nullptr; }
 
-  void take_command(const std::string& name, element server, std::string_view command,
-                    BackendLines& lines) {
-    simdjson::dom::array arguments;
-    const bool is_array = server["args"].get(arguments) == simdjson::SUCCESS;
-    const bool has_arguments = is_array && arguments.size() > 0;
-    if (element other; !is_array && server["args"].get(other) == simdjson::SUCCESS) {
-      warn(name, "its args are no array, and were left out");
-    }
-    if (has_arguments || command.find(' ') == std::string_view::npos) {
+  void take_command(const std::string& name, const std::string& command,
+                    const std::vector<JsonNode>& arguments, BackendLines& lines) {
+    if (!arguments.empty() || command.find(' ') == std::string::npos) {
       lines.command.push_back(reference(name, command));
     } else if (is_one_word(command)) {
       warn(name,
@@ -182,16 +163,14 @@ class Import {
       warn(name, "its command has spaces and no args, and was split at them into " +
                      std::to_string(lines.command.size()) + " words");
     }
-    if (!has_arguments) return;
-    for (const element argument : arguments) {
-      std::string_view word;
-      if (argument.get(word) == simdjson::SUCCESS) {
-        lines.command.push_back(reference(name, word));
+    for (const JsonNode& argument : arguments) {
+      if (const auto word = argument.text()) {
+        lines.command.push_back(reference(name, *word));
         continue;
       }
       // Clients pass on numbers and booleans as they are written.
-      lines.command.push_back(simdjson::minify(argument));
-      if (!argument.is_number() && !argument.is_bool()) {
+      lines.command.push_back(argument.json());
+      if (!argument.literal()) {
         warn(name,
              "the argument " + lines.command.back() + " is no text; look whether it is right");
       }
@@ -199,28 +178,26 @@ class Import {
   }
 
   // Codex's names of variables that are passed on.
-  void take_inherited(element server, BackendLines& lines) const {
-    simdjson::dom::array names;
-    if (server["env_vars"].get(names) != simdjson::SUCCESS) return;
+  void take_inherited(const std::vector<JsonNode>& names, BackendLines& lines) const {
     std::string list;
-    for (const element name : names) {
-      std::string_view text;
-      if (name.get(text) != simdjson::SUCCESS) continue;
+    for (const JsonNode& one : names) {
+      const auto name = one.text();
+      if (!name) continue;
       if (resolves()) {
-        const auto value = surroundings_.variable(std::string(text));
-        if (value) lines.env.emplace(std::string(text), yaml_text(*value));
+        const auto value = surroundings_.variable(*name);
+        if (value) lines.env.emplace(*name, yaml_text(*value));
         continue;
       }
-      list.append(list.empty() ? "" : ", ").append(yaml_text(text));
+      list.append(list.empty() ? "" : ", ").append(yaml_text(*name));
     }
     if (!list.empty()) lines.others.push_back("env_inherit: [" + list + "]");
   }
 
   // VS Code's.
-  void take_environment_file(const std::string& name, element server, BackendLines& lines) {
-    std::string_view written;
-    if (server["envFile"].get(written) != simdjson::SUCCESS || written.empty()) return;
-    std::string file = resolves() ? reference(name, written) : std::string(written);
+  void take_environment_file(const std::string& name, const std::string& written,
+                             BackendLines& lines) {
+    if (written.empty()) return;
+    std::string file = resolves() ? reference(name, written) : written;
     const std::string& workspace = surroundings_.workspace;
     if (file.starts_with(kWorkspace) && !workspace.empty()) {
       file.replace(0, kWorkspace.size(), workspace);
@@ -241,27 +218,23 @@ class Import {
     lines.others.push_back("env_file: " + yaml_text(file));
   }
 
-  void take_environment(const std::string& name, element server, BackendLines& lines) {
-    simdjson::dom::object variables;
-    if (server["env"].get(variables) != simdjson::SUCCESS) return;
-    for (const auto [key, value] : variables) {
-      std::string_view text;
-      std::string number;
-      if (value.is_number() || value.is_bool()) {
-        text = number = simdjson::minify(value);
-      } else if (value.get(text) != simdjson::SUCCESS) {
-        warn(name, "env." + std::string(key) + " is no text, and left out");
+  void take_environment(const std::string& name, const JsonNode& env, BackendLines& lines) {
+    for (size_t i = 0; i < env.keys.size(); ++i) {
+      const std::string& variable = env.keys[i];
+      const auto value = env.items[i].text() ? env.items[i].text() : env.items[i].literal();
+      if (!value) {
+        warn(name, "env." + variable + " is no text, and left out");
         continue;
       }
-      const std::string variable(key);
+      const std::string& text = *value;
       if (resolves()) {
         lines.env.emplace(variable, yaml_text(reference(name, text)));
         continue;
       }
-      const bool is_reference = text.find("${") != std::string_view::npos ||
+      const bool is_reference = text.find("${") != std::string::npos ||
                                 (surroundings_.expands_names && text.starts_with('$'));
       if (!is_reference && config::holds_secret(variable, text)) {
-        const std::string source = source_of(lines.name, variable, std::string(text));
+        const std::string source = source_of(lines.name, variable, text);
         std::string what = "its " + variable;
         what.append(" was not copied: set ").append(source);
         warn(name, what.append(" in stdgate's environment"));

@@ -1,22 +1,57 @@
 #include "gateway/tools/client_settings.h"
 
-#include <simdjson.h>
-
 #include <algorithm>
-#include <memory>
+#include <array>
 #include <optional>
 #include <utility>
 
 #include "gateway/base/utf8.h"
 #include "gateway/rpc/json_string.h"
-#include "gateway/tools/json_places.h"
-#include "gateway/tools/toml_json.h"
 
 namespace stdgate::tools {
 
 namespace {
 
 constexpr std::string_view kOtherForm = "it is written in a way that cannot be changed";
+constexpr std::string_view kCommand = "command";
+constexpr std::string_view kArgs = "args";
+constexpr std::string_view kEnv = "env";
+
+struct TextChange {
+  TextSpan span;
+  std::string text;  // instead of it
+};
+
+// The changes must not overlap; their order is free.
+std::string changed_text(std::string_view text, std::vector<TextChange> changes) {
+  std::ranges::sort(changes, {}, [](const TextChange& change) { return change.span.begin; });
+  std::string out;
+  size_t at = 0;
+  for (const TextChange& change : changes) {
+    out.append(text.substr(at, change.span.begin - at)).append(change.text);
+    at = change.span.end;
+  }
+  return out.append(text.substr(at));
+}
+
+// JSON begins with a brace, perhaps after comments.
+bool is_toml(std::string_view text) {
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  return begin != std::string_view::npos && text[begin] != '{' && text[begin] != '/' &&
+         !text.substr(begin).starts_with("[]");
+}
+
+// Null: there are none.
+JsonNode* servers_in(JsonNode& settings) {
+  for (const std::string_view key :
+       {"mcpServers", "servers", "mcp", "context_servers", "mcp_servers"}) {
+    JsonNode* found = settings.find(key);
+    if (found != nullptr && key == "mcp") found = found->find("servers");
+    if (found != nullptr && found->kind == JsonNode::Kind::object) return found;
+  }
+  return nullptr;
+}
 
 // Where the entry of one server stands, and the parts of it that a command has.
 struct PlacedServer {
@@ -30,71 +65,16 @@ struct PlacedServer {
 };
 using PlacedServers = std::map<std::string, PlacedServer>;
 
-const JsonPlace* servers_place(const JsonPlace& root) {
-  for (const std::string_view key : {"mcpServers", "servers", "mcp", "context_servers"}) {
-    const JsonPlace* found = root.find(key);
-    if (found != nullptr && key == "mcp") found = found->find("servers");
-    if (found != nullptr && found->is_object) return found;
-  }
-  return nullptr;
-}
-
-bool is_twice(const std::vector<std::string>& keys, std::string_view key) {
-  return std::ranges::count(keys, key) > 1;
-}
-
-tl::expected<PlacedServers, std::string> json_servers(std::string_view text) {
-  const auto root = json_places(text);
-  if (!root) return tl::unexpected(root.error());
-  const JsonPlace* const servers = servers_place(*root);
-  if (servers == nullptr) return tl::unexpected(std::string(kOtherForm));
-  PlacedServers placed;
-  for (size_t i = 0; i < servers->keys.size(); ++i) {
-    const std::string& name = servers->keys[i];
-    if (is_twice(servers->keys, name)) return tl::unexpected(name + " occurs twice");
-    PlacedServer server;
-    server.entry = servers->values[i].value;
-    // Zed had path, args and env within `command`.
-    const JsonPlace* parts = &servers->values[i];
-    std::string_view program = "command";
-    if (const JsonPlace* const inner = parts->find(program); inner != nullptr && inner->is_object) {
-      parts = inner;
-      program = "path";
-    }
-    for (size_t k = 0; k < parts->keys.size(); ++k) {
-      const TextSpan& value = parts->values[k].value;
-      if (parts->keys[k] == program) {
-        server.command_pair = {parts->key_spans[k].begin, value.end};
-        server.command = value;
-      } else if (parts->keys[k] == "args") {
-        server.args = value;
-      } else if (parts->keys[k] == "env") {
-        server.env = value;
-      } else {
-        continue;
-      }
-      if (is_twice(parts->keys, parts->keys[k])) {
-        return tl::unexpected(parts->keys[k] + " of " + name + " occurs twice");
-      }
-    }
-    placed.emplace(name, std::move(server));
-  }
-  return placed;
-}
-
-// The pairs of a table and of those within it.
-void collect_pairs(const TomlNode& node, std::vector<TextSpan>& pairs) {
-  for (const TomlNode& item : node.items) {
+// The headers and pairs of a TOML table and of those within it.
+void collect_parts(const JsonNode& table, std::vector<TextSpan>& parts) {
+  parts.insert(parts.end(), table.headers.begin(), table.headers.end());
+  for (const JsonNode& item : table.items) {
     if (!item.pair.is_empty()) {
-      pairs.push_back(item.pair);
+      parts.push_back(item.pair);
     } else {
-      collect_pairs(item, pairs);
+      collect_parts(item, parts);
     }
   }
-}
-void collect_headers(const TomlNode& node, std::vector<TextSpan>& headers) {
-  headers.insert(headers.end(), node.headers.begin(), node.headers.end());
-  for (const TomlNode& item : node.items) collect_headers(item, headers);
 }
 
 // The end of the last line of a paragraph: before an empty line, or another table.
@@ -110,75 +90,69 @@ size_t end_of_paragraph(std::string_view text, size_t at) {
   }
 }
 
-// From the first to the last pair of a table of dotted keys; empty: other things stand between.
-TextSpan pairs_of_table(const TomlNode& root, const TomlNode& table) {
+// From the first to the last part of a table, with the paragraph of the last one if it has headers;
+// empty: other things stand between.
+TextSpan lines_of_table(std::string_view text, const JsonNode& root, const JsonNode& table) {
   std::vector<TextSpan> own;
-  collect_pairs(table, own);
+  collect_parts(table, own);
   if (own.empty()) return {};
-  TextSpan pairs = own.front();
-  for (const TextSpan& pair : own) {
-    pairs = {std::min(pairs.begin, pair.begin), std::max(pairs.end, pair.end)};
-  }
-  std::vector<TextSpan> all;
-  collect_headers(root, all);
-  collect_pairs(root, all);
-  const auto within = std::ranges::count_if(all, [&pairs](const TextSpan& part) {
-    return part.begin >= pairs.begin && part.begin < pairs.end;
-  });
-  return within == static_cast<long>(own.size()) ? pairs : TextSpan{};
-}
-
-// From the first header of the table to the paragraph of the last thing that is in it; empty: other
-// tables stand between.
-TextSpan lines_of_table(std::string_view text, const TomlNode& root, const TomlNode& table) {
-  std::vector<TextSpan> own;
-  collect_headers(table, own);
-  if (own.empty()) return pairs_of_table(root, table);
   TextSpan lines = own.front();
-  for (const TextSpan& header : own) lines.begin = std::min(lines.begin, header.begin);
-  collect_pairs(table, own);
   for (const TextSpan& part : own) {
-    if (part.begin < lines.begin) return {};
-    lines.end = std::max(lines.end, part.end);
+    lines = {std::min(lines.begin, part.begin), std::max(lines.end, part.end)};
   }
-  lines.end = end_of_paragraph(text, lines.end);
+  const auto is_header = [&text](const TextSpan& part) { return text[part.begin] == '['; };
+  if (std::ranges::any_of(own, is_header)) {
+    if (!is_header(lines)) return {};
+    lines.end = end_of_paragraph(text, lines.end);
+  }
   std::vector<TextSpan> all;
-  collect_headers(root, all);
-  const auto within = std::ranges::count_if(all, [&lines](const TextSpan& header) {
-    return header.begin >= lines.begin && header.begin < lines.end;
+  collect_parts(root, all);
+  const auto within = std::ranges::count_if(all, [&lines](const TextSpan& part) {
+    return part.begin >= lines.begin && part.begin < lines.end;
   });
-  std::vector<TextSpan> headers;
-  collect_headers(table, headers);
-  return within == static_cast<long>(headers.size()) ? lines : TextSpan{};
+  return within == std::ssize(own) ? lines : TextSpan{};
 }
 
-tl::expected<PlacedServers, std::string> toml_servers(std::string_view text) {
-  const auto root = read_toml(text);
-  if (!root) return tl::unexpected(root.error());
-  const TomlNode* const servers = root->find("mcp_servers");
-  if (servers == nullptr) return tl::unexpected(std::string(kOtherForm));
-  PlacedServers placed;
-  for (size_t i = 0; i < servers->keys.size(); ++i) {
-    const TomlNode& table = servers->items[i];
-    PlacedServer server;
-    server.has_lines = table.value.is_empty();
-    server.entry = server.has_lines ? lines_of_table(text, *root, table) : table.value;
-    if (const TomlNode* const command = table.find("command")) {
-      server.command_pair = command->pair;
-      server.command = command->value;
-    }
-    if (const TomlNode* const args = table.find("args")) server.args = args->value;
-    if (const TomlNode* const env = table.find("env")) {
-      if (!env->value.is_empty()) server.env = env->value;
-      if (env->value.is_empty()) collect_pairs(*env, server.members);
-    }
-    if (!server.entry.is_empty()) placed.emplace(servers->keys[i], std::move(server));
+PlacedServer placed(std::string_view text, const JsonNode& root, const JsonNode& entry) {
+  PlacedServer server;
+  server.has_lines = entry.value.is_empty();
+  server.entry = server.has_lines ? lines_of_table(text, root, entry) : entry.value;
+  const ServerParts parts = parts_of(entry);
+  if (parts.program != nullptr) {
+    server.command_pair = parts.program->pair;
+    server.command = parts.program->value;
   }
-  return placed;
+  if (parts.args != nullptr) server.args = parts.args->value;
+  if (parts.env == nullptr) return server;
+  if (!parts.env->value.is_empty()) {
+    server.env = parts.env->value;
+    return server;
+  }
+  for (const JsonNode& variable : parts.env->items) {
+    if (!variable.pair.is_empty()) server.members.push_back(variable.pair);
+  }
+  return server;
 }
 
 tl::expected<PlacedServers, std::string> places_in(std::string_view text) {
-  return is_toml(text) ? toml_servers(text) : json_servers(text);
+  auto root = read_settings(text);
+  if (!root) return tl::unexpected(root.error());
+  const JsonNode* const servers = servers_in(*root);
+  if (servers == nullptr) return tl::unexpected(std::string(kOtherForm));
+  PlacedServers all;
+  for (size_t i = 0; i < servers->keys.size(); ++i) {
+    const std::string& name = servers->keys[i];
+    const ServerParts parts = parts_of(servers->items[i]);
+    for (const std::string_view key : {parts.program_key, kArgs, kEnv}) {
+      if (std::ranges::count(parts.owner.keys, key) < 2) continue;
+      return tl::unexpected(std::string(key) + " of " + name + " occurs twice");
+    }
+    PlacedServer server = placed(text, *root, servers->items[i]);
+    if (!server.entry.is_empty() && !all.emplace(name, std::move(server)).second) {
+      return tl::unexpected(name + " occurs twice");
+    }
+  }
+  return all;
 }
 
 std::string json_text(std::string_view text) {
@@ -246,120 +220,73 @@ void change_command(std::string_view text, const PlacedServer& server,
   for (const TextSpan& pair : server.members) changes.push_back({with_line(text, pair), ""});
 }
 
-bool is_command_key(std::string_view key) {
-  return key == "command" || key == "args" || key == "env";
-}
-
-// The text of settings, read.
-class Settings {
- public:
-  static tl::expected<Settings, std::string> read(std::string_view text) {
-    auto json = settings_as_json(text);
-    if (!json) return tl::unexpected(json.error());
-    Settings settings;
-    settings.parser_ = std::make_unique<simdjson::dom::parser>();
-    if (settings.parser_->parse(simdjson::padded_string(*json)).get(settings.root_) !=
-        simdjson::SUCCESS) {
-      return tl::unexpected<std::string>("it is no JSON");
-    }
-    const auto& root = settings.root_;
-    if (root["mcpServers"].get(settings.servers_) != simdjson::SUCCESS &&
-        root["servers"].get(settings.servers_) != simdjson::SUCCESS &&
-        root["mcp"]["servers"].get(settings.servers_) != simdjson::SUCCESS &&
-        root["context_servers"].get(settings.servers_) != simdjson::SUCCESS &&
-        root["mcp_servers"].get(settings.servers_) != simdjson::SUCCESS) {
-      return tl::unexpected<std::string>(
-          "it has none of mcpServers, servers, context_servers and mcp_servers");
-    }
-    return settings;
-  }
-  [[nodiscard]] simdjson::dom::object root() const { return root_.get_object().value(); }
-  [[nodiscard]] simdjson::dom::object servers() const { return servers_; }
-
- private:
-  std::unique_ptr<simdjson::dom::parser> parser_;  // has what the others show
-  simdjson::dom::element root_;
-  simdjson::dom::object servers_;
-};
-
-bool is_servers_key(std::string_view key) {
-  return key == "mcpServers" || key == "servers" || key == "context_servers" ||
-         key == "mcp_servers";
-}
-
 // A text that says everything but the commands of these servers, or, without their entries, nothing
 // of them but their names.
 tl::expected<std::string, std::string> rest_of(std::string_view text,
-                                               const std::set<std::string>& servers,
+                                               const std::set<std::string>& names,
                                                bool without_entries) {
-  const auto settings = Settings::read(text);
+  auto settings = read_settings(text);
   if (!settings) return tl::unexpected(settings.error());
-  std::string rest;
-  for (const auto [key, value] : settings->root()) {
-    simdjson::dom::object inner;
-    rest.append(key).append("=");
-    if (key == "mcp" && value.get(inner) == simdjson::SUCCESS) {
-      for (const auto [name, member] : inner) {
-        if (name != "servers") rest.append(name).append("=").append(simdjson::minify(member));
-      }
-    } else if (!is_servers_key(key)) {
-      rest += simdjson::minify(value);
+  JsonNode* const servers = servers_in(*settings);
+  if (servers == nullptr) return tl::unexpected(std::string(kOtherForm));
+  for (size_t i = 0; i < servers->keys.size(); ++i) {
+    if (!names.contains(servers->keys[i])) continue;
+    const JsonNode former = std::exchange(servers->items[i], {});
+    for (size_t k = 0; k < former.keys.size() && !without_entries; ++k) {
+      const std::string& key = former.keys[k];
+      if (key == kCommand || key == kArgs || key == kEnv) continue;
+      servers->items[i].keys.push_back(key);
+      servers->items[i].items.push_back(former.items[k]);
     }
-    rest += '\n';
   }
-  for (const auto [name, server] : settings->servers()) {
-    const bool is_changed = servers.contains(std::string(name));
-    rest.append(name).append(":");
-    simdjson::dom::object members;
-    if (!is_changed || server.get(members) != simdjson::SUCCESS) {
-      rest += simdjson::minify(server);
-    } else if (!without_entries) {
-      for (const auto [key, value] : members) {
-        if (!is_command_key(key)) rest.append(key).append("=").append(simdjson::minify(value));
-      }
-    }
-    rest += '\n';
-  }
-  return rest;
+  return settings->json();
 }
 
 // The command of a server as its client reads it.
-std::vector<std::string> command_in(simdjson::dom::element server) {
-  std::vector<std::string> command;
-  std::string_view word;
-  if (server["command"]["path"].get(word) == simdjson::SUCCESS) {
-    server = server["command"].value();
-  } else if (server["command"].get(word) != simdjson::SUCCESS) {
-    return command;
-  }
-  command.emplace_back(word);
-  simdjson::dom::array args;
-  if (server["args"].get(args) != simdjson::SUCCESS) return command;
-  for (const simdjson::dom::element argument : args) {
-    if (argument.get(word) == simdjson::SUCCESS) command.emplace_back(word);
+std::vector<std::string> command_in(const JsonNode& server) {
+  const ServerParts parts = parts_of(server);
+  const auto program = parts.program == nullptr ? std::nullopt : parts.program->text();
+  if (!program) return {};
+  std::vector<std::string> command{*program};
+  for (const JsonNode& argument : parts.owner.list_at(kArgs)) {
+    if (auto word = argument.text()) command.push_back(*std::move(word));
   }
   return command;
 }
 
 bool has_commands(std::string_view text, const ServerCommands& commands) {
-  const auto settings = Settings::read(text);
-  if (!settings) return false;
-  size_t found = 0;
-  for (const auto [name, server] : settings->servers()) {
-    const auto wanted = commands.find(std::string(name));
-    if (wanted == commands.end()) continue;
-    if (command_in(server) != wanted->second) return false;
-    ++found;
-  }
-  return found == commands.size();
+  const auto servers = read_servers(text);
+  return servers && std::ranges::all_of(commands, [&servers](const auto& wanted) {
+           const JsonNode* const server = servers->find(wanted.first);
+           return server != nullptr && command_in(*server) == wanted.second;
+         });
 }
 
 }  // namespace
 
-tl::expected<std::string, std::string> servers_as_json(std::string_view text) {
-  const auto settings = Settings::read(text);
-  if (!settings) return tl::unexpected(settings.error());
-  return simdjson::minify(settings->servers());
+tl::expected<JsonNode, std::string> read_settings(std::string_view text) {
+  const bool is_of_toml = is_toml(text);
+  const auto read = is_of_toml ? read_toml(text) : read_json(text, kMaxSettingsDepth);
+  return read.map_error([&](const std::string& error) {
+    return std::string("it is no ") + (is_of_toml ? "TOML: " : "JSON: ") + error;
+  });
+}
+
+tl::expected<JsonNode, std::string> read_servers(std::string_view text) {
+  auto settings = read_settings(text);
+  if (!settings) return settings;
+  if (JsonNode* const servers = servers_in(*settings)) return std::move(*servers);
+  return tl::unexpected<std::string>(
+      "it has none of mcpServers, servers, context_servers and mcp_servers");
+}
+
+ServerParts parts_of(const JsonNode& server) {
+  // Zed had path, args and env within `command`.
+  const JsonNode* const inner = server.find(kCommand);
+  const bool is_within = inner != nullptr && inner->kind == JsonNode::Kind::object;
+  const JsonNode& owner = is_within ? *inner : server;
+  const std::string_view program = is_within ? "path" : kCommand;
+  return {owner, program, owner.find(program), owner.find(kArgs), owner.find(kEnv)};
 }
 
 bool is_connect(std::string_view program, std::string_view first_argument) {
@@ -367,12 +294,12 @@ bool is_connect(std::string_view program, std::string_view first_argument) {
 }
 
 tl::expected<std::set<std::string>, std::string> connected_servers(std::string_view text) {
-  const auto settings = Settings::read(text);
-  if (!settings) return tl::unexpected(settings.error());
+  const auto servers = read_servers(text);
+  if (!servers) return tl::unexpected(servers.error());
   std::set<std::string> names;
-  for (const auto [name, server] : settings->servers()) {
-    const std::vector<std::string> command = command_in(server);
-    if (command.size() > 1 && is_connect(command[0], command[1])) names.emplace(name);
+  for (size_t i = 0; i < servers->keys.size(); ++i) {
+    const std::vector<std::string> command = command_in(servers->items[i]);
+    if (command.size() > 1 && is_connect(command[0], command[1])) names.insert(servers->keys[i]);
   }
   return names;
 }
@@ -419,24 +346,6 @@ tl::expected<std::string, std::string> with_entries_of(std::string_view text,
   const auto after = rest_of(changed, servers, true);
   if (!before || !after || *before != *after) return tl::unexpected(std::string(kOtherForm));
   return changed;
-}
-
-// JSON begins with a brace, perhaps after comments.
-bool is_toml(std::string_view text) {
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  const size_t begin = text.find_first_not_of(" \t\r\n");
-  return begin != std::string_view::npos && text[begin] != '{' && text[begin] != '/' &&
-         !text.substr(begin).starts_with("[]");
-}
-
-tl::expected<std::string, std::string> settings_as_json(std::string_view text) {
-  const bool is_of_toml = is_toml(text);
-  // Editors on Windows write it.
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  const auto read = is_of_toml ? toml_as_json(text) : plain_json(text);
-  return read.map_error([&](const std::string& error) {
-    return std::string("it is no ") + (is_of_toml ? "TOML: " : "JSON: ") + error;
-  });
 }
 
 }  // namespace stdgate::tools

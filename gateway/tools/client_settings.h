@@ -13,17 +13,27 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "gateway/tools/json_node.h"
+
 namespace stdgate::tools {
 
 inline constexpr size_t kMaxSettingsDepth = 64;
 inline constexpr size_t kMaxClientFile = 64 << 20;  // Claude Code keeps its history in it
 
-bool is_toml(std::string_view text);
-// A byte order mark is passed over.
-tl::expected<std::string, std::string> settings_as_json(std::string_view text);
-// The servers as a JSON object, from the key that a client has for them: mcpServers, servers,
-// mcp.servers (VS Code), context_servers (Zed), mcp_servers (Codex).
-tl::expected<std::string, std::string> servers_as_json(std::string_view text);
+tl::expected<JsonNode, std::string> read_settings(std::string_view text);
+// The servers, from the key that a client has for them: mcpServers, servers, mcp.servers (VS Code),
+// context_servers (Zed), mcp_servers (Codex).
+tl::expected<JsonNode, std::string> read_servers(std::string_view text);
+
+// What the entry of one server says of its command.
+struct ServerParts {
+  const JsonNode& owner;  // the object that has them
+  std::string_view program_key;
+  const JsonNode* program;  // null, as the others: there is none
+  const JsonNode* args;
+  const JsonNode* env;
+};
+ServerParts parts_of(const JsonNode& server);
 
 // Whether a server with these words is `stdgate connect`.
 bool is_connect(std::string_view program, std::string_view first_argument);

@@ -124,7 +124,7 @@ bool is_text(std::string_view leaf) { return leaf.starts_with('"'); }
 std::string_view content(std::string_view leaf) { return is_text(leaf) ? leaf.substr(1) : leaf; }
 
 // Words, each with the space behind it.
-std::vector<std::string_view> words_of(std::string_view text) {
+std::vector<std::string_view> spaced_words(std::string_view text) {
   std::vector<std::string_view> words;
   while (!text.empty()) {
     size_t end = std::min(text.find_first_of(" \n\t"), text.size());
@@ -150,8 +150,8 @@ std::string whole_change(const std::string* before, const std::string* after) {
 
 // The longest common words stay; what is between them has gone or come.
 std::string word_diff(const std::string& before, const std::string& after) {
-  const std::vector<std::string_view> old_words = words_of(content(before));
-  const std::vector<std::string_view> new_words = words_of(content(after));
+  const std::vector<std::string_view> old_words = spaced_words(content(before));
+  const std::vector<std::string_view> new_words = spaced_words(content(after));
   const size_t rows = old_words.size();
   const size_t columns = new_words.size();
   if (rows > kMaxDiffWords || columns > kMaxDiffWords) return whole_change(&before, &after);

@@ -1,7 +1,5 @@
 #include "gateway/tools/listing.h"
 
-#include <simdjson.h>
-
 #include <algorithm>
 #include <iterator>
 #include <numeric>
@@ -13,6 +11,7 @@
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/json_walk.h"
+#include "gateway/tools/json_node.h"
 #include "gateway/tools/peer.h"
 
 namespace stdgate::tools {
@@ -30,62 +29,50 @@ std::string page_params(std::string_view cursor, std::string_view stamp) {
 namespace {
 
 // A reference stands for its last word.
-std::string shown_params(simdjson::dom::array params) {
-  std::string shown = "(";
-  for (const simdjson::dom::element param : params) {
-    std::string_view name;
-    bool is_required = false;
-    if (param["$ref"].get(name) == simdjson::SUCCESS) {
-      name.remove_prefix(name.rfind('/') + 1);
-      is_required = true;
-    } else if (param["name"].get(name) != simdjson::SUCCESS) {
-      name = "?";
-    }
-    bool says = false;
-    if (param["required"].get(says) == simdjson::SUCCESS) is_required = says;
-    if (shown.size() > 1) shown += ", ";
-    shown.append(name).append(is_required ? "" : "?");
+std::string shown_params(const std::vector<JsonNode>& params) {
+  std::vector<std::string> shown;
+  for (const JsonNode& param : params) {
+    const std::string reference = param.text_at("$ref");
+    const std::string name =
+        reference.empty() ? param.text_at("name") : reference.substr(reference.rfind('/') + 1);
+    const bool is_required =
+        param.find("required") == nullptr ? !reference.empty() : param.is_true("required");
+    shown.push_back((name.empty() ? "?" : name) + (is_required ? "" : "?"));
   }
-  return shown + ")";
+  return "(" + joined(shown, ", ") + ")";
 }
 
 }  // namespace
 
 tl::expected<ListPage, std::string> read_page(std::string_view result, const ListKind& kind) {
-  simdjson::dom::parser parser;
-  simdjson::dom::object object;
-  if (parser.parse(simdjson::padded_string(result)).get(object) != simdjson::SUCCESS) {
+  const auto object = read_json(result);
+  if (!object || object->kind != JsonNode::Kind::object) {
     return tl::unexpected<std::string>("the result is no object");
   }
-  simdjson::dom::array elements;
-  if (object[kind.kind].get(elements) != simdjson::SUCCESS) {
+  const JsonNode* const elements = object->find(kind.kind);
+  if (elements == nullptr || elements->kind != JsonNode::Kind::array) {
     return tl::unexpected("the result has no array \"" + std::string(kind.kind) + "\"");
   }
   ListPage page;
-  for (const simdjson::dom::element element : elements) {
-    std::string_view name;
-    if (element[kind.name].get(name) != simdjson::SUCCESS) {
+  for (const JsonNode& element : elements->items) {
+    const JsonNode* const name = element.find(kind.name);
+    if (name == nullptr || !name->text()) {
       return tl::unexpected("one of its " + std::string(kind.kind) + " has no \"" +
                             std::string(kind.name) + "\"");
     }
-    std::string_view description;
-    if (element["description"].get(description) != simdjson::SUCCESS &&
-        element["summary"].get(description) != simdjson::SUCCESS) {
-      description = {};
+    ListEntry entry{*name->text(), element.text_at("description")};
+    if (entry.description.empty()) entry.description = element.text_at("summary");
+    const JsonNode* const params = element.find("params");
+    if (params != nullptr && params->kind == JsonNode::Kind::array) {
+      entry.params = shown_params(params->items);
     }
-    ListEntry entry{std::string(name), std::string(description)};
-    simdjson::dom::array params;
-    if (element["params"].get(params) == simdjson::SUCCESS) entry.params = shown_params(params);
     page.entries.push_back(std::move(entry));
   }
-  std::string_view cursor;
-  if (object["nextCursor"].get(cursor) == simdjson::SUCCESS) page.next_cursor = cursor;
-  simdjson::dom::array missing;
-  if (object["_meta"]["stdgate/missing"].get(missing) == simdjson::SUCCESS) {
-    for (const simdjson::dom::element member : missing) {
-      std::string_view member_name;
-      if (member.get(member_name) == simdjson::SUCCESS) page.missing.emplace_back(member_name);
-    }
+  page.next_cursor = object->text_at("nextCursor");
+  const JsonNode* const meta = object->find("_meta");
+  if (meta == nullptr) return page;
+  for (const JsonNode& member : meta->list_at("stdgate/missing")) {
+    if (auto name = member.text()) page.missing.push_back(*std::move(name));
   }
   return page;
 }
@@ -220,72 +207,26 @@ std::string first_line(std::string_view text) {
   return visible(cut, VisibleText::line) + (cut.size() < text.size() ? "…" : "");
 }
 
-namespace {
-
-constexpr size_t kIndent = 2;
-
-class Layout {
- public:
-  explicit Layout(std::string_view json) : at_(json.data()), end_(at_ + json.size()) {}
-
-  std::string take() {
-    while ((at_ = rpc::skip_json_space(at_, end_)) != end_) step();
-    return std::move(out_);
+std::string laid_out(std::string_view json) {
+  constexpr size_t kIndent = 2;
+  std::string out;
+  size_t depth = 0;
+  char last = '\0';
+  const char* const end = json.data() + json.size();
+  for (const char* at = rpc::skip_json_space(json.data(), end); at != end;) {
+    const char c = *at;
+    const char* const behind = c == '"' ? rpc::skip_json_string(at, end) : at + 1;
+    const bool opened = last == '{' || last == '[';
+    const bool closes = c == '}' || c == ']';
+    if (closes) --depth;
+    if (last == ',' || opened != closes) out.append(1, '\n').append(kIndent * depth, ' ');
+    append_visible(out, {at, static_cast<size_t>(behind - at)}, VisibleText::line);
+    if (c == ':') out += ' ';
+    if (c == '{' || c == '[') ++depth;
+    last = c;
+    at = rpc::skip_json_space(behind, end);
   }
-
- private:
-  void step() {
-    const char c = *at_;
-    if (c == '{' || c == '[') return open(c);
-    if (c == '}' || c == ']') {
-      --depth_;
-      start_line();
-      out_ += c;
-      ++at_;
-    } else if (c == ',') {
-      out_ += c;
-      start_line();
-      ++at_;
-    } else if (c == ':') {
-      out_ += ": ";
-      ++at_;
-    } else if (c == '"') {
-      const char* const behind = rpc::skip_json_string(at_, end_);
-      copy(behind);
-    } else {
-      const char* behind = at_;
-      while (behind != end_ && !rpc::is_json_space(*behind) &&
-             std::string_view(",:]}").find(*behind) == std::string_view::npos) {
-        ++behind;
-      }
-      copy(behind);
-    }
-  }
-
-  void open(char bracket) {
-    out_ += bracket;
-    at_ = rpc::skip_json_space(at_ + 1, end_);
-    if (at_ != end_ && (*at_ == '}' || *at_ == ']')) {
-      out_ += *at_++;
-      return;
-    }
-    ++depth_;
-    start_line();
-  }
-  void copy(const char* behind) {
-    append_visible(out_, {at_, static_cast<size_t>(behind - at_)}, VisibleText::line);
-    at_ = behind;
-  }
-  void start_line() { out_.append(1, '\n').append(kIndent * depth_, ' '); }
-
-  const char* at_;
-  const char* const end_;
-  std::string out_;
-  size_t depth_ = 0;
-};
-
-}  // namespace
-
-std::string laid_out(std::string_view json) { return Layout(json).take(); }
+  return out;
+}
 
 }  // namespace stdgate::tools

@@ -18,6 +18,7 @@
 #include "gateway/rpc/json_string.h"
 #include "gateway/tools/command_stage.h"
 #include "gateway/tools/findings.h"
+#include "gateway/tools/json_node.h"
 #include "gateway/tools/package_fetch.h"
 #include "transports/fetch/http_client.h"
 
@@ -40,35 +41,21 @@ std::vector<Peer::Result> Peer::call_all(const std::vector<PeerCall>& calls) {
 }
 
 std::optional<std::vector<PeerBackend>> listed_backends(std::string_view text) {
-  simdjson::dom::parser parser;
-  simdjson::dom::array list;
-  if (parser.parse(simdjson::padded_string(text))["backends"].get(list) != simdjson::SUCCESS) {
-    return std::nullopt;
-  }
+  const auto root = read_json(text);
+  const JsonNode* const list = root ? root->find("backends") : nullptr;
+  if (list == nullptr || list->kind != JsonNode::Kind::array) return std::nullopt;
   std::vector<PeerBackend> backends;
-  for (const simdjson::dom::element element : list) {
-    std::string_view name;
-    std::string_view protocol;
-    if (element["name"].get(name) != simdjson::SUCCESS ||
-        element["protocol"].get(protocol) != simdjson::SUCCESS) {
-      continue;
+  for (const JsonNode& element : list->items) {
+    PeerBackend backend{element.text_at("name"), element.text_at("protocol"), {}};
+    if (backend.name.empty() || backend.protocol.empty()) continue;
+    backend.is_default = element.is_true("default");
+    for (const JsonNode& member : element.list_at("members")) {
+      if (auto name = member.text()) backend.members.push_back(*std::move(name));
     }
-    PeerBackend& backend =
-        backends.emplace_back(PeerBackend{std::string(name), std::string(protocol), {}});
-    bool is_default = false;
-    backend.is_default = element["default"].get(is_default) == simdjson::SUCCESS && is_default;
-    simdjson::dom::array members;
-    if (element["members"].get(members) == simdjson::SUCCESS) {
-      for (const simdjson::dom::element member : members) {
-        if (member.is_string()) backend.members.emplace_back(std::string_view(member));
-      }
+    for (const JsonNode& path : element.list_at("paths")) {
+      if (path.find("url") != nullptr) backend.places.push_back(path.text_at("url"));
     }
-    simdjson::dom::array paths;
-    if (element["paths"].get(paths) != simdjson::SUCCESS) continue;
-    for (const simdjson::dom::element path : paths) {
-      std::string_view url;
-      if (path["url"].get(url) == simdjson::SUCCESS) backend.places.emplace_back(url);
-    }
+    backends.push_back(std::move(backend));
   }
   return backends;
 }

@@ -1,5 +1,5 @@
-// TOML as clients write it.
-#include "gateway/tools/toml_json.h"
+// TOML as clients write it, and JSON with what editors allow in it.
+#include "gateway/tools/json_node.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@ namespace stdgate::tools {
 namespace {
 
 std::string json_of(std::string_view toml) {
-  const auto json = toml_as_json(toml);
-  return json ? *json : "error: " + json.error();
+  const auto root = read_toml(toml);
+  return root ? root->json() : "error: " + root.error();
 }
 
 TEST(Toml, BecomesJson) {
@@ -57,6 +57,55 @@ TEST(Toml, NestingHasALimit) {
   EXPECT_TRUE(json_of(nested(kMaxTomlDepth + 1)).starts_with('{'));
   EXPECT_EQ(json_of(nested(kMaxTomlDepth + 2)), "error: line 1: too deep");
   EXPECT_EQ(json_of(nested(100000)), "error: line 1: too deep");
+}
+
+TEST(Json, MayHaveCommentsAndCommasAtEnds) {
+  struct Case {
+    const char* text;
+    const char* json;
+  };
+  const Case cases[] = {
+      {"\xEF\xBB\xBF{ } // end", "{}"},
+      {"/* a */ [1, /* , */ 2.50,\n] ", "[1,2.50]"},
+      {"{\"a\": {\"b//\": [true, null, {}], }, // c\n \"\\u0064\": \"\\n\",}",
+       "{\"a\":{\"b//\":[true,null,{}]},\"d\":\"\\n\"}"},
+      {"", "error: line 1: a value is missing"},
+      {"{\n1", "error: line 2: a key is missing"},
+      {"{\"a\" 1}", "error: line 1: a colon is missing"},
+      {"[1 2]", "error: line 1: a comma is missing"},
+      {"[1", "error: line 1: a comma is missing"},
+      {"[\"a\n\"]", "error: line 1: a text has no end"},
+      {"[\"\\u00g0\"]", "error: line 1: an escape is no JSON"},
+      {"[] /*", "error: line 1: a comment has no end"},
+      {"[] []", "error: line 1: something stands behind the end"},
+      {"[yes]", "error: a value in it is none"},
+  };
+  for (const Case& one : cases) {
+    const auto root = read_json(one.text);
+    EXPECT_EQ(root ? root->json() : "error: " + root.error(), one.json) << one.text;
+  }
+}
+
+TEST(Json, NestingHasALimit) {
+  const std::string two = "[[]]";
+  EXPECT_TRUE(read_json(two, 1).has_value());
+  EXPECT_EQ(read_json(two, 0).error(), "line 1: too deep");
+}
+
+TEST(Json, ValuesAreReadByKind) {
+  const auto root =
+      read_json(R"({"text": "\u0061", "yes": true, "number": 1.5, "list": [1, "b"]})");
+  ASSERT_TRUE(root);
+  EXPECT_EQ(root->text_at("text"), "a");
+  EXPECT_EQ(root->text_at("number"), "");
+  EXPECT_TRUE(root->is_true("yes"));
+  EXPECT_FALSE(root->is_true("text"));
+  EXPECT_EQ(root->number_at("number"), 1.5);
+  EXPECT_EQ(root->number_at("text"), 0);
+  EXPECT_EQ(root->list_at("list").size(), 2U);
+  EXPECT_TRUE(root->list_at("yes").empty());
+  EXPECT_EQ(root->find("number")->literal(), "1.5");
+  EXPECT_EQ(root->find("none"), nullptr);
 }
 
 }  // namespace
