@@ -13,7 +13,6 @@
 #include "gateway/tools/backend_yaml.h"
 #include "gateway/tools/hints.h"
 #include "gateway/tools/listing.h"
-#include "gateway/tools/package_fetch.h"
 #include "gateway/tools/peer.h"
 
 namespace stdgate::tools {

@@ -11,15 +11,48 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gateway/pool/child_facts.h"
 #include "gateway/tools/conversation.h"
-#include "gateway/tools/diagnosis.h"
 #include "gateway/tools/findings.h"
 #include "gateway/tools/listing.h"
-#include "gateway/tools/package_fetch.h"
 
 namespace stdgate::tools {
+
+// One thing that was tried, and how long it took.
+struct Step {
+  std::string name;
+  Duration took{0};
+  bool is_ok = false;
+  std::string outcome{};  // for people: "5 tools"
+};
+
+// Names of what it offers.
+struct Offer {
+  std::string_view kind;  // "tools"
+  std::vector<std::string> names{};
+};
+
+struct Diagnosis {
+  config::BackendConfig backend;  // as it was tried, with what the findings change
+  std::vector<Step> steps{};
+  std::vector<Finding> findings{};
+  std::vector<Offer> offers{};
+  std::string server_name{};
+  std::string server_version{};
+  std::string revision{};        // of the handshake
+  bool is_legacy = false;        // answers initialize
+  bool is_modern = false;        // answers server/discover
+  std::string modern_clients{};  // what they meet there, see config::modern_clients()
+  // Variables that the configuration has to pass on.
+  std::vector<std::string> variables{};
+  std::string command{};  // as it may be shown
+  // The text for gateway.yaml: a whole backend for a command, ...
+  std::string config{};
+  // ... or, of a backend that is there, nothing but what has to change: "backends.NAME.KEY: VALUE".
+  std::vector<std::string> changes{};
+};
 
 struct DoctorServices {
   ConversationServices conversation;

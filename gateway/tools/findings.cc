@@ -5,9 +5,14 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "gateway/base/utf8.h"
+#include "gateway/config/package_run.h"
+#include "gateway/config/secret.h"
 #include "gateway/tools/hints.h"
+#include "gateway/tools/tool.h"
 
 namespace stdgate::tools {
 
@@ -281,7 +286,34 @@ class Judge {
   bool asks_ = false;
 };
 
+bool is_installed(const std::string& package, const std::string& cwd) {
+  if (package.empty()) return false;
+  std::error_code error;
+  std::filesystem::path folder = std::filesystem::absolute(cwd, error);
+  if (cwd.empty()) folder = std::filesystem::current_path(error);
+  for (;; folder = folder.parent_path()) {
+    if (std::filesystem::exists(folder / "node_modules" / package, error)) return true;
+    if (folder == folder.parent_path()) return false;
+  }
+}
+
 }  // namespace
+
+std::string PackageFetch::text() const {
+  return runner + " fetches " + package + " before it starts it";
+}
+
+std::string PackageFetch::advice() const {
+  return "run it once by hand until it waits for input (" + by_hand +
+         "), or give it longer: stdgate doctor --timeout 5m";
+}
+
+std::optional<PackageFetch> package_fetch_of(const config::BackendConfig& backend) {
+  const auto run = config::package_run_of(backend.command);
+  if (!run || !run->fetches || is_installed(run->package, backend.cwd)) return std::nullopt;
+  return PackageFetch{run->runner, run->package.empty() ? "its package" : run->package,
+                      joined(config::hide_secret_arguments(backend.command), " ")};
+}
 
 std::vector<std::string> lines_shown(const std::vector<std::string>& lines) {
   std::vector<std::string> out;

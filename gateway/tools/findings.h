@@ -1,17 +1,47 @@
 // Judges what is wrong with a command by the behaviour of one of its processes. Pure.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "gateway/base/time.h"
+#include "gateway/config/config.h"
 #include "gateway/tools/conversation.h"
-#include "gateway/tools/diagnosis.h"
-#include "gateway/tools/package_fetch.h"
 
 namespace stdgate::tools {
+
+struct Finding {
+  enum class Weight : uint8_t {  // the worst first
+    breaks,                      // it does not work behind stdgate
+    warning,                     // it works, and users will notice
+    note,
+  };
+  Weight weight = Weight::note;
+  std::string_view code;                // for scripts: "noise-on-stdout"
+  std::string message;                  // what is wrong, one sentence
+  std::string advice{};                 // what to do; may be empty
+  std::vector<std::string> evidence{};  // lines that it was seen in
+};
+
+// What a command downloads before its server runs, and what to say of it.
+struct PackageFetch {
+  std::string runner;   // "npx"
+  std::string package;  // as "its package", if it is not known
+  std::string by_hand;  // the command, as a shell takes it
+
+  // "npx fetches some-server before it starts it"
+  [[nodiscard]] std::string text() const;
+  // What to do when it does not answer in time.
+  [[nodiscard]] std::string advice() const;
+};
+
+// Nothing: the command of `backend` fetches nothing, or its package is installed in the folder
+// where it runs, or above.
+std::optional<PackageFetch> package_fetch_of(const config::BackendConfig& backend);
 
 struct FindingContext {
   const config::BackendConfig& backend;

@@ -174,9 +174,9 @@ constexpr std::array kUserInstallOptions{
 
 constexpr Duration kSystemctlTime = std::chrono::seconds(30);
 
-using Step = tl::expected<void, std::string>;
+using Done = tl::expected<void, std::string>;
 
-Step run_systemctl(const std::vector<std::string>& words) {
+Done run_systemctl(const std::vector<std::string>& words) {
   const std::string command = "systemctl --user " + joined(words, " ");
   net::Loop loop;
   stdio::CommandOutput::Result printed;
@@ -190,9 +190,9 @@ Step run_systemctl(const std::vector<std::string>& words) {
   return tl::unexpected(command + " has failed: " + printed.error());
 }
 
-Step run_all(const std::vector<std::vector<std::string>>& commands) {
+Done run_all(const std::vector<std::vector<std::string>>& commands) {
   for (size_t i = 0; i < commands.size(); ++i) {
-    const Step done = run_systemctl(commands[i]);
+    const Done done = run_systemctl(commands[i]);
     if (done) continue;
     std::string left;
     for (; i < commands.size(); ++i) left += "\n  systemctl --user " + joined(commands[i], " ");
@@ -214,7 +214,7 @@ bool is_ours(const std::string& file) {
   return text && text->starts_with(kUnitMark);
 }
 
-Step write_unit(const std::string& file, const std::string& text) {
+Done write_unit(const std::string& file, const std::string& text) {
   if (!is_ours(file)) return tl::unexpected(file + " is another one's unit; move it away first");
   if (auto made = make_private_folder_of(file); !made) return made;
   return replace_file(file, text);
@@ -231,12 +231,12 @@ ToolOutput uninstall(const std::string& folder, bool is_dry_run) {
     return tool_error(kFailed, "install: there is no service in " + folder);
   }
   if (is_dry_run) return tool_text("would remove " + files[0] + " and " + files[1] + "\n");
-  const Step stopped = run_all(kStop);
+  const Done stopped = run_all(kStop);
   for (const std::string& file : files) {
     if (fs::remove(file, error)) output.out += "removed " + file + "\n";
   }
   if (stopped) {
-    if (const Step reloaded = run_systemctl({"daemon-reload"}); reloaded) return output;
+    if (const Done reloaded = run_systemctl({"daemon-reload"}); reloaded) return output;
   }
   ToolOutput failed = tool_error(
       kFailed,
@@ -270,13 +270,13 @@ ToolOutput install_for_user(const ToolArguments& arguments, const ToolSurroundin
       output.out.append(file).append(":\n").append(text).append("\n");
       continue;
     }
-    if (const Step written = write_unit(file, text); !written) {
+    if (const Done written = write_unit(file, text); !written) {
       return tool_error(kFailed, "install: " + written.error());
     }
     output.out += "written " + visible(file, VisibleText::line) + "\n";
   }
   if (arguments.has("--dry-run")) return output;
-  if (const Step started = run_all(kStart); !started) {
+  if (const Done started = run_all(kStart); !started) {
     ToolOutput failed = tool_error(kFailed, "install: " + started.error());
     failed.out = output.out;
     return failed;

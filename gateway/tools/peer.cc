@@ -19,7 +19,6 @@
 #include "gateway/tools/command_stage.h"
 #include "gateway/tools/findings.h"
 #include "gateway/tools/json_node.h"
-#include "gateway/tools/package_fetch.h"
 #include "transports/fetch/http_client.h"
 
 namespace stdgate::tools {
