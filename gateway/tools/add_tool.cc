@@ -12,8 +12,8 @@
 #include "gateway/config/text_file.h"
 #include "gateway/tools/client_import.h"
 #include "gateway/tools/command_stage.h"
-#include "gateway/tools/config_edit.h"
 #include "gateway/tools/file_replacement.h"
+#include "gateway/tools/gateway_yaml.h"
 #include "gateway/tools/tool.h"
 #include "transports/stdio/program_search.h"
 

@@ -11,7 +11,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "gateway/tools/backend_yaml.h"
+#include "gateway/tools/gateway_yaml.h"
 
 namespace stdgate::tools {
 

@@ -10,7 +10,7 @@
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/pool/handshake.h"
 #include "gateway/rpc/json_member.h"
-#include "gateway/tools/backend_yaml.h"
+#include "gateway/tools/gateway_yaml.h"
 #include "gateway/tools/hints.h"
 #include "gateway/tools/listing.h"
 #include "gateway/tools/peer.h"

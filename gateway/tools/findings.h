@@ -1,4 +1,5 @@
-// Judges what is wrong with a command by the behaviour of one of its processes. Pure.
+// Judges what is wrong with a command by the behaviour of one of its processes. Pure, except for
+// package_fetch_of(), which looks for folders.
 #pragma once
 
 #include <cstdint>

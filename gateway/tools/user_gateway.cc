@@ -11,10 +11,9 @@
 #include <utility>
 
 #include "gateway/base/address.h"
-#include "gateway/config/config_parser.h"
 #include "gateway/config/config_ranges.h"
 #include "gateway/config/text_file.h"
-#include "gateway/tools/backend_yaml.h"
+#include "gateway/tools/gateway_yaml.h"
 
 namespace stdgate::tools {
 
@@ -50,27 +49,6 @@ std::string new_text(const std::string& folder) {
          yaml_text("unix:" + folder + "/stdgate-admin.sock") + "\nwatch: true\n";
 }
 
-// Variables that the gateway will have may be missing here.
-std::optional<std::string> stand_in(const std::string& /*name*/) { return "1"; }
-
-tl::expected<config::Config, std::string> parsed(const std::string& text, const std::string& file) {
-  auto config = config::parse_config(text, stand_in, {}, config::read_text_file);
-  if (!config) {
-    // A file that has no backends yet is one to add to.
-    config =
-        config::parse_config(text + "\n", stand_in,
-                             {{{"backends", "stand-in", "command"}, std::vector<std::string>{"x"}}},
-                             config::read_text_file);
-    if (config) config->backends.clear();
-  }
-  if (config) return *std::move(config);
-  std::string errors;
-  for (const config::ConfigError& error : config.error()) {
-    errors.append("\n  ").append(error.to_string(file));
-  }
-  return tl::unexpected(file + " has mistakes:" + errors);
-}
-
 }  // namespace
 
 tl::expected<UserGateway, std::string> read_user_gateway(const std::string& file,
@@ -89,8 +67,8 @@ tl::expected<UserGateway, std::string> read_user_gateway(const std::string& file
     if (!text) return tl::unexpected(text.error());
     gateway.text = *std::move(text);
   }
-  auto config = parsed(gateway.text, gateway.file);
-  if (!config) return tl::unexpected(config.error());
+  auto config = parse_gateway_text(gateway.text, gateway.file);
+  if (!config) return tl::unexpected(gateway.file + " has mistakes:" + config.error());
   gateway.config = *std::move(config);
   for (const config::ListenerConfig& listener : gateway.config.listen) {
     const auto address = Address::parse(listener.address);

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gateway/tools/config_edit.h"
+#include "gateway/tools/gateway_yaml.h"
 #include "tests/support/test_folder.h"
 
 namespace stdgate::tools {

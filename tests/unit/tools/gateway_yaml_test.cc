@@ -1,5 +1,5 @@
 // Adding backends to a file that people have written.
-#include "gateway/tools/config_edit.h"
+#include "gateway/tools/gateway_yaml.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

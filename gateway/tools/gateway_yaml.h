@@ -1,9 +1,14 @@
-// A backend as lines of gateway.yaml, for people to keep.
+// The text of gateway.yaml: a backend as lines of it, and the file with backends added. Pure.
+//
+// A file is edited by lines, as no YAML library keeps comments: everything else stays, byte for
+// byte. What came out is parsed and compared with what was there, so that a file which is written
+// otherwise than expected is refused instead of spoilt.
 #pragma once
 
 #include <map>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
 #include <vector>
 
 #include "gateway/app/command_line.h"
@@ -43,10 +48,6 @@ std::vector<BackendSetting> changes_between(const config::BackendConfig& given,
 // "backends.NAME.pool.min: 1"
 std::string setting_text(const std::string& backend, const BackendSetting& setting);
 
-// Into `lines`, each member of a section beside the others of it; of two settings of one place the
-// later one.
-void add_settings(BackendLines& lines, const std::vector<BackendSetting>& settings);
-
 // "NAME:" and its members, `indent` deeper; each line behind `margin` spaces.
 std::string backend_yaml(const BackendLines& backend, size_t margin, size_t indent);
 
@@ -54,5 +55,22 @@ std::string backend_yaml(const BackendLines& backend, size_t margin, size_t inde
 // was not written.
 BackendLines lines_of(const app::CommandLine& command_line, std::vector<std::string>& warnings,
                       const std::vector<BackendSetting>& changes = {});
+
+// The configuration that `text`, the content of `file`, is; it may have no backends yet. Variables
+// that the gateway will have may be missing here. The error has a line for each mistake, behind its
+// line break.
+tl::expected<config::Config, std::string> parse_gateway_text(const std::string& text,
+                                                             std::string_view file);
+
+struct EditedConfig {
+  std::string text;
+  std::vector<std::string> warnings;
+};
+
+// `text` is the content of `file`; if it is empty, these backends are all of the file. The error is
+// one line or several, and says what to do.
+tl::expected<EditedConfig, std::string> add_backends(const std::string& text,
+                                                     const std::vector<BackendLines>& backends,
+                                                     std::string_view file);
 
 }  // namespace stdgate::tools
