@@ -123,7 +123,7 @@ ToolOutput add_server(const ToolArguments& arguments, const ToolSurroundings& su
     return tool_error(kBadUsage, "add: " + name + ": " + good.error());
   }
   ToolArguments of_backend = arguments;
-  of_backend.options.erase("--config");
+  std::erase_if(of_backend.options, [](const auto& option) { return option.first == "--config"; });
   of_backend.backend_options.push_back("--name=" + name);
   const app::CommandLine line = command_line_of(of_backend);
   if (line.action == app::CommandLine::Action::exit) return {kBadUsage, {}, line.output};

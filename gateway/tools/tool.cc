@@ -1,6 +1,7 @@
 #include "gateway/tools/tool.h"
 
 #include <algorithm>
+#include <array>
 
 #include "gateway/app/command_flags.h"
 #include "gateway/base/utf8.h"
@@ -8,125 +9,51 @@
 
 namespace stdgate::tools {
 
+// Those that ask a peer are in peer_tools.cc, each other one in the source of its name.
+extern const Tool kDoctorTool, kLsTool, kToolsTool, kCallTool, kConnectTool, kSnippetTool, kAddTool,
+    kAdoptTool, kPinTool, kCompletionTool, kManTool, kUserInstallTool, kInstallTool;
+
 namespace {
 
 constexpr size_t kHelpColumn = 24;
 
-// Reads the arguments of one call of a tool from left to right.
-class ArgumentReader {
- public:
-  ArgumentReader(const Tool& tool, std::span<const std::string> arguments)
-      : tool_(tool), left_(arguments) {}
-
-  tl::expected<ToolArguments, std::string> read() {
-    while (!left_.empty() && problem_.empty()) read_one();
-    if (!problem_.empty()) return tl::unexpected(std::move(problem_));
-    return std::move(out_);
-  }
-
- private:
-  void read_one() {
-    const std::string argument = left_.front();
-    left_ = left_.subspan(1);
-    if (argument == "--") {
-      out_.has_command = true;
-      out_.command.assign(left_.begin(), left_.end());
-      left_ = {};
-      if (out_.command.empty()) problem_ = "a command must follow --";
-    } else if (argument.size() > 1 && argument.front() == '-') {
-      read_option(argument);
-    } else {
-      out_.words.push_back(argument);
-    }
-  }
-
-  void read_option(const std::string& argument) {
-    const size_t equals = argument.find('=');
-    const std::string name = argument.substr(0, equals);
-    const auto* const option =
-        std::find_if(tool_.options.data(), tool_.options.data() + tool_.options.size(),
-                     [&name](const ToolOption& known) { return known.name == name; });
-    if (option != tool_.options.data() + tool_.options.size()) {
-      if (const auto value = value_of(argument, equals, !option->placeholder.empty())) {
-        out_.options[name] = *value;
-        out_.all_options.emplace_back(name, *value);
-      }
-      return;
-    }
-    for (const app::FlagSpec& flag : backend_flags()) {
-      if (flag.name != name) continue;
-      const bool takes_value =
-          flag.shape != app::FlagShape::yes && flag.shape != app::FlagShape::no;
-      if (const auto value = value_of(argument, equals, takes_value)) {
-        out_.backend_options.push_back(takes_value ? name + "=" + *value : name);
-      }
-      return;
-    }
-    problem_ = unknown(name);
-  }
-
-  std::optional<std::string> value_of(const std::string& argument, size_t equals,
-                                      bool takes_value) {
-    if (!takes_value) {
-      if (equals == std::string::npos) return std::string();
-      problem_ = argument.substr(0, equals) + " takes no value";
-      return std::nullopt;
-    }
-    if (equals != std::string::npos) return argument.substr(equals + 1);
-    if (left_.empty() || left_.front() == "--") {
-      problem_ = argument + " needs a value";
-      return std::nullopt;
-    }
-    std::string value = left_.front();
-    left_ = left_.subspan(1);
-    return value;
-  }
-
-  [[nodiscard]] std::vector<app::FlagSpec> backend_flags() const {
-    if (!tool_.takes_backend_options) return {};
-    std::vector<app::FlagSpec> flags = app::command_flags();
-    std::erase_if(flags,
-                  [](const app::FlagSpec& flag) { return flag.scope != app::FlagScope::backend; });
-    return flags;
-  }
-
-  [[nodiscard]] std::string unknown(const std::string& name) const {
-    const std::vector<app::FlagSpec> flags = backend_flags();
-    std::vector<std::string_view> names{"--help"};
-    for (const ToolOption& option : tool_.options) names.push_back(option.name);
-    for (const app::FlagSpec& flag : flags) names.emplace_back(flag.name);
-    const auto nearest = config::nearest_word(name, names);
-    return "unknown option " + name + "; " +
-           (nearest ? "did you mean " + std::string(*nearest) + "?"
-                    : "stdgate " + std::string(tool_.word) + " --help lists the options");
-  }
-
-  const Tool& tool_;
-  std::span<const std::string> left_;
-  ToolArguments out_;
-  std::string problem_;
+struct KnownOption {
+  std::string name;
+  bool takes_value = false;
+  bool is_of_backend = false;
 };
 
-bool wants_help(std::span<const std::string> arguments) {
-  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
-  return std::find(arguments.begin(), dashes, "--help") != dashes ||
-         std::find(arguments.begin(), dashes, "-h") != dashes;
+std::vector<KnownOption> options_of(const Tool& tool) {
+  std::vector<KnownOption> options;
+  for (const ToolOption& option : tool.options) {
+    options.push_back({std::string(option.name), !option.placeholder.empty(), false});
+  }
+  if (!tool.takes_backend_options) return options;
+  for (const app::FlagSpec& flag : app::command_flags()) {
+    if (flag.scope != app::FlagScope::backend) continue;
+    const bool takes_value = flag.shape != app::FlagShape::yes && flag.shape != app::FlagShape::no;
+    options.push_back({flag.name, takes_value, true});
+  }
+  return options;
+}
+
+std::string unknown_text(const Tool& tool, const std::vector<KnownOption>& options,
+                         const std::string& name) {
+  std::vector<std::string_view> names{"--help"};
+  for (const KnownOption& option : options) names.emplace_back(option.name);
+  const auto nearest = config::nearest_word(name, names);
+  return "unknown option " + name + "; " +
+         (nearest ? "did you mean " + std::string(*nearest) + "?"
+                  : "stdgate " + std::string(tool.word) + " --help lists the options");
 }
 
 }  // namespace
 
 ToolOutput tool_error(int exit_code, const std::string& message) {
-  ToolOutput output;
-  output.exit_code = exit_code;
-  output.err = "stdgate: " + visible(message, VisibleText::lines) + "\n";
-  return output;
+  return {exit_code, {}, "stdgate: " + visible(message, VisibleText::lines) + "\n"};
 }
 
-ToolOutput tool_text(std::string text) {
-  ToolOutput output;
-  output.out = std::move(text);
-  return output;
-}
+ToolOutput tool_text(std::string text) { return {kHealthy, std::move(text), {}}; }
 
 ToolOutput failure(const Trouble& trouble) {
   return tool_error(trouble.exit_code, trouble.message);
@@ -138,9 +65,11 @@ std::string joined(const std::vector<std::string>& words, std::string_view separ
   return out;
 }
 
+bool ToolArguments::has(std::string_view option) const { return !values(option).empty(); }
+
 std::string ToolArguments::value(std::string_view option, std::string_view otherwise) const {
-  const auto found = options.find(option);
-  return found == options.end() ? std::string(otherwise) : found->second;
+  const std::vector<std::string> found = values(option);
+  return found.empty() ? std::string(otherwise) : found.back();
 }
 
 tl::expected<Duration, Trouble> ToolArguments::timeout(Duration otherwise) const {
@@ -152,10 +81,17 @@ tl::expected<Duration, Trouble> ToolArguments::timeout(Duration otherwise) const
 
 std::vector<std::string> ToolArguments::values(std::string_view option) const {
   std::vector<std::string> found;
-  for (const auto& [name, value] : all_options) {
+  for (const auto& [name, value] : options) {
     if (name == option) found.push_back(value);
   }
   return found;
+}
+
+std::span<const Tool> all_tools() {
+  static const std::array kTools{
+      kDoctorTool, kLsTool,  kToolsTool,      kCallTool, kConnectTool,     kSnippetTool, kAddTool,
+      kAdoptTool,  kPinTool, kCompletionTool, kManTool,  kUserInstallTool, kInstallTool};
+  return kTools;
 }
 
 const Tool* find_tool(std::string_view word) {
@@ -167,7 +103,40 @@ const Tool* find_tool(std::string_view word) {
 
 tl::expected<ToolArguments, std::string> parse_tool_arguments(
     const Tool& tool, std::span<const std::string> arguments) {
-  return ArgumentReader(tool, arguments).read();
+  const std::vector<KnownOption> options = options_of(tool);
+  ToolArguments out;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument == "--") {
+      out.has_command = true;
+      out.command.assign(arguments.begin() + static_cast<ptrdiff_t>(i) + 1, arguments.end());
+      if (out.command.empty()) return tl::unexpected<std::string>("a command must follow --");
+      break;
+    }
+    if (argument.size() < 2 || argument.front() != '-') {
+      out.words.push_back(argument);
+      continue;
+    }
+    const size_t equals = argument.find('=');
+    const bool has_value = equals != std::string::npos;
+    const std::string name = argument.substr(0, equals);
+    const auto option = std::ranges::find(options, name, &KnownOption::name);
+    if (option == options.end()) return tl::unexpected(unknown_text(tool, options, name));
+    if (has_value && !option->takes_value) return tl::unexpected(name + " takes no value");
+    std::string value = has_value ? argument.substr(equals + 1) : std::string();
+    if (option->takes_value && !has_value) {
+      if (++i == arguments.size() || arguments[i] == "--") {
+        return tl::unexpected(argument + " needs a value");
+      }
+      value = arguments[i];
+    }
+    if (option->is_of_backend) {
+      out.backend_options.push_back(option->takes_value ? name + "=" + value : name);
+    } else {
+      out.options.emplace_back(name, std::move(value));
+    }
+  }
+  return out;
 }
 
 std::string help_of(const Tool& tool) {
@@ -187,7 +156,11 @@ std::string help_of(const Tool& tool) {
 
 ToolOutput run_tool(const Tool& tool, std::span<const std::string> arguments,
                     const ToolSurroundings& surroundings) {
-  if (wants_help(arguments)) return tool_text(help_of(tool));
+  const auto dashes = std::ranges::find(arguments, "--");
+  if (std::any_of(arguments.begin(), dashes,
+                  [](const std::string& word) { return word == "--help" || word == "-h"; })) {
+    return tool_text(help_of(tool));
+  }
   const auto parsed = parse_tool_arguments(tool, arguments);
   if (!parsed) {
     return tool_error(kBadUsage, std::string(tool.word) + ": " + parsed.error());

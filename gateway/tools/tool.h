@@ -59,14 +59,13 @@ struct ToolOption {
 };
 
 struct ToolArguments {
-  std::map<std::string, std::string, std::less<>> options;       // the last value counts
-  std::vector<std::pair<std::string, std::string>> all_options;  // each, as given
-  std::vector<std::string> words;                                // beside options
-  std::vector<std::string> backend_options;  // as given, for parse_command_line()
-  std::vector<std::string> command;          // behind "--"
+  std::vector<std::pair<std::string, std::string>> options;  // as given; the last value counts
+  std::vector<std::string> words;                            // beside options
+  std::vector<std::string> backend_options;                  // as given, for parse_command_line()
+  std::vector<std::string> command;                          // behind "--"
   bool has_command = false;
 
-  [[nodiscard]] bool has(std::string_view option) const { return options.contains(option); }
+  [[nodiscard]] bool has(std::string_view option) const;
   // `otherwise`: it was not given.
   [[nodiscard]] std::string value(std::string_view option, std::string_view otherwise = {}) const;
   // The value of --timeout.
