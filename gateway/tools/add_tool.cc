@@ -11,7 +11,6 @@
 #include "gateway/config/secret.h"
 #include "gateway/config/text_file.h"
 #include "gateway/tools/client_import.h"
-#include "gateway/tools/command_stage.h"
 #include "gateway/tools/file_replacement.h"
 #include "gateway/tools/gateway_yaml.h"
 #include "gateway/tools/tool.h"

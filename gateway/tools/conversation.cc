@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "gateway/base/ascii.h"
 #include "gateway/base/utf8.h"
+#include "gateway/mcp/modern_members.h"
 #include "gateway/pool/child_output.h"
+#include "gateway/pool/launch_spec.h"
 #include "gateway/rpc/fault.h"
 
 namespace stdgate::tools {
@@ -350,5 +354,29 @@ void Conversation::on_broken_framing(const char* reason) {
 void Conversation::note_doubt() {
   if (waiting_for_ && !doubted_at_) doubted_at_ = services_.loop.now();
 }
+
+tl::expected<std::unique_ptr<CommandStage>, std::string> CommandStage::open(
+    const config::Config& config, const config::BackendConfig& backend,
+    const ToolSurroundings& surroundings, std::string client_name) {
+  auto guard = stdio::GuardBinary::open();
+  if (!guard) return tl::unexpected(guard.error());
+  std::error_code unreadable;
+  const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", unreadable);
+  return std::unique_ptr<CommandStage>(
+      new CommandStage(std::move(*guard), config, backend, surroundings,
+                       {surroundings.version, own.string(), std::move(client_name)}));
+}
+
+CommandStage::CommandStage(stdio::GuardBinary guard, const config::Config& config,
+                           const config::BackendConfig& backend,
+                           const ToolSurroundings& surroundings,
+                           const app::GatewayIdentity& identity)
+    : guard_(std::move(guard)),
+      backend_(backend),
+      limits_(config.limits),
+      launch_(pool::make_launch_spec(backend_, surroundings.variables, identity.binary)),
+      dialect_(app::make_dialect(backend_, identity)),
+      stamp_(mcp::stamp_of_gateway(identity.name, identity.version)),
+      processes_(loop_, log_, orphans_, guard_.path()) {}
 
 }  // namespace stdgate::tools

@@ -10,7 +10,7 @@
 #include "gateway/config/secret.h"
 #include "gateway/config/value_names.h"
 #include "gateway/rpc/json_writer.h"
-#include "gateway/tools/command_stage.h"
+#include "gateway/tools/conversation.h"
 #include "gateway/tools/doctor.h"
 #include "gateway/tools/gateway_yaml.h"
 #include "gateway/tools/hints.h"
@@ -275,9 +275,8 @@ ToolOutput diagnose(const ToolArguments& arguments, const ToolSurroundings& surr
   }
   const auto timeout = arguments.timeout(kTimeout);
   if (!timeout) return failure(timeout.error());
-  const auto config = arguments.has_command
-                          ? config_of(arguments, surroundings)
-                          : config_of(arguments, surroundings, arguments.words.front());
+  const auto config =
+      config_of(arguments, surroundings, arguments.has_command ? "" : arguments.words.front());
   if (!config) return {kBadUsage, {}, config.error()};
   std::string problem;
   const config::BackendConfig* const backend = choose(*config, arguments, problem);

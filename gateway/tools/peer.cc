@@ -16,7 +16,7 @@
 #include "gateway/config/value_names.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
-#include "gateway/tools/command_stage.h"
+#include "gateway/tools/conversation.h"
 #include "gateway/tools/findings.h"
 #include "gateway/tools/json_node.h"
 #include "transports/fetch/http_client.h"

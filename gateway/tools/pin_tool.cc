@@ -11,7 +11,6 @@
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/json_writer.h"
 #include "gateway/schema/canonical_json.h"
-#include "gateway/tools/command_stage.h"
 #include "gateway/tools/definition_diff.h"
 #include "gateway/tools/file_replacement.h"
 #include "gateway/tools/listing.h"
@@ -289,9 +288,8 @@ void add_marks(Found& found) {
 ToolOutput pin(const ToolArguments& arguments, const ToolSurroundings& surroundings) {
   const auto timeout = arguments.timeout(kTimeout);
   if (!timeout) return failure(timeout.error());
-  const auto config = arguments.words.size() == 1
-                          ? config_of(arguments, surroundings, arguments.words.front())
-                          : config_of(arguments, surroundings);
+  const bool is_one = arguments.words.size() == 1;
+  const auto config = config_of(arguments, surroundings, is_one ? arguments.words.front() : "");
   if (!config) return {kBadUsage, {}, config.error()};
   const auto servers = chosen_servers(*config, arguments.words);
   if (!servers) return tool_error(kBadUsage, servers.error());

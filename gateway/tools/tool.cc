@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <system_error>
 
 #include "gateway/app/command_flags.h"
 #include "gateway/base/utf8.h"
@@ -92,6 +94,31 @@ std::span<const Tool> all_tools() {
       kDoctorTool, kLsTool,  kToolsTool,      kCallTool, kConnectTool,     kSnippetTool, kAddTool,
       kAdoptTool,  kPinTool, kCompletionTool, kManTool,  kUserInstallTool, kInstallTool};
   return kTools;
+}
+
+app::CommandLine command_line_of(const ToolArguments& arguments) {
+  std::vector<std::string> words{"stdgate"};
+  words.insert(words.end(), arguments.backend_options.begin(), arguments.backend_options.end());
+  if (arguments.has("--config")) words.push_back("--config=" + arguments.value("--config"));
+  if (arguments.has_command) {
+    words.emplace_back("--");
+    words.insert(words.end(), arguments.command.begin(), arguments.command.end());
+  }
+  std::vector<char*> argv;
+  argv.reserve(words.size());
+  for (std::string& word : words) argv.push_back(word.data());
+  std::error_code gone;
+  return app::parse_command_line(static_cast<int>(argv.size()), argv.data(),
+                                 std::filesystem::current_path(gone).string());
+}
+
+tl::expected<config::Config, std::string> config_of(const ToolArguments& arguments,
+                                                    const ToolSurroundings& surroundings,
+                                                    const std::string& backend) {
+  const app::CommandLine line = command_line_of(arguments);
+  if (line.action == app::CommandLine::Action::exit) return tl::unexpected(line.output);
+  return backend.empty() ? app::load_config(line, surroundings.environment)
+                         : app::load_config_of(line, surroundings.environment, backend);
 }
 
 const Tool* find_tool(std::string_view word) {

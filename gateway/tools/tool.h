@@ -13,6 +13,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "gateway/app/command_line.h"
 #include "gateway/config/config_parser.h"
 
 namespace stdgate::tools {
@@ -73,6 +74,16 @@ struct ToolArguments {
   // All values of an option that may be given several times.
   [[nodiscard]] std::vector<std::string> values(std::string_view option) const;
 };
+
+// Reads `arguments` as `stdgate` would: backend options, --config, the command.
+app::CommandLine command_line_of(const ToolArguments& arguments);
+
+// The configuration that `arguments` name: of the command behind "--", or of the file that --config
+// names, else gateway.yaml. `backend`: for this one alone, so that variables that the rest of the
+// file names need not be set; empty: for all. The error is one line or several, each with its end.
+tl::expected<config::Config, std::string> config_of(const ToolArguments& arguments,
+                                                    const ToolSurroundings& surroundings,
+                                                    const std::string& backend = {});
 
 struct Tool {
   std::string_view word;
