@@ -9,7 +9,6 @@
 #include "gateway/config/config_parser.h"
 #include "gateway/config/secret.h"
 #include "gateway/config/text_file.h"
-#include "gateway/tools/adopted_client.h"
 #include "gateway/tools/adoption_record.h"
 #include "gateway/tools/client_import.h"
 #include "gateway/tools/client_settings.h"

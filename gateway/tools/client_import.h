@@ -1,19 +1,57 @@
-// Reads the servers out of an MCP client's settings: claude_desktop_config.json, .mcp.json,
-// Cursor's mcp.json and Gemini CLI's settings.json (`mcpServers`), VS Code's mcp.json and
-// settings.json (`servers`), Zed's settings.json (`context_servers`), Codex's config.toml
-// (`mcp_servers`). Pure.
+// The MCP clients whose servers `stdgate add` and `stdgate adopt` take: their files, how they refer
+// to variables, and what their servers are as backends. Settings are read from
+// claude_desktop_config.json, .mcp.json, Cursor's mcp.json and Gemini CLI's settings.json
+// (`mcpServers`), VS Code's mcp.json and settings.json (`servers`), Zed's settings.json
+// (`context_servers`), Codex's config.toml (`mcp_servers`). Pure.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "gateway/config/config_parser.h"
 #include "gateway/tools/gateway_yaml.h"
 
 namespace stdgate::tools {
+
+// How a client's settings name variables.
+enum class References : uint8_t {
+  none,      // every text stands for itself
+  shell,     // ${NAME}, ${NAME:-default}
+  editor,    // ${env:NAME}, ${userHome}; others only the editor knows
+  unbraced,  // $NAME and ${NAME}
+};
+
+struct AdoptedClient {
+  std::string_view word;   // on the command line
+  std::string_view title;  // "Claude Desktop"
+  References references = References::none;
+  // A variable that names the folder of its file, and the file there; empty: none does.
+  std::string_view folder_variable = {};
+  std::string_view file_in_folder = {};
+  // Below XDG_CONFIG_HOME, or ~/.config; empty: it does not stand there.
+  std::string_view file_in_config = {};
+  std::string_view file_in_home = {};
+  // On macOS, below the home directory; empty: as elsewhere.
+  std::string_view file_on_macos = {};
+};
+
+std::span<const AdoptedClient> adopted_clients();
+// Null: no such client.
+const AdoptedClient* find_adopted_client(std::string_view word);
+
+// Where its file may be, the likeliest first.
+std::vector<std::string> files_of(const AdoptedClient& client,
+                                  const config::Environment& variables);
+
+// `text` as the client reads it. The error is the rest of "left out, as …".
+tl::expected<std::string, std::string> resolved(std::string_view text, References references,
+                                                const config::Environment& variables);
 
 struct ImportedServers {
   std::vector<BackendLines> backends;

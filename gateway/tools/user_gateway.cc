@@ -23,14 +23,14 @@ namespace fs = std::filesystem;
 
 using Text = tl::expected<std::string, std::string>;
 
-Text usual_file(const Variables& variables) {
+Text usual_file(const config::Environment& variables) {
   const std::string folder = config_home(variables);
   if (!folder.empty()) return folder + "/stdgate/gateway.yaml";
   return tl::unexpected<std::string>("HOME is not set; name the gateway's file with --config");
 }
 
 // For sockets: what systemd makes for each user, else the folder of the gateway's file.
-std::string socket_folder(const std::string& file, const Variables& variables) {
+std::string socket_folder(const std::string& file, const config::Environment& variables) {
   std::string named = variables("XDG_RUNTIME_DIR").value_or("");
   if (named.starts_with('/')) return named;
   std::string usual = "/run/user/" + std::to_string(::getuid());
@@ -51,8 +51,16 @@ std::string new_text(const std::string& folder) {
 
 }  // namespace
 
+std::string config_home(const config::Environment& variables) {
+  std::string named = variables("XDG_CONFIG_HOME").value_or("");
+  // A relative one is invalid (XDG Base Directory Specification).
+  if (named.starts_with('/')) return named;
+  const std::string home = variables("HOME").value_or("");
+  return home.empty() ? std::string() : home + "/.config";
+}
+
 tl::expected<UserGateway, std::string> read_user_gateway(const std::string& file,
-                                                         const Variables& variables) {
+                                                         const config::Environment& variables) {
   UserGateway gateway;
   const Text named = file.empty() ? usual_file(variables) : Text(file);
   if (!named) return tl::unexpected(named.error());

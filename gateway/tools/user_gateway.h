@@ -5,9 +5,12 @@
 #include <tl/expected.hpp>
 
 #include "gateway/config/config.h"
-#include "gateway/tools/adopted_client.h"
+#include "gateway/config/config_parser.h"
 
 namespace stdgate::tools {
+
+// $XDG_CONFIG_HOME, or .config in the home directory; empty: neither is known.
+std::string config_home(const config::Environment& variables);
 
 struct UserGateway {
   std::string file;  // absolute
@@ -20,7 +23,7 @@ struct UserGateway {
 // `file`: as given; empty: the usual one, stdgate/gateway.yaml in the folder of configurations. The
 // error is a sentence that says what to do.
 tl::expected<UserGateway, std::string> read_user_gateway(const std::string& file,
-                                                         const Variables& variables);
+                                                         const config::Environment& variables);
 
 // The folder of a file with those above it, for this user alone. The error is a sentence.
 tl::expected<void, std::string> make_private_folder_of(const std::string& file);

@@ -1,10 +1,12 @@
 // Where the files of clients are, and what their references stand for.
-#include "gateway/tools/adopted_client.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
+
+#include "gateway/tools/client_import.h"
+#include "gateway/tools/user_gateway.h"
 
 namespace stdgate::tools {
 namespace {
@@ -13,7 +15,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-Variables having(const std::map<std::string, std::string>& variables) {
+config::Environment having(const std::map<std::string, std::string>& variables) {
   return [variables](const std::string& name) {
     const auto found = variables.find(name);
     return found == variables.end() ? std::nullopt : std::optional(found->second);
@@ -52,7 +54,7 @@ TEST(AdoptedClient, VariablesNameOtherFolders) {
 }
 
 TEST(AdoptedClient, ReferencesAreResolvedAsTheClientDoes) {
-  const Variables variables = having({{"HOME", "/h"}, {"KEY", "s$1"}, {"EMPTY", ""}});
+  const config::Environment variables = having({{"HOME", "/h"}, {"KEY", "s$1"}, {"EMPTY", ""}});
   const std::tuple<const char*, References, const char*> cases[] = {
       {"${KEY} $KEY ${env:KEY}", References::none, "${KEY} $KEY ${env:KEY}"},
       {"a${KEY}b$KEY", References::shell, "as$1b$KEY"},
@@ -68,7 +70,7 @@ TEST(AdoptedClient, ReferencesAreResolvedAsTheClientDoes) {
 }
 
 TEST(AdoptedClient, WhatOnlyTheClientKnowsIsAnError) {
-  const Variables variables = having({});
+  const config::Environment variables = having({});
   EXPECT_THAT(resolved("${NONE}", References::shell, variables).error(),
               HasSubstr("its variable NONE is not set here"));
   EXPECT_THAT(resolved("${input:token}", References::editor, variables).error(),
