@@ -11,8 +11,8 @@
 #include "gateway/config/secret.h"
 #include "gateway/config/text_file.h"
 #include "gateway/tools/client_import.h"
-#include "gateway/tools/file_replacement.h"
 #include "gateway/tools/gateway_yaml.h"
+#include "gateway/tools/local_files.h"
 #include "gateway/tools/tool.h"
 #include "transports/stdio/program_search.h"
 
@@ -39,12 +39,10 @@ constexpr std::array kAddOptions{
 
 // The configuration that puts all backends behind one URL.
 std::string offer_of_server(const std::vector<BackendLines>& backends) {
-  std::string names;
-  for (const BackendLines& backend : backends) {
-    names.append(names.empty() ? "" : ", ").append(backend.name);
-  }
+  std::vector<std::string> names;
+  for (const BackendLines& backend : backends) names.push_back(backend.name);
   return "for one URL with all of them, write too:\n  servers: { all: { default: true, members: [" +
-         names + "] } }\n";
+         joined(names, ", ") + "] } }\n";
 }
 
 ToolOutput write(const std::string& file, const std::string& text,
@@ -54,9 +52,7 @@ ToolOutput write(const std::string& file, const std::string& text,
   if (!added) return tool_error(kFailed, file + ": " + added.error());
   warnings.insert(warnings.end(), added->warnings.begin(), added->warnings.end());
   ToolOutput output;
-  for (const std::string& warning : warnings) {
-    output.err += "stdgate: warning: " + visible(warning, VisibleText::line) + "\n";
-  }
+  for (const std::string& warning : warnings) output.warn(warning);
   if (is_dry_run) {
     output.out = added->text;
     return output;
@@ -85,12 +81,8 @@ ToolOutput run_import(const ToolArguments& arguments, const std::string& file,
   const std::string source = arguments.value("--import");
   const auto settings = config::read_text_file(source, config::kMaxConfigFile);
   if (!settings) return tool_error(kFailed, settings.error());
-  const auto has_file = [](const std::string& name) {
-    std::error_code unreadable;
-    return std::filesystem::exists(name, unreadable);
-  };
   const bool is_of_gemini = source.find(".gemini/") != std::string::npos;
-  auto servers = import_servers(*settings, {workspace_of(source), is_of_gemini, has_file});
+  auto servers = import_servers(*settings, {workspace_of(source), is_of_gemini, file_exists});
   if (!servers) return tool_error(kFailed, source + ": " + servers.error());
   if (servers->backends.empty()) {
     std::string reasons;
@@ -110,8 +102,7 @@ ToolOutput add_server(const ToolArguments& arguments, const ToolSurroundings& su
   }
   const std::string file = arguments.value("--config", kUsualFile);
   std::string text;
-  std::error_code unreadable;
-  if (std::filesystem::exists(file, unreadable)) {
+  if (file_exists(file)) {
     auto present = config::read_text_file(file, config::kMaxConfigFile);
     if (!present) return tool_error(kFailed, present.error());
     text = *std::move(present);

@@ -12,8 +12,8 @@
 #include "gateway/tools/adoption_record.h"
 #include "gateway/tools/client_import.h"
 #include "gateway/tools/client_settings.h"
-#include "gateway/tools/file_replacement.h"
 #include "gateway/tools/gateway_yaml.h"
+#include "gateway/tools/local_files.h"
 #include "gateway/tools/tool.h"
 #include "gateway/tools/user_gateway.h"
 #include "transports/stdio/program_search.h"
@@ -51,8 +51,6 @@ constexpr std::array kAdoptOptions{
 
 using Done = tl::expected<void, std::string>;
 
-std::string shown(const std::string& text) { return visible(text, VisibleText::line); }
-
 // One call of the tool.
 class Adoption {
  public:
@@ -62,11 +60,7 @@ class Adoption {
 
   ToolOutput run() {
     const Done done = prepare().and_then([this] { return undoes() ? undo() : adopt(); });
-    if (!done) {
-      ToolOutput failed = tool_error(kFailed, "adopt: " + done.error());
-      output_.exit_code = failed.exit_code;
-      output_.err += failed.err;
-    }
+    if (!done) output_.fail({kFailed, "adopt: " + done.error()});
     return std::move(output_);
   }
 
@@ -80,8 +74,8 @@ class Adoption {
     }
     return command;
   }
-  void say(const std::string& line) { output_.out += shown(line) + "\n"; }
-  void warn(const std::string& line) { output_.err += "stdgate: warning: " + shown(line) + "\n"; }
+  void say(const std::string& line) { output_.out += visible(line, VisibleText::line) + "\n"; }
+  void warn(const std::string& line) { output_.warn(line); }
 
   Done prepare() {
     auto gateway = read_user_gateway(arguments_.value("--config"), surroundings_.environment);
@@ -151,10 +145,7 @@ class Adoption {
 
   [[nodiscard]] ImportSurroundings import_surroundings() const {
     ImportSurroundings of_import;
-    of_import.has_file = [](const std::string& name) {
-      std::error_code unreadable;
-      return fs::exists(name, unreadable);
-    };
+    of_import.has_file = file_exists;
     of_import.resolve = [this](std::string_view text) {
       return resolved(text, client_.references, surroundings_.environment);
     };
@@ -227,11 +218,6 @@ class Adoption {
                  other.env_files == one.env_files;
         });
     return found == gateway_.config.backends.end() ? nullptr : &*found;
-  }
-
-  static std::string own_program() {
-    std::error_code error;
-    return fs::read_symlink("/proc/self/exe", error).string();
   }
 
   // What undo puts back comes first, then what the client will need.

@@ -11,8 +11,7 @@
 #include "gateway/config/config_ranges.h"
 #include "gateway/config/text_file.h"
 #include "gateway/tools/client_settings.h"
-#include "gateway/tools/file_replacement.h"
-#include "gateway/tools/user_gateway.h"
+#include "gateway/tools/local_files.h"
 
 namespace stdgate::tools {
 
@@ -28,15 +27,7 @@ constexpr std::string_view kAdoptedGateway = ".gateway.after";
 // A path as the name of a file.
 std::string flat_name(const std::string& path) {
   std::string name;
-  for (const char c : path) {
-    if (c == '/') {
-      name += "%2F";
-    } else if (c == '%') {
-      name += "%25";
-    } else {
-      name += c;
-    }
-  }
+  for (const char c : path) name += c == '/' ? "%2F" : c == '%' ? "%25" : std::string(1, c);
   return name;
 }
 
@@ -57,8 +48,7 @@ AdoptionRecord AdoptionRecord::at(const std::string& path) {
 }
 
 tl::expected<std::optional<AdoptionRecord::Texts>, std::string> AdoptionRecord::read() const {
-  std::error_code unreadable;
-  if (!fs::exists(former_, unreadable)) return std::nullopt;
+  if (!file_exists(former_)) return std::nullopt;
   auto former = config::read_text_file(former_, kMaxClientFile);
   if (!former) return tl::unexpected(former.error());
   // Without it, the file counts as changed since.
@@ -70,8 +60,7 @@ std::optional<AdoptionRecord::GatewayTexts> AdoptionRecord::read_gateway() const
   auto adopted = config::read_text_file(adopted_gateway_, config::kMaxConfigFile);
   if (!adopted) return std::nullopt;
   GatewayTexts texts{std::nullopt, *std::move(adopted)};
-  std::error_code unreadable;
-  if (!fs::exists(former_gateway_, unreadable)) return texts;
+  if (!file_exists(former_gateway_)) return texts;
   auto former = config::read_text_file(former_gateway_, config::kMaxConfigFile);
   if (!former) return std::nullopt;
   texts.former = *std::move(former);

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <filesystem>
 #include <functional>
 #include <set>
-#include <system_error>
 #include <utility>
 
 #include "gateway/base/ascii.h"
 #include "gateway/tools/json_node.h"
+#include "gateway/tools/local_files.h"
 #include "gateway/tools/peer.h"
 #include "transports/fetch/http_client.h"
 
@@ -151,8 +150,7 @@ BackendLives unknown(std::string_view why) { return {{}, std::string(kNotKnown).
 // Whether the arguments, or the folder, say where the gateway's configuration is.
 bool knows_configuration(const ToolArguments& arguments) {
   if (arguments.has("--config")) return true;
-  std::error_code unreadable;
-  return !arguments.has("--url") && std::filesystem::exists(kUsualFile, unreadable);
+  return !arguments.has("--url") && file_exists(std::string(kUsualFile));
 }
 
 }  // namespace

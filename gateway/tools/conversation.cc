@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "gateway/base/ascii.h"
@@ -13,6 +11,7 @@
 #include "gateway/pool/child_output.h"
 #include "gateway/pool/launch_spec.h"
 #include "gateway/rpc/fault.h"
+#include "gateway/tools/local_files.h"
 
 namespace stdgate::tools {
 
@@ -360,11 +359,9 @@ tl::expected<std::unique_ptr<CommandStage>, std::string> CommandStage::open(
     const ToolSurroundings& surroundings, std::string client_name) {
   auto guard = stdio::GuardBinary::open();
   if (!guard) return tl::unexpected(guard.error());
-  std::error_code unreadable;
-  const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", unreadable);
   return std::unique_ptr<CommandStage>(
       new CommandStage(std::move(*guard), config, backend, surroundings,
-                       {surroundings.version, own.string(), std::move(client_name)}));
+                       {surroundings.version, own_program(), std::move(client_name)}));
 }
 
 CommandStage::CommandStage(stdio::GuardBinary guard, const config::Config& config,

@@ -16,7 +16,7 @@
 #include "gateway/base/utf8.h"
 #include "gateway/config/config_ranges.h"
 #include "gateway/config/text_file.h"
-#include "gateway/tools/file_replacement.h"
+#include "gateway/tools/local_files.h"
 #include "gateway/tools/tool.h"
 #include "gateway/tools/user_gateway.h"
 #include "transports/net/loop.h"
@@ -59,7 +59,7 @@ ToolOutput install(const ToolArguments& arguments, const ToolSurroundings& /*sur
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return tool_error(kFailed, "cannot make " + folder.string() + ": " + error.message());
-  const fs::path own = fs::read_symlink("/proc/self/exe", error);
+  const fs::path own = own_program();
   // The guard first: a program that is there finds its guard.
   const std::array programs{own.parent_path() / stdio::GuardBinary::kFileName, own};
   const std::array targets{folder / stdio::GuardBinary::kFileName, folder / "stdgate"};
@@ -70,8 +70,6 @@ ToolOutput install(const ToolArguments& arguments, const ToolSurroundings& /*sur
   }
   return tool_text("installed in " + folder.string() + ": stdgate-guard stdgate\n");
 }
-
-namespace fs = std::filesystem;
 
 // The units of systemd by which a user's gateway starts with the first connection.
 struct UserService {
@@ -99,10 +97,7 @@ std::string unit_word(std::string_view text, bool expands) {
 // A path that is a whole value, where nothing is quoted.
 std::string unit_path(std::string_view path) {
   std::string out;
-  for (const char c : path) {
-    if (c == '%') out += c;
-    out += c;
-  }
+  for (const char c : path) out.append(c == '%' ? 2 : 1, c);
   return out;
 }
 
@@ -208,8 +203,7 @@ const std::vector<std::vector<std::string>> kStop{
     {"disable", "--now", "stdgate.socket", "stdgate.service"}};
 
 bool is_ours(const std::string& file) {
-  std::error_code unreadable;
-  if (!fs::exists(file, unreadable)) return true;
+  if (!file_exists(file)) return true;
   const auto text = config::read_text_file(file, config::kMaxConfigFile);
   return text && text->starts_with(kUnitMark);
 }
@@ -227,7 +221,7 @@ ToolOutput uninstall(const std::string& folder, bool is_dry_run) {
   for (const std::string& file : files) {
     if (!is_ours(file)) return tool_error(kFailed, file + " is another one's unit; it stays");
   }
-  if (!fs::exists(files[0], error) && !fs::exists(files[1], error)) {
+  if (!file_exists(files[0]) && !file_exists(files[1])) {
     return tool_error(kFailed, "install: there is no service in " + folder);
   }
   if (is_dry_run) return tool_text("would remove " + files[0] + " and " + files[1] + "\n");
@@ -238,11 +232,9 @@ ToolOutput uninstall(const std::string& folder, bool is_dry_run) {
   if (stopped) {
     if (const Done reloaded = run_systemctl({"daemon-reload"}); reloaded) return output;
   }
-  ToolOutput failed = tool_error(
-      kFailed,
-      "install: " + (stopped ? "systemctl --user daemon-reload has failed" : stopped.error()));
-  failed.out = output.out;
-  return failed;
+  output.fail({kFailed, "install: " + (stopped ? "systemctl --user daemon-reload has failed"
+                                               : stopped.error())});
+  return output;
 }
 
 ToolOutput install_for_user(const ToolArguments& arguments, const ToolSurroundings& surroundings) {
@@ -259,9 +251,8 @@ ToolOutput install_for_user(const ToolArguments& arguments, const ToolSurroundin
     return tool_error(kFailed,
                       "install: there is no " + gateway->file + "; stdgate adopt CLIENT writes it");
   }
-  std::error_code error;
-  const UserService service{fs::read_symlink("/proc/self/exe", error).string(), gateway->file,
-                            gateway->socket, surroundings.environment("PATH").value_or("")};
+  const UserService service{own_program(), gateway->file, gateway->socket,
+                            surroundings.environment("PATH").value_or("")};
   const std::array files{std::pair(folder + "stdgate.socket", socket_unit(service)),
                          std::pair(folder + "stdgate.service", service_unit(service))};
   ToolOutput output;
@@ -277,9 +268,8 @@ ToolOutput install_for_user(const ToolArguments& arguments, const ToolSurroundin
   }
   if (arguments.has("--dry-run")) return output;
   if (const Done started = run_all(kStart); !started) {
-    ToolOutput failed = tool_error(kFailed, "install: " + started.error());
-    failed.out = output.out;
-    return failed;
+    output.fail({kFailed, "install: " + started.error()});
+    return output;
   }
   output.out += "listening at " + gateway->socket +
                 "; the gateway starts with the first connection\n"

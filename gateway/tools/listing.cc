@@ -8,6 +8,7 @@
 #include "gateway/app/dialects.h"
 #include "gateway/base/check.h"
 #include "gateway/base/utf8.h"
+#include "gateway/rpc/fault.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/json_walk.h"
@@ -138,6 +139,10 @@ tl::expected<Response, Trouble> read_response(std::string_view text) {
   if (const auto result = rpc::find_member(text, "result")) return Response{false, *result};
   if (const auto error = rpc::find_member(text, "error")) return Response{true, *error};
   return tl::unexpected(Trouble{kFailed, "the answer has neither result nor error"});
+}
+
+bool is_unknown_method(std::string_view code) {
+  return code == std::to_string(rpc::rpc_error_code(rpc::RpcError::method_not_found));
 }
 
 std::string error_text(std::string_view error) {

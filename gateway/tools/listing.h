@@ -92,6 +92,9 @@ struct Response {
 };
 tl::expected<Response, Trouble> read_response(std::string_view text);
 
+// Whether an error has this code because the server lacks the method.
+bool is_unknown_method(std::string_view code);
+
 // "error -32601: Method not found", with its data.
 std::string error_text(std::string_view error);
 

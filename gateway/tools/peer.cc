@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -19,6 +18,7 @@
 #include "gateway/tools/conversation.h"
 #include "gateway/tools/findings.h"
 #include "gateway/tools/json_node.h"
+#include "gateway/tools/local_files.h"
 #include "transports/fetch/http_client.h"
 
 namespace stdgate::tools {
@@ -240,10 +240,7 @@ tl::expected<fetch::GatewayAddress, Trouble> find_gateway(const ToolArguments& a
           return Trouble{kBadUsage, "--url: " + error};
         });
   }
-  std::error_code unreadable;
-  if (!arguments.has("--config") && !std::filesystem::exists(kUsualFile, unreadable)) {
-    return address_of({});
-  }
+  if (!arguments.has("--config") && !file_exists(std::string(kUsualFile))) return address_of({});
   const auto config = gateway_config_of(arguments, surroundings);
   if (config) return address_of(*config);
   return tl::unexpected(

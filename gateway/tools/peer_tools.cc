@@ -12,7 +12,6 @@
 #include "gateway/base/utf8.h"
 #include "gateway/config/config.h"
 #include "gateway/rpc/envelope.h"
-#include "gateway/rpc/fault.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_writer.h"
 #include "gateway/servers/tool_look.h"
@@ -54,11 +53,8 @@ class EntryReport {
  public:
   EntryReport() { json_.begin_array(); }
 
-  void fail(const Trouble& trouble) {
-    const ToolOutput output = failure(trouble);
-    out_.exit_code = std::max(out_.exit_code, output.exit_code);
-    out_.err += output.err;
-  }
+  void fail(const Trouble& trouble) { out_.fail(trouble); }
+  void warn(std::string_view text) { out_.warn(text); }
 
   // `nothing`: a line in the place of no entries; empty: none.
   void add(const std::string& backend, const std::vector<ShownEntry>& entries,
@@ -78,10 +74,6 @@ class EntryReport {
       line += first_line(shown.entry.description);
       out_.out.append(line, 0, line.find_last_not_of(' ') + 1) += '\n';
     }
-  }
-
-  void warn(std::string_view text) {
-    out_.err.append("stdgate: warning: ").append(visible(text, VisibleText::line)) += '\n';
   }
 
   ToolOutput take(bool as_json) {
@@ -155,11 +147,6 @@ constexpr std::array<ShownList, 4> kShownLists{
      {"template", {"resourceTemplates", "resources/templates/list", "uriTemplate"}},
      {"prompt", kListKinds[2]}}};
 
-// A server need not have all lists, and for who is denied a list it is as if it had none.
-bool is_absent(const Trouble& trouble) {
-  return trouble.code == std::to_string(rpc::rpc_error_code(rpc::RpcError::method_not_found));
-}
-
 // The name that a virtual server shows for a member's own one.
 std::string shown_name(const ShownList& list, const config::MemberConfig& member,
                        const std::string& own) {
@@ -203,7 +190,8 @@ tl::expected<std::vector<ShownEntry>, Trouble> seen_of(Peer& peer, const config:
   for (const ShownList& list : kShownLists) {
     if (!view.shows_list(list.kind.method)) continue;
     auto entries = read_list(peer, backend.name, list.kind, &view);
-    if (!entries && is_absent(entries.error())) continue;
+    // A server need not have all lists, and for who is denied a list it is as if it had none.
+    if (!entries && is_unknown_method(entries.error().code)) continue;
     if (!entries) return tl::unexpected(entries.error());
     const auto hidden = hidden_by_members(peer, config, backend.name, list, principal);
     std::erase_if(*entries, [&](const ListEntry& one) { return hidden.contains(one.name); });
@@ -337,8 +325,7 @@ std::optional<std::string> problem_of(const std::string& params) {
 // For who has called a tool of an MCP server as if it were a method; empty: that is not it.
 std::string hint_on_tool(Peer& peer, const std::string& backend, const std::string& method,
                          std::string_view error) {
-  const std::string refused = std::to_string(rpc::rpc_error_code(rpc::RpcError::method_not_found));
-  if (rpc::member_or_empty(error, "code") != refused) return {};
+  if (!is_unknown_method(rpc::member_or_empty(error, "code"))) return {};
   const auto tools = read_list(peer, backend, kListKinds[0], nullptr);
   if (!tools || std::ranges::find(*tools, method, &ListEntry::name) == tools->end()) return {};
   rpc::JsonWriter json(rpc::JsonWriter::Layout::compact);

@@ -5,15 +5,14 @@
 
 #include "gateway/config/text_file.h"
 #include "gateway/mcp/tool_lock.h"
-#include "gateway/rpc/fault.h"
 #include "gateway/rpc/json_cursor.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/json_writer.h"
 #include "gateway/schema/canonical_json.h"
 #include "gateway/tools/definition_diff.h"
-#include "gateway/tools/file_replacement.h"
 #include "gateway/tools/listing.h"
+#include "gateway/tools/local_files.h"
 #include "gateway/tools/peer.h"
 #include "transports/auth/digest.h"
 
@@ -38,11 +37,6 @@ constexpr size_t kMaxLockFile = size_t{8} << 20;
 constexpr ptrdiff_t kScreenLines = 20;  // lines of output that are seen at once
 
 // --- What servers offer ----------------------------------------------------------------------
-
-bool is_refused(std::string_view error) {
-  return rpc::member_or_empty(error, "code") ==
-         std::to_string(rpc::rpc_error_code(rpc::RpcError::method_not_found));
-}
 
 // Appends a page of a list. The error says what is wrong with it.
 tl::expected<void, std::string> add_page(std::string_view result, const PinnedList& list,
@@ -77,7 +71,7 @@ tl::expected<void, Trouble> read_pins(Peer& peer, const std::string& server, con
     const auto response = read_response(*answer);
     if (!response) return tl::unexpected(response.error());
     if (response->is_error) {
-      if (is_refused(response->payload)) return {};
+      if (is_unknown_method(rpc::member_or_empty(response->payload, "code"))) return {};
       return tl::unexpected(Trouble{kFailed, server + ": " + error_text(response->payload)});
     }
     if (const auto added = add_page(response->payload, list, lock); !added) {
@@ -260,9 +254,7 @@ Found compare(const config::Config& config,
   for (const config::BackendConfig* const server : servers) {
     auto offered = offer_of(config, *server, surroundings, timeout);
     if (!offered) {
-      const ToolOutput failed = failure(offered.error());
-      found.output.exit_code = std::max(found.output.exit_code, failed.exit_code);
-      found.output.err += failed.err;
+      found.output.fail(offered.error());
       continue;
     }
     const Differences differences = differences_of(locks[server->name], *offered);

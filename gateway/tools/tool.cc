@@ -51,15 +51,26 @@ std::string unknown_text(const Tool& tool, const std::vector<KnownOption>& optio
 
 }  // namespace
 
+void ToolOutput::warn(std::string_view text) {
+  err += "stdgate: warning: " + visible(text, VisibleText::line) + "\n";
+}
+
+void ToolOutput::fail(const Trouble& trouble) {
+  exit_code = std::max(exit_code, trouble.exit_code);
+  err += "stdgate: " + visible(trouble.message, VisibleText::lines) + "\n";
+}
+
+ToolOutput failure(const Trouble& trouble) {
+  ToolOutput output;
+  output.fail(trouble);
+  return output;
+}
+
 ToolOutput tool_error(int exit_code, const std::string& message) {
-  return {exit_code, {}, "stdgate: " + visible(message, VisibleText::lines) + "\n"};
+  return failure({exit_code, message});
 }
 
 ToolOutput tool_text(std::string text) { return {kHealthy, std::move(text), {}}; }
-
-ToolOutput failure(const Trouble& trouble) {
-  return tool_error(trouble.exit_code, trouble.message);
-}
 
 std::string joined(const std::vector<std::string>& words, std::string_view separator) {
   std::string out;

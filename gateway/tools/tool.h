@@ -28,11 +28,6 @@ struct ToolSurroundings {
   uint64_t chance = 0;  // random; cannot be guessed
 };
 
-struct ToolOutput {
-  int exit_code = 0;
-  std::string out;  // stdout
-  std::string err;  // stderr: whole lines
-};
 inline constexpr int kHealthy = 0;
 inline constexpr int kFailed = 1;  // findings, or an error as the answer
 inline constexpr int kBadUsage = 2;
@@ -43,6 +38,16 @@ struct Trouble {
   int exit_code = kFailed;
   std::string message;
   std::string code = {};  // of the JSON-RPC error that is the reason, as it came; empty: none is
+};
+
+struct ToolOutput {
+  int exit_code = kHealthy;
+  std::string out;  // stdout
+  std::string err;  // stderr: whole lines
+
+  void warn(std::string_view text);
+  // Besides what is there; the worst exit code counts.
+  void fail(const Trouble& trouble);
 };
 ToolOutput failure(const Trouble& trouble);
 // "stdgate: message"

@@ -1,11 +1,8 @@
 #include "gateway/tools/user_gateway.h"
 
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -14,6 +11,7 @@
 #include "gateway/config/config_ranges.h"
 #include "gateway/config/text_file.h"
 #include "gateway/tools/gateway_yaml.h"
+#include "gateway/tools/local_files.h"
 
 namespace stdgate::tools {
 
@@ -66,7 +64,7 @@ tl::expected<UserGateway, std::string> read_user_gateway(const std::string& file
   if (!named) return tl::unexpected(named.error());
   std::error_code error;
   gateway.file = fs::absolute(*named, error).lexically_normal().string();
-  gateway.is_new = !fs::exists(gateway.file, error);
+  gateway.is_new = !file_exists(gateway.file);
   const std::string folder = socket_folder(gateway.file, variables);
   if (gateway.is_new) {
     gateway.text = new_text(folder);
@@ -89,15 +87,6 @@ tl::expected<UserGateway, std::string> read_user_gateway(const std::string& file
                           "/stdgate.sock\" to its listen");
   }
   return gateway;
-}
-
-tl::expected<void, std::string> make_private_folder_of(const std::string& file) {
-  const fs::path folder = fs::path(file).parent_path();
-  std::error_code error;
-  if (folder.empty() || fs::is_directory(folder, error)) return {};
-  if (auto above = make_private_folder_of(folder.string()); !above) return above;
-  if (::mkdir(folder.c_str(), 0700) == 0) return {};
-  return tl::unexpected("cannot make " + folder.string() + ": " + std::strerror(errno));
 }
 
 }  // namespace stdgate::tools

@@ -25,7 +25,4 @@ struct UserGateway {
 tl::expected<UserGateway, std::string> read_user_gateway(const std::string& file,
                                                          const config::Environment& variables);
 
-// The folder of a file with those above it, for this user alone. The error is a sentence.
-tl::expected<void, std::string> make_private_folder_of(const std::string& file);
-
 }  // namespace stdgate::tools

@@ -1,4 +1,4 @@
-#include "gateway/tools/file_replacement.h"
+#include "gateway/tools/local_files.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -32,6 +32,16 @@ bool write_all(int fd, std::string_view bytes) {
 
 }  // namespace
 
+bool file_exists(const std::string& file) {
+  std::error_code unreadable;
+  return std::filesystem::exists(file, unreadable);
+}
+
+std::string own_program() {
+  std::error_code unreadable;
+  return std::filesystem::read_symlink("/proc/self/exe", unreadable).string();
+}
+
 tl::expected<void, std::string> replace_file(const std::string& file, const std::string& content) {
   std::error_code absent;
   const std::filesystem::path real = std::filesystem::canonical(file, absent);
@@ -52,6 +62,15 @@ tl::expected<void, std::string> replace_file(const std::string& file, const std:
   const auto error = failed(file);
   ::unlink(fresh.c_str());
   return error;
+}
+
+tl::expected<void, std::string> make_private_folder_of(const std::string& file) {
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  std::error_code error;
+  if (folder.empty() || std::filesystem::is_directory(folder, error)) return {};
+  if (auto above = make_private_folder_of(folder.string()); !above) return above;
+  if (::mkdir(folder.c_str(), 0700) == 0) return {};
+  return tl::unexpected("cannot make " + folder.string() + ": " + std::strerror(errno));
 }
 
 }  // namespace stdgate::tools
