@@ -6,15 +6,12 @@
 
 #include "gateway/base/ascii.h"
 #include "gateway/base/web_url.h"
-#include "gateway/config/text_file.h"
 #include "gateway/tools/connect_session.h"
 #include "gateway/tools/peer.h"
 
 namespace stdgate::tools {
 
 namespace {
-
-constexpr size_t kMaxConnectPem = 4 << 20;
 
 constexpr ToolOption kUnixOption{"--unix", "PATH", "the gateway's Unix socket, in place of a URL"};
 constexpr ToolOption kHeaderOption{"--header", "NAME:VALUE",
@@ -81,24 +78,20 @@ Checked read_credentials(const ToolArguments& arguments, ConnectPlan& plan) {
 }
 
 Checked read_tls(const ToolArguments& arguments, ConnectPlan& plan) {
-  if (arguments.has("--key") && !arguments.has("--cert")) return bad("--key goes with --cert");
-  for (const ToolOption& option : {kCaOption, kCertOption, kCertKeyOption}) {
-    if (!arguments.has(option.name)) continue;
-    const auto text = config::read_text_file(arguments.value(option.name), kMaxConnectPem);
-    if (!text) return bad(std::string(option.name) + ": " + text.error());
-  }
-  plan.web.ca_file = arguments.value("--ca");
-  plan.web.certificate_file = arguments.value("--cert");
-  plan.web.key_file = arguments.value(arguments.has("--key") ? "--key" : "--cert");
+  const auto files = read_tls_files(arguments);
+  if (!files) return bad(files.error());
+  plan.web.ca_file = files->authority;
+  plan.web.certificate_file = files->certificate;
+  plan.web.key_file = files->key;
   return {};
 }
 
 // A URL that may be of a socket's scheme.
 bool is_url(std::string_view text) {
-  for (const std::string_view scheme : {"http://", "https://", "ws://", "wss://"}) {
-    if (text.starts_with(scheme) && text.size() > scheme.size()) return true;
-  }
-  return false;
+  constexpr std::array<std::string_view, 4> kSchemes{"http://", "https://", "ws://", "wss://"};
+  return std::ranges::any_of(kSchemes, [text](std::string_view scheme) {
+    return text.starts_with(scheme) && text.size() > scheme.size();
+  });
 }
 
 bool has_path(std::string_view url) {

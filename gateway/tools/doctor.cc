@@ -76,8 +76,7 @@ Diagnosis Doctor::examine() {
       break;
   }
   look_whether_npm_asks();
-  std::stable_sort(diagnosis_.findings.begin(), diagnosis_.findings.end(),
-                   [](const Finding& a, const Finding& b) { return a.weight < b.weight; });
+  std::ranges::stable_sort(diagnosis_.findings, {}, &Finding::weight);
   return std::move(diagnosis_);
 }
 
@@ -114,9 +113,7 @@ void Doctor::look_whether_npm_asks() {
                       services_.conversation.left_behind},
                      framing_);
   if (!start(child)) return;
-  ask(
-      child, "initialize, with --no", [](rpc::WireId id) { return request_text(id, "initialize"); },
-      timeout_);
+  ask(child, "initialize, with --no", request_of("initialize"), timeout_);
   end(child);
   const std::vector<std::string>& words = child.seen().last_words;
   if (!child.seen().exit || std::ranges::none_of(words, asks_to_install)) return;
@@ -161,8 +158,7 @@ Doctor::Visit Doctor::greet_legacy(Conversation& child) {
   Visit visit;
   const TimePoint began = now();
   if (!start(child)) return visit;
-  const auto answer = ask_first(
-      child, "initialize", [this](rpc::WireId id) { return dialect().greet(id, std::nullopt); });
+  const auto answer = ask_first(child, "initialize", greeting());
   if (!answer) return visit;
   has_greeted_ = true;
   visit.first_answer = now() - began;
@@ -183,8 +179,7 @@ Doctor::Visit Doctor::greet_legacy(Conversation& child) {
   visit.answered = diagnosis_.is_legacy = true;
   diagnosis_.steps.back().outcome = facts.protocol_version;
   child.say(*completion);
-  const auto pong = ask(
-      child, "ping", [](rpc::WireId id) { return request_text(id, "ping"); }, timeout_);
+  const auto pong = ask(child, "ping", request_of("ping"), timeout_);
   if (!pong || pong->is_error) {
     add_finding({Weight::warning, "no-ping", "it does not answer ping",
                  "MCP wants an empty result; clients close a connection over this"});
@@ -252,9 +247,7 @@ void Doctor::examine_modern_child(Conversation& child) {
 // A server that has not answered a probe is greeted, as the gateway does. One that only starts
 // slowly answers the probe before it answers initialize.
 std::optional<Answer> Doctor::late_answer(Conversation& child) {
-  ask(
-      child, "initialize", [this](rpc::WireId id) { return dialect().greet(id, std::nullopt); },
-      timeout_);
+  ask(child, "initialize", greeting(), timeout_);
   const std::optional<Answer>& late = child.seen().late_answer;
   if (late) note_slow_start(late->took);
   return late;
@@ -293,10 +286,8 @@ bool Doctor::list_one(Conversation& child, const ListKind& kind, std::string_vie
   std::string cursor;
   Offer& offer = diagnosis_.offers.back();
   for (size_t pages = 0; pages < kMaxPages; ++pages) {
-    const auto answer = ask(
-        child, kind.method,
-        [&](rpc::WireId id) { return request_text(id, kind.method, page_params(cursor, stamp)); },
-        timeout_);
+    const auto answer =
+        ask(child, kind.method, request_of(kind.method, page_params(cursor, stamp)), timeout_);
     Step& step = diagnosis_.steps.back();
     if (!answer) return false;
     const auto page =
@@ -326,8 +317,7 @@ void Doctor::examine_plain() {
   Visit visit;
   const TimePoint began = now();
   if (start(child)) {
-    const auto answer = ask_first(child, kPlainMethod,
-                                  [](rpc::WireId id) { return request_text(id, kPlainMethod); });
+    const auto answer = ask_first(child, kPlainMethod, request_of(kPlainMethod));
     visit.answered = answer.has_value();
     visit.first_answer = now() - began;
     if (answer) {
@@ -352,9 +342,7 @@ void Doctor::examine_greeted(std::string_view client) {
   Visit visit;
   const TimePoint began = now();
   if (start(child)) {
-    const auto answer = ask_first(child, "initialize", [client](rpc::WireId id) {
-      return request_text(id, "initialize", client);
-    });
+    const auto answer = ask_first(child, "initialize", request_of("initialize", client));
     visit.answered = answer && !answer->is_error;
     visit.refused = answer && answer->is_error;
     visit.first_answer = now() - began;
@@ -375,19 +363,17 @@ void Doctor::examine_greeted(std::string_view client) {
 void Doctor::try_other_framing() {
   // A line may also have ended it, or it has refused the line with headers of its own.
   constexpr std::array<std::string_view, 3> kOpen{"no-answer", "exited", "length-headers"};
-  const bool has_reason = std::any_of(
-      diagnosis_.findings.begin(), diagnosis_.findings.end(), [&kOpen](const Finding& finding) {
-        return finding.weight == Weight::breaks &&
-               std::find(kOpen.begin(), kOpen.end(), finding.code) == kOpen.end();
-      });
+  const bool has_reason = std::ranges::any_of(diagnosis_.findings, [&](const Finding& finding) {
+    return finding.weight == Weight::breaks &&
+           std::ranges::find(kOpen, finding.code) == kOpen.end();
+  });
   if (has_reason) return;
   const rpc::Framing other =
       framing_ == rpc::Framing::newline ? rpc::Framing::content_length : rpc::Framing::newline;
   Conversation child(services_.conversation, other);
   if (!start(child)) return;
-  const auto answer = ask(
-      child, "initialize, other framing",
-      [](rpc::WireId id) { return request_text(id, "initialize", kLanguageClient); }, timeout_);
+  const auto answer =
+      ask(child, "initialize, other framing", request_of("initialize", kLanguageClient), timeout_);
   end(child);
   if (!answer) return;
   drop_findings({"no-answer", "exited", "exit-code", "length-headers"});
@@ -410,6 +396,16 @@ void Doctor::try_other_framing() {
 
 // --- Steps ----------------------------------------------------------------------------------
 
+Doctor::Request Doctor::request_of(std::string_view method, std::string_view params) {
+  return [method = std::string(method), params = std::string(params)](rpc::WireId id) {
+    return request_text(id, method, params);
+  };
+}
+
+Doctor::Request Doctor::greeting() const {
+  return [this](rpc::WireId id) { return dialect().greet(id, std::nullopt); };
+}
+
 bool Doctor::start(Conversation& child) {
   const auto took = child.start(timeout_);
   diagnosis_.steps.push_back(Step{diagnosis_.steps.empty() ? "start" : "start again",
@@ -418,8 +414,7 @@ bool Doctor::start(Conversation& child) {
 }
 
 std::optional<Answer> Doctor::ask(Conversation& child, std::string_view name,
-                                  const std::function<std::string(rpc::WireId)>& request,
-                                  Duration timeout) {
+                                  const Request& request, Duration timeout) {
   const rpc::WireId id = child.next_id();
   const TimePoint began = now();
   auto answer = child.ask(id, request(id), timeout);
@@ -432,7 +427,7 @@ std::optional<Answer> Doctor::ask(Conversation& child, std::string_view name,
 
 // Of the first process, which may have to fetch what it runs.
 std::optional<Answer> Doctor::ask_first(Conversation& child, std::string_view name,
-                                        const std::function<std::string(rpc::WireId)>& request) {
+                                        const Request& request) {
   Timer notice(services_.conversation.loop.timers(), [this] {
     services_.tell(fetch_->text() + ", and perhaps still does; waiting for up to " +
                    text_of(first_timeout_));

@@ -81,6 +81,11 @@ class Doctor {
     Duration first_answer{0};
   };
 
+  // The text of a request, by its id.
+  using Request = std::function<std::string(rpc::WireId)>;
+  static Request request_of(std::string_view method, std::string_view params = {});
+  [[nodiscard]] Request greeting() const;
+
   bool can_be_started();
   bool can_fetch();
   void look_whether_npm_asks();
@@ -102,11 +107,10 @@ class Doctor {
   [[nodiscard]] TimePoint now() const { return services_.conversation.loop.now(); }
   [[nodiscard]] const pool::Dialect& dialect() const { return services_.conversation.dialect; }
   bool start(Conversation& child);
-  std::optional<Answer> ask(Conversation& child, std::string_view name,
-                            const std::function<std::string(rpc::WireId)>& request,
+  std::optional<Answer> ask(Conversation& child, std::string_view name, const Request& request,
                             Duration timeout);
   std::optional<Answer> ask_first(Conversation& child, std::string_view name,
-                                  const std::function<std::string(rpc::WireId)>& request);
+                                  const Request& request);
   void end(Conversation& child);
   void judge(const Conversation& child, const Visit& visit, std::string_view request);
   void note_facts(const pool::ChildFacts& facts);

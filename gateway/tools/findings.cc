@@ -70,9 +70,7 @@ class Judge {
       if (asks_to_install(line)) evidence.push_back(line);
     }
     asks_ = !evidence.empty() || asks_to_install(seen_.beginning);
-    if (asks_) add_question(evidence);
-  }
-  void add_question(const std::vector<std::string>& evidence) {
+    if (!asks_) return;
     explain("npx-asks", std::string(kAsks), std::string(kDoNotAsk), lines_shown(evidence));
   }
 
@@ -127,26 +125,22 @@ class Judge {
   void judge_answers() {
     if (seen_.has_length_headers) return;  // its lines are no messages
     if (!seen_.broken.empty()) {
-      add(Weight::breaks, "not-json-rpc", "it writes JSON that is no JSON-RPC 2.0",
+      explain(
+          "not-json-rpc", "it writes JSON that is no JSON-RPC 2.0",
           R"(each message is an object with "jsonrpc":"2.0"; an answer has the request's id, and )"
           R"(result or error)",
           seen_.broken);
-      is_explained_ = true;
     }
     if (!seen_.other_ids.empty()) {
       std::vector<std::string> ids;
-      ids.reserve(seen_.other_ids.size());
       for (const std::string& id : seen_.other_ids) ids.push_back("id " + id);
-      add(Weight::breaks, "other-id", "it answers with ids that nobody has sent",
-          "an answer repeats the id of its request as it is: a number stays a number", ids);
-      is_explained_ = true;
+      explain("other-id", "it answers with ids that nobody has sent",
+              "an answer repeats the id of its request as it is: a number stays a number", ids);
     }
-    for (const size_t size : seen_.oversized) explain_oversized(size);
-  }
-
-  void explain_oversized(size_t size) {
-    explain("oversized", "a message of " + std::to_string(size) + " bytes is over limits.message",
-            "raise limits.message, or have the server answer in pages");
+    for (const size_t size : seen_.oversized) {
+      explain("oversized", "a message of " + std::to_string(size) + " bytes is over limits.message",
+              "raise limits.message, or have the server answer in pages");
+    }
   }
 
   void judge_environment() {
@@ -183,11 +177,9 @@ class Judge {
         context_.answered ? "it ended by itself with " : "it ended without an answer, with ";
     // Shown with the variable already.
     const bool is_shown =
-        std::any_of(findings_.begin(), findings_.end(),
-                    [](const Finding& finding) { return finding.code == "missing-variable"; });
-    is_explained_ = true;
-    add(Weight::breaks, "exited", when + text_of(*seen_.exit), advice,
-        is_shown ? std::vector<std::string>() : lines_shown(seen_.last_words));
+        std::ranges::find(findings_, "missing-variable", &Finding::code) != findings_.end();
+    explain("exited", when + text_of(*seen_.exit), advice,
+            is_shown ? std::vector<std::string>() : lines_shown(seen_.last_words));
   }
 
   void judge_silence() {
@@ -207,23 +199,19 @@ class Judge {
   }
 
   void explain_silence() {
+    constexpr std::string_view kQuestion =
+        "does it speak its protocol on stdin and stdout? Some servers need an option for that "
+        "(--stdio)";
+    std::string what = "it did not answer " + std::string(context_.request) + " within " +
+                       text_of(context_.timeout);
+    std::string advice(kQuestion);
     if (context_.fetch) {
-      explain("no-answer",
-              "it did not answer " + std::string(context_.request) + " within " +
-                  text_of(context_.timeout) + ": " + context_.fetch->text() +
-                  ", and perhaps still does",
-              context_.fetch->advice() +
-                  ". If it is there already: does it speak its protocol on stdin and stdout? Some "
-                  "servers need an option for that (--stdio)",
-              lines_shown(seen_.last_words));
+      what += ": " + context_.fetch->text() + ", and perhaps still does";
+      advice = context_.fetch->advice() + ". If it is there already: " + advice;
     } else {
-      explain("no-answer",
-              "it did not answer " + std::string(context_.request) + " within " +
-                  text_of(context_.timeout),
-              "does it speak its protocol on stdin and stdout? Some servers need an option for "
-              "that (--stdio). If it only starts slowly: stdgate doctor --timeout 2m",
-              lines_shown(seen_.last_words));
+      advice += ". If it only starts slowly: stdgate doctor --timeout 2m";
     }
+    explain("no-answer", what, advice, lines_shown(seen_.last_words));
   }
 
   void judge_noise() {
@@ -260,14 +248,12 @@ class Judge {
               " running, which stdgate ended",
           "it should wait for what it starts; without stdgate these would stay");
     }
-    if (!seen_.ended_after || *seen_.ended_after < context_.grace) {
-      const bool is_odd = seen_.ended_after && seen_.exit->value != 0;
-      if (is_odd) {
-        add(Weight::note, "exit-code",
-            "at the end of its input it ended with " + text_of(*seen_.exit), {},
-            lines_shown(seen_.last_words));
-      }
-      return;
+    if (!seen_.ended_after) return;
+    if (*seen_.ended_after < context_.grace) {
+      if (seen_.exit->value == 0) return;
+      return add(Weight::note, "exit-code",
+                 "at the end of its input it ended with " + text_of(*seen_.exit), {},
+                 lines_shown(seen_.last_words));
     }
     // What fetches a server reads no input.
     if (context_.fetch && !context_.answered) return;

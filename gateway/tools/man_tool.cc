@@ -34,10 +34,10 @@ std::string example(std::string_view lines) {
   return ".PP\n.nf\n.RS\n" + roff(lines) + ".RE\n.fi\n";
 }
 
-std::string entry(const GrammarOption& option) {
-  std::string text = ".TP\n\\fB" + roff(option.name) + "\\fR";
-  if (!option.placeholder.empty()) text += " \\fI" + roff(option.placeholder) + "\\fR";
-  return text + "\n" + roff(option.help) + "\n";
+std::string entry(std::string_view name, std::string_view placeholder, std::string_view help) {
+  std::string text = ".TP\n\\fB" + roff(name) + "\\fR";
+  if (!placeholder.empty()) text += " \\fI" + roff(placeholder) + "\\fR";
+  return text + "\n" + roff(help) + "\n";
 }
 
 // Paragraphs, which empty lines separate.
@@ -69,11 +69,7 @@ std::string commands(const Grammar& grammar) {
     }
     text += example(tool->usage) + paragraphs(tool->about);
     for (const ToolOption& option : tool->options) {
-      text += entry({std::string(option.name),
-                     std::string(option.placeholder),
-                     std::string(option.help),
-                     {},
-                     {}});
+      text += entry(option.name, option.placeholder, option.help);
     }
   }
   return text;
@@ -85,7 +81,7 @@ std::string options(const Grammar& grammar) {
   for (const GrammarOption& option : grammar.options) {
     if (option.group != group) text.append(".SS ").append(roff(option.group)) += '\n';
     group = option.group;
-    text += entry(option);
+    text += entry(option.name, option.placeholder, option.help);
   }
   return text;
 }

@@ -214,6 +214,19 @@ class GatewayPeer final : public Peer {
 
 }  // namespace
 
+tl::expected<TlsFiles, std::string> read_tls_files(const ToolArguments& arguments) {
+  if (arguments.has("--key") && !arguments.has("--cert")) {
+    return tl::unexpected<std::string>("--key goes with --cert");
+  }
+  for (const ToolOption& option : {kCaOption, kCertOption, kCertKeyOption}) {
+    if (!arguments.has(option.name)) continue;
+    const auto text = config::read_text_file(arguments.value(option.name), kMaxPemFile);
+    if (!text) return tl::unexpected(std::string(option.name) + ": " + text.error());
+  }
+  return TlsFiles{arguments.value("--ca"), arguments.value("--cert"),
+                  arguments.value(arguments.has("--key") ? "--key" : "--cert")};
+}
+
 tl::expected<std::string, std::string> read_key(const std::string& file) {
   const auto text = config::read_text_file(file, kMaxKeyFile);
   if (!text) return tl::unexpected(text.error());
@@ -256,20 +269,12 @@ tl::expected<std::unique_ptr<Peer>, Trouble> open_gateway_peer(const ToolArgumen
   auto gateway = find_gateway(arguments, surroundings);
   if (!gateway) return tl::unexpected(gateway.error());
   options.gateway = *std::move(gateway);
-  options.ca_file = arguments.value("--ca");
   options.timeout = timeout;
-  if (arguments.has("--key") && !arguments.has("--cert")) {
-    return tl::unexpected(Trouble{kBadUsage, "--key goes with --cert"});
-  }
-  for (const ToolOption& option : {kCaOption, kCertOption, kCertKeyOption}) {
-    if (!arguments.has(option.name)) continue;
-    const auto text = config::read_text_file(arguments.value(option.name), kMaxPemFile);
-    if (!text) {
-      return tl::unexpected(Trouble{kBadUsage, std::string(option.name) + ": " + text.error()});
-    }
-  }
-  options.certificate_file = arguments.value("--cert");
-  options.key_file = arguments.value(arguments.has("--key") ? "--key" : "--cert");
+  const auto tls = read_tls_files(arguments);
+  if (!tls) return tl::unexpected(Trouble{kBadUsage, tls.error()});
+  options.ca_file = tls->authority;
+  options.certificate_file = tls->certificate;
+  options.key_file = tls->key;
   if (arguments.has("--api-key-file")) {
     auto key = read_key(arguments.value("--api-key-file"));
     if (!key) return tl::unexpected(Trouble{kBadUsage, "--api-key-file: " + key.error()});

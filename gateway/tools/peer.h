@@ -85,6 +85,14 @@ std::string request_text(uint64_t id, std::string_view method, std::string_view 
 tl::expected<config::Config, std::string> gateway_config_of(const ToolArguments& arguments,
                                                             const ToolSurroundings& surroundings);
 
+// The files that --ca, --cert and --key name, which can be read; empty: none.
+struct TlsFiles {
+  std::string authority;
+  std::string certificate;
+  std::string key;
+};
+tl::expected<TlsFiles, std::string> read_tls_files(const ToolArguments& arguments);
+
 // The API key in a file: the line `key …` that `stdgate hash-key` prints, or a line with the key
 // alone.
 tl::expected<std::string, std::string> read_key(const std::string& file);
