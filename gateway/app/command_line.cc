@@ -9,7 +9,6 @@
 #include <system_error>
 
 #include "gateway/app/command_flags.h"
-#include "gateway/app/command_name.h"
 #include "gateway/app/command_version.h"
 #include "gateway/app/command_words.h"
 #include "gateway/base/utf8.h"

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <tl/expected.hpp>
 #include <vector>
 
@@ -42,6 +43,13 @@ struct CommandLine {
 
 // `working_directory`: the current one, as an absolute path, from which a backend's name may come.
 CommandLine parse_command_line(int argc, char** argv, const std::string& working_directory = "");
+
+// The name of a backend that is given as a command, if no word of it can be one.
+inline constexpr std::string_view kDefaultBackendName = "default";
+// The name of a backend that is given as a command: the usual name of the server in it. `command`
+// is not empty. `working_directory`: where the command will run, as an absolute path, or empty.
+std::string name_from_command(const std::vector<std::string>& command,
+                              const std::string& working_directory);
 
 // The file with the configuration; empty: there is none, or it cannot be chosen.
 std::string config_file_of(const CommandLine& command_line);

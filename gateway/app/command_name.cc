@@ -1,11 +1,13 @@
 // The name of a backend that is given as a command: what people call the server in it.
-#include "gateway/app/command_name.h"
-
+//
+// Finds the server behind npx, uvx, python3 -m, docker run, env and the like. No I/O: judges by the
+// words of the command, or by the name of the working directory if the words do not help.
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
 
+#include "gateway/app/command_line.h"
 #include "gateway/base/ascii.h"
 #include "gateway/config/backend_name.h"
 

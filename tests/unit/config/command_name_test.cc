@@ -1,5 +1,5 @@
 // What a backend is called that is given as a command.
-#include "gateway/app/command_name.h"
+#include "gateway/app/command_line.h"
 
 #include <gtest/gtest.h>
 
