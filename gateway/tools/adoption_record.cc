@@ -33,71 +33,69 @@ std::string flat_name(const std::string& path) {
 
 }  // namespace
 
-AdoptionRecord::AdoptionRecord(const std::string& gateway_file, const std::string& client_file) {
-  const fs::path folder = fs::path(gateway_file).parent_path() / "adopted";
-  *this = at((folder / flat_name(client_file)).string());
+AdoptionRecord::AdoptionRecord(const std::string& gateway_file, const std::string& client_file)
+    : AdoptionRecord(
+          (fs::path(gateway_file).parent_path() / "adopted" / flat_name(client_file)).string()) {}
+
+std::string AdoptionRecord::file(std::string_view ending) const {
+  return path_ + std::string(ending);
 }
 
-AdoptionRecord AdoptionRecord::at(const std::string& path) {
-  AdoptionRecord record;
-  record.former_ = path + std::string(kFormer);
-  record.adopted_ = path + std::string(kAdopted);
-  record.former_gateway_ = path + std::string(kFormerGateway);
-  record.adopted_gateway_ = path + std::string(kAdoptedGateway);
-  return record;
-}
+std::string AdoptionRecord::former_file() const { return file(kFormer); }
 
 tl::expected<std::optional<AdoptionRecord::Texts>, std::string> AdoptionRecord::read() const {
-  if (!file_exists(former_)) return std::nullopt;
-  auto former = config::read_text_file(former_, kMaxClientFile);
+  if (!file_exists(file(kFormer))) return std::nullopt;
+  auto former = config::read_text_file(file(kFormer), kMaxClientFile);
   if (!former) return tl::unexpected(former.error());
   // Without it, the file counts as changed since.
-  auto adopted = config::read_text_file(adopted_, kMaxClientFile);
+  auto adopted = config::read_text_file(file(kAdopted), kMaxClientFile);
   return Texts{*std::move(former), std::move(adopted).value_or(""), read_gateway()};
 }
 
 std::optional<AdoptionRecord::GatewayTexts> AdoptionRecord::read_gateway() const {
-  auto adopted = config::read_text_file(adopted_gateway_, config::kMaxConfigFile);
+  auto adopted = config::read_text_file(file(kAdoptedGateway), config::kMaxConfigFile);
   if (!adopted) return std::nullopt;
   GatewayTexts texts{std::nullopt, *std::move(adopted)};
-  if (!file_exists(former_gateway_)) return texts;
-  auto former = config::read_text_file(former_gateway_, config::kMaxConfigFile);
+  if (!file_exists(file(kFormerGateway))) return texts;
+  auto former = config::read_text_file(file(kFormerGateway), config::kMaxConfigFile);
   if (!former) return std::nullopt;
   texts.former = *std::move(former);
   return texts;
 }
 
 tl::expected<void, std::string> AdoptionRecord::write(const Texts& texts) const {
-  if (auto made = make_private_folder_of(former_); !made) return made;
+  if (auto made = make_private_folder_of(file(kFormer)); !made) return made;
   if (texts.gateway) {
     if (auto written = write_gateway(*texts.gateway); !written) return written;
   }
-  if (auto written = replace_file(adopted_, texts.adopted); !written) return written;
-  return replace_file(former_, texts.former);
+  if (auto written = replace_file(file(kAdopted), texts.adopted); !written) return written;
+  return replace_file(file(kFormer), texts.former);
 }
 
 tl::expected<void, std::string> AdoptionRecord::write_gateway(const GatewayTexts& texts) const {
   if (!texts.former) {
-    ::unlink(former_gateway_.c_str());
-  } else if (auto written = replace_file(former_gateway_, *texts.former); !written) {
+    ::unlink(file(kFormerGateway).c_str());
+  } else if (auto written = replace_file(file(kFormerGateway), *texts.former); !written) {
     return written;
   }
-  return replace_file(adopted_gateway_, texts.adopted);
+  return replace_file(file(kAdoptedGateway), texts.adopted);
 }
 
 void AdoptionRecord::remove() const {
-  for (const std::string* file : {&former_, &adopted_, &former_gateway_, &adopted_gateway_}) {
-    ::unlink(file->c_str());
+  for (const std::string_view ending : {kFormer, kAdopted, kFormerGateway, kAdoptedGateway}) {
+    ::unlink(file(ending).c_str());
   }
 }
 
 std::vector<AdoptionRecord> AdoptionRecord::others() const {
   std::vector<AdoptionRecord> found;
   std::error_code unreadable;
-  for (const auto& entry : fs::directory_iterator(fs::path(former_).parent_path(), unreadable)) {
+  for (const auto& entry :
+       fs::directory_iterator(fs::path(file(kFormer)).parent_path(), unreadable)) {
     const std::string path = entry.path().string();
-    if (!path.ends_with(kFormer) || path.ends_with(kFormerGateway) || path == former_) continue;
-    found.push_back(at(path.substr(0, path.size() - kFormer.size())));
+    if (!path.ends_with(kFormer) || path.ends_with(kFormerGateway) || path == file(kFormer))
+      continue;
+    found.push_back(AdoptionRecord(path.substr(0, path.size() - kFormer.size())));
   }
   return found;
 }

@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tl/expected.hpp>
+#include <utility>
 #include <vector>
 
 namespace stdgate::tools {
@@ -18,7 +20,8 @@ class AdoptionRecord {
   // Both files by absolute paths.
   AdoptionRecord(const std::string& gateway_file, const std::string& client_file);
 
-  [[nodiscard]] const std::string& former_file() const { return former_; }
+  // The client's file as it was.
+  [[nodiscard]] std::string former_file() const;
 
   struct GatewayTexts {
     std::optional<std::string> former;  // nothing: there was no file
@@ -47,19 +50,15 @@ class AdoptionRecord {
   [[nodiscard]] tl::expected<void, std::string> pass_on(const Texts& texts) const;
 
  private:
-  AdoptionRecord() = default;
-  // `path`: the path of the record's files without their extensions.
-  static AdoptionRecord at(const std::string& path);
+  explicit AdoptionRecord(std::string path) : path_(std::move(path)) {}
+  [[nodiscard]] std::string file(std::string_view ending) const;
   [[nodiscard]] tl::expected<void, std::string> write_gateway(const GatewayTexts& texts) const;
   // The recorded texts of the gateway's file. Nothing: not recorded, or not readable.
   [[nodiscard]] std::optional<GatewayTexts> read_gateway() const;
   // The records of other clients in the same folder.
   [[nodiscard]] std::vector<AdoptionRecord> others() const;
 
-  std::string former_;
-  std::string adopted_;
-  std::string former_gateway_;
-  std::string adopted_gateway_;
+  std::string path_;  // of its files, without their endings
 };
 
 }  // namespace stdgate::tools

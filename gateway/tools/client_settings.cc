@@ -1,8 +1,6 @@
 #include "gateway/tools/client_settings.h"
 
 #include <algorithm>
-#include <array>
-#include <optional>
 #include <utility>
 
 #include "gateway/base/utf8.h"
@@ -53,18 +51,6 @@ JsonNode* servers_in(JsonNode& settings) {
   return nullptr;
 }
 
-// Where the entry of one server stands, and the parts of it that a command has.
-struct PlacedServer {
-  TextSpan entry;                 // its value, or the lines of its tables
-  TextSpan command_pair;          // from the key
-  TextSpan command;               // the value
-  std::optional<TextSpan> args;   // the value
-  std::optional<TextSpan> env;    // the value
-  std::vector<TextSpan> members;  // of an env that is a table of its own: whole pairs
-  bool has_lines = false;         // each member stands on a line of its own, in TOML
-};
-using PlacedServers = std::map<std::string, PlacedServer>;
-
 // The headers and pairs of a TOML table and of those within it.
 void collect_parts(const JsonNode& table, std::vector<TextSpan>& parts) {
   parts.insert(parts.end(), table.headers.begin(), table.headers.end());
@@ -113,46 +99,22 @@ TextSpan lines_of_table(std::string_view text, const JsonNode& root, const JsonN
   return within == std::ssize(own) ? lines : TextSpan{};
 }
 
-PlacedServer placed(std::string_view text, const JsonNode& root, const JsonNode& entry) {
-  PlacedServer server;
-  server.has_lines = entry.value.is_empty();
-  server.entry = server.has_lines ? lines_of_table(text, root, entry) : entry.value;
-  const ServerParts parts = parts_of(entry);
-  if (parts.program != nullptr) {
-    server.command_pair = parts.program->pair;
-    server.command = parts.program->value;
-  }
-  if (parts.args != nullptr) server.args = parts.args->value;
-  if (parts.env == nullptr) return server;
-  if (!parts.env->value.is_empty()) {
-    server.env = parts.env->value;
-    return server;
-  }
-  for (const JsonNode& variable : parts.env->items) {
-    if (!variable.pair.is_empty()) server.members.push_back(variable.pair);
-  }
-  return server;
+// The entry of a server: its value, or the lines of its tables. Empty: it is in no single place.
+TextSpan entry_of(std::string_view text, const JsonNode& root, const JsonNode& server) {
+  return server.value.is_empty() ? lines_of_table(text, root, server) : server.value;
 }
 
-tl::expected<PlacedServers, std::string> places_in(std::string_view text) {
-  auto root = read_settings(text);
-  if (!root) return tl::unexpected(root.error());
-  const JsonNode* const servers = servers_in(*root);
-  if (servers == nullptr) return tl::unexpected(std::string(kOtherForm));
-  PlacedServers all;
-  for (size_t i = 0; i < servers->keys.size(); ++i) {
-    const std::string& name = servers->keys[i];
-    const ServerParts parts = parts_of(servers->items[i]);
-    for (const std::string_view key : {parts.program_key, kArgs, kEnv}) {
-      if (std::ranges::count(parts.owner.keys, key) < 2) continue;
-      return tl::unexpected(std::string(key) + " of " + name + " occurs twice");
-    }
-    PlacedServer server = placed(text, *root, servers->items[i]);
-    if (!server.entry.is_empty() && !all.emplace(name, std::move(server)).second) {
-      return tl::unexpected(name + " occurs twice");
-    }
+// Why the entry of a server cannot be changed; empty: it can.
+std::string problem_of(const JsonNode& servers, const std::string& name) {
+  if (std::ranges::count(servers.keys, name) > 1) return name + " occurs twice";
+  const JsonNode* const server = servers.find(name);
+  if (server == nullptr) return name + ": " + std::string(kOtherForm);
+  const ServerParts parts = parts_of(*server);
+  for (const std::string_view key : {parts.program_key, kArgs, kEnv}) {
+    if (std::ranges::count(parts.owner.keys, key) < 2) continue;
+    return std::string(key) + " of " + name + " occurs twice";
   }
-  return all;
+  return {};
 }
 
 std::string json_text(std::string_view text) {
@@ -171,15 +133,15 @@ std::string list_of(const std::vector<std::string>& command) {
 
 // What separates a member from the one before it: a line with the same indent, if that stands at
 // the beginning of its line.
-std::string separator(std::string_view text, const PlacedServer& server, bool is_of_toml) {
-  const size_t feed = text.substr(0, server.command_pair.begin).rfind('\n');
+// `has_lines`: each member stands on a line of its own, in TOML.
+std::string separator(std::string_view text, const JsonNode& program, bool has_lines) {
+  const size_t feed = text.substr(0, program.pair.begin).rfind('\n');
   const size_t begin = feed == std::string_view::npos ? 0 : feed + 1;
-  const std::string_view indent = text.substr(begin, server.command_pair.begin - begin);
+  const std::string_view indent = text.substr(begin, program.pair.begin - begin);
   const bool is_first = indent.find_first_not_of(" \t") == std::string_view::npos;
-  if (!is_first) return is_of_toml && server.has_lines ? "\n" : ", ";
+  if (!is_first) return has_lines ? "\n" : ", ";
   const bool has_returns = feed != std::string_view::npos && feed > 0 && text[feed - 1] == '\r';
-  return std::string(server.has_lines ? "" : ",") + (has_returns ? "\r\n" : "\n") +
-         std::string(indent);
+  return std::string(has_lines ? "" : ",") + (has_returns ? "\r\n" : "\n") + std::string(indent);
 }
 
 // A pair with its line, if nothing else stands there.
@@ -195,29 +157,32 @@ TextSpan with_line(std::string_view text, TextSpan pair) {
 }
 
 // Of a dotted key, all before its last part: "mcp_servers.notes." of mcp_servers.notes.command.
-std::string key_prefix(std::string_view text, const PlacedServer& server) {
-  const std::string_view key =
-      text.substr(server.command_pair.begin, server.command.begin - server.command_pair.begin);
-  std::string_view prefix = key.substr(0, key.rfind("command"));
+std::string key_prefix(std::string_view text, const JsonNode& program) {
+  const std::string_view key = TextSpan{program.pair.begin, program.value.begin}.of(text);
+  std::string_view prefix = key.substr(0, key.rfind(kCommand));
   if (prefix.ends_with('"') || prefix.ends_with('\'')) prefix.remove_suffix(1);
   return std::string(prefix);
 }
 
-void change_command(std::string_view text, const PlacedServer& server,
+void change_command(std::string_view text, const JsonNode& server,
                     const std::vector<std::string>& command, std::vector<TextChange>& changes) {
-  const bool is_of_toml = is_toml(text);
-  changes.push_back({server.command, json_text(command.front())});
-  if (server.args) {
-    changes.push_back({*server.args, list_of(command)});
+  const ServerParts parts = parts_of(server);
+  changes.push_back({parts.program->value, json_text(command.front())});
+  if (parts.args != nullptr) {
+    changes.push_back({parts.args->value, list_of(command)});
   } else {
-    const size_t behind = server.command_pair.end;
+    const size_t behind = parts.program->pair.end;
     const std::string key =
-        is_of_toml ? key_prefix(text, server) + "args = " : std::string("\"args\": ");
+        is_toml(text) ? key_prefix(text, *parts.program) + "args = " : std::string("\"args\": ");
     changes.push_back(
-        {{behind, behind}, separator(text, server, is_of_toml) + key + list_of(command)});
+        {{behind, behind},
+         separator(text, *parts.program, server.value.is_empty()) + key + list_of(command)});
   }
-  if (server.env) changes.push_back({*server.env, "{}"});
-  for (const TextSpan& pair : server.members) changes.push_back({with_line(text, pair), ""});
+  if (parts.env == nullptr) return;
+  if (!parts.env->value.is_empty()) return changes.push_back({parts.env->value, "{}"});
+  for (const JsonNode& variable : parts.env->items) {
+    if (!variable.pair.is_empty()) changes.push_back({with_line(text, variable.pair), ""});
+  }
 }
 
 // A text that says everything but the commands of these servers, or, without their entries, nothing
@@ -306,16 +271,20 @@ tl::expected<std::set<std::string>, std::string> connected_servers(std::string_v
 
 tl::expected<std::string, std::string> with_commands(std::string_view text,
                                                      const ServerCommands& commands) {
-  const auto placed = places_in(text);
-  if (!placed) return tl::unexpected(placed.error());
+  auto root = read_settings(text);
+  if (!root) return tl::unexpected(root.error());
+  const JsonNode* const servers = servers_in(*root);
+  if (servers == nullptr) return tl::unexpected(std::string(kOtherForm));
   std::vector<TextChange> changes;
   std::set<std::string> names;
   for (const auto& [name, command] : commands) {
-    const auto found = placed->find(name);
-    if (found == placed->end() || found->second.command.is_empty()) {
+    const std::string problem = problem_of(*servers, name);
+    if (!problem.empty()) return tl::unexpected(problem);
+    const JsonNode& server = *servers->find(name);
+    if (parts_of(server).program == nullptr || entry_of(text, *root, server).is_empty()) {
       return tl::unexpected(name + ": " + std::string(kOtherForm));
     }
-    change_command(text, found->second, command, changes);
+    change_command(text, server, command, changes);
     names.insert(name);
   }
   std::string changed = changed_text(text, std::move(changes));
@@ -329,21 +298,29 @@ tl::expected<std::string, std::string> with_commands(std::string_view text,
 
 tl::expected<std::string, std::string> with_entries_of(std::string_view text,
                                                        std::string_view original,
-                                                       const std::set<std::string>& servers) {
-  const auto placed = places_in(text);
-  if (!placed) return tl::unexpected(placed.error());
-  const auto former = places_in(original);
+                                                       const std::set<std::string>& names) {
+  auto root = read_settings(text);
+  if (!root) return tl::unexpected(root.error());
+  auto former = read_settings(original);
   if (!former) return tl::unexpected(former.error());
+  const JsonNode* const servers = servers_in(*root);
+  const JsonNode* const former_servers = servers_in(*former);
+  if (servers == nullptr || former_servers == nullptr) {
+    return tl::unexpected(std::string(kOtherForm));
+  }
   std::vector<TextChange> changes;
-  for (const std::string& name : servers) {
-    const auto now = placed->find(name);
-    const auto then = former->find(name);
-    if (now == placed->end() || then == former->end()) continue;
-    changes.push_back({now->second.entry, std::string(then->second.entry.of(original))});
+  for (const std::string& name : names) {
+    const JsonNode* const now = servers->find(name);
+    const JsonNode* const then = former_servers->find(name);
+    if (now == nullptr || then == nullptr) continue;
+    const TextSpan entry = entry_of(text, *root, *now);
+    const TextSpan former_entry = entry_of(original, *former, *then);
+    if (entry.is_empty() || former_entry.is_empty()) continue;
+    changes.push_back({entry, std::string(former_entry.of(original))});
   }
   std::string changed = changed_text(text, std::move(changes));
-  const auto before = rest_of(text, servers, true);
-  const auto after = rest_of(changed, servers, true);
+  const auto before = rest_of(text, names, true);
+  const auto after = rest_of(changed, names, true);
   if (!before || !after || *before != *after) return tl::unexpected(std::string(kOtherForm));
   return changed;
 }

@@ -48,10 +48,10 @@ using ServerCommands = std::map<std::string, std::vector<std::string>>;
 tl::expected<std::string, std::string> with_commands(std::string_view text,
                                                      const ServerCommands& commands);
 
-// `text` with the entries that `original` has of these servers. Those that one of both texts does
-// not have stay as they are.
+// `text` with the entries that `original` has of the servers with these names. Those that one of
+// both texts does not have stay as they are.
 tl::expected<std::string, std::string> with_entries_of(std::string_view text,
                                                        std::string_view original,
-                                                       const std::set<std::string>& servers);
+                                                       const std::set<std::string>& names);
 
 }  // namespace stdgate::tools
