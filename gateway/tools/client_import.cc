@@ -6,11 +6,13 @@
 #include <optional>
 #include <utility>
 
+#include "gateway/base/ascii.h"
 #include "gateway/base/utf8.h"
 #include "gateway/config/backend_name.h"
 #include "gateway/config/foreign_keys.h"
 #include "gateway/config/secret.h"
 #include "gateway/tools/client_settings.h"
+#include "gateway/tools/tool.h"
 #include "gateway/tools/user_gateway.h"
 
 namespace stdgate::tools {
@@ -147,8 +149,7 @@ constexpr std::string_view kWorkspace = "${workspaceFolder}";
 // "My Server" is "my-server".
 std::string backend_name(std::string_view name) {
   std::string out;
-  for (char c : name) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  for (const char c : to_lower_ascii(name)) {
     const bool is_fine = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
     if (is_fine) {
       out += c;
@@ -167,16 +168,6 @@ std::string capitals(std::string_view text) {
     out += is_variable_char(c) ? c : '_';
   }
   return out;
-}
-
-std::vector<std::string> words_of(std::string_view text) {
-  std::vector<std::string> words;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(' '), text.size());
-    if (end > 0) words.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return words;
 }
 
 // Whether a command with spaces is one program by its path; quotes are a shell's matter.
@@ -280,8 +271,8 @@ class Import {
            "if it is a program and its arguments, write each as a word of its own");
       lines.command.push_back(reference(name, command));
     } else {
-      for (const std::string& word : words_of(command)) {
-        lines.command.push_back(reference(name, word));
+      for (const std::string_view word : split(command, ' ')) {
+        if (!word.empty()) lines.command.push_back(reference(name, word));
       }
       warn(name, "its command has spaces and no args, and was split at them into " +
                      std::to_string(lines.command.size()) + " words");
@@ -302,18 +293,18 @@ class Import {
 
   // Codex's names of variables that are passed on.
   void take_inherited(const std::vector<JsonNode>& names, BackendLines& lines) const {
-    std::string list;
+    std::vector<std::string> inherited;
     for (const JsonNode& one : names) {
       const auto name = one.text();
       if (!name) continue;
-      if (resolves()) {
-        const auto value = surroundings_.variable(*name);
-        if (value) lines.env.emplace(*name, yaml_text(*value));
-        continue;
+      if (!resolves()) {
+        inherited.push_back(yaml_text(*name));
+      } else if (const auto value = surroundings_.variable(*name)) {
+        lines.env.emplace(*name, yaml_text(*value));
       }
-      list.append(list.empty() ? "" : ", ").append(yaml_text(*name));
     }
-    if (!list.empty()) lines.others.push_back("env_inherit: [" + list + "]");
+    if (inherited.empty()) return;
+    lines.others.push_back("env_inherit: [" + joined(inherited, ", ") + "]");
   }
 
   // VS Code's.

@@ -199,9 +199,9 @@ ConnectLookup::Found ConnectLookup::find() const {
   }
   const auto backends = head.is_success() ? listed_backends(stream_.body()) : std::nullopt;
   if (!backends) return guessed();
-  std::string names;
+  std::vector<std::string> names;
   for (const PeerBackend& backend : *backends) {
-    names += (names.empty() ? "" : ", ") + backend.name;
+    names.push_back(backend.name);
     const bool is_meant = plan_.backend.empty() ? backend.is_default || backends->size() == 1
                                                 : backend.name == plan_.backend;
     if (!is_meant) continue;
@@ -211,7 +211,7 @@ ConnectLookup::Found ConnectLookup::find() const {
                                                  : "no backend '" + plan_.backend + "'";
   return tl::unexpected(Problem{remote::Exit::no_server, rpc::Fault::not_found,
                                 said + " at " + remote::shown_url(plan_.gateway) + ": it has " +
-                                    (names.empty() ? "none" : names)});
+                                    (names.empty() ? "none" : joined(names, ", "))});
 }
 
 class ConnectSession::Output final : public net::StreamEvents {

@@ -70,12 +70,9 @@ void keep(std::vector<T>& notes, T note) {
 }
 
 std::vector<std::string> first_lines(std::string_view text) {
+  if (text.ends_with('\n')) text.remove_suffix(1);
   std::vector<std::string> lines;
-  while (!text.empty() && lines.size() < Observations::kMaxKept) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(shown(text.substr(0, end)));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  for (const std::string_view line : split(text, '\n')) keep(lines, shown(line));
   return lines;
 }
 

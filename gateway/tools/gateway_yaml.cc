@@ -196,13 +196,11 @@ struct Line {
 
 std::vector<Line> lines_in(std::string_view text) {
   std::vector<Line> lines;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t feed = text.find('\n', begin);
-    const size_t end = feed == std::string_view::npos ? text.size() : feed + 1;
-    std::string_view line = text.substr(begin, end - begin);
-    while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.remove_suffix(1);
+  for (std::string_view line : split(text, '\n')) {
+    const size_t begin = line.data() - text.data();
+    const size_t end = std::min(begin + line.size() + 1, text.size());
+    while (line.ends_with('\r')) line.remove_suffix(1);
     lines.push_back(Line{begin, end, line});
-    begin = end;
   }
   return lines;
 }

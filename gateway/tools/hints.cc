@@ -88,37 +88,27 @@ void add_choice(VariableChoice choice, std::vector<VariableChoice>& choices) {
 }
 
 struct Hint {
-  std::string_view text;  // in lower case
   std::string_view advice;
+  std::vector<std::string_view> texts;  // in lower case; a line has one of them
 };
 
-constexpr std::array kHints{
-    Hint{"cannot find module", "install its packages (npm ci) where it runs, or set cwd"},
-    Hint{"module_not_found", "install its packages (npm ci) where it runs, or set cwd"},
-    Hint{"modulenotfounderror",
-         "install its packages into the Python that runs it, and name that "
-         "Python by its path, as \".venv/bin/python\""},
-    Hint{"no module named",
-         "install its packages into the Python that runs it, and name that "
-         "Python by its path, as \".venv/bin/python\""},
-    Hint{"ebadengine", "use a newer Node.js"},
-    Hint{"unsupported engine", "use a newer Node.js"},
-    Hint{"eaddrinuse", "it wants to listen on an address: start it with its option for stdio"},
-    Hint{"address already in use",
-         "it wants to listen on an address: start it with its option for "
-         "stdio"},
-    Hint{"permission denied", "make the file executable, or readable for the user that runs it"},
-    Hint{"eacces", "make the file executable, or readable for the user that runs it"},
-    Hint{"e404", "no such package in the registry: check its name"},
-    Hint{"npm error 404", "no such package in the registry: check its name"},
-    Hint{"was not found in the package", "no such package in the registry: check its name"},
-    Hint{"enotfound", "it cannot reach the network from here"},
-    Hint{"etimedout", "it cannot reach the network from here"},
-    Hint{"no such file or directory", "check the paths in the command, and cwd"},
-    Hint{"enoent", "check the paths in the command, and cwd"},
-    Hint{"command not found", "name the program by its path, or set PATH in env"},
-    Hint{": not found", "name the program by its path, or set PATH in env"},
-    Hint{"usage:", "it does not understand its arguments; see its usage"},
+const std::array kHints{
+    Hint{"install its packages (npm ci) where it runs, or set cwd",
+         {"cannot find module", "module_not_found"}},
+    Hint{"install its packages into the Python that runs it, and name that Python by its path, as "
+         "\".venv/bin/python\"",
+         {"modulenotfounderror", "no module named"}},
+    Hint{"use a newer Node.js", {"ebadengine", "unsupported engine"}},
+    Hint{"it wants to listen on an address: start it with its option for stdio",
+         {"eaddrinuse", "address already in use"}},
+    Hint{"make the file executable, or readable for the user that runs it",
+         {"permission denied", "eacces"}},
+    Hint{"no such package in the registry: check its name",
+         {"e404", "npm error 404", "was not found in the package"}},
+    Hint{"it cannot reach the network from here", {"enotfound", "etimedout"}},
+    Hint{"check the paths in the command, and cwd", {"no such file or directory", "enoent"}},
+    Hint{"name the program by its path, or set PATH in env", {"command not found", ": not found"}},
+    Hint{"it does not understand its arguments; see its usage", {"usage:"}},
 };
 
 }  // namespace
@@ -158,9 +148,8 @@ std::vector<VariableChoice> missing_variables(const std::vector<std::string>& li
 
 std::string advice_for(std::string_view line) {
   const std::string low = to_lower_ascii(line);
-  const auto* const hint = std::find_if(kHints.begin(), kHints.end(), [&low](const Hint& known) {
-    return low.find(known.text) != std::string::npos;
-  });
+  const auto* const hint = std::ranges::find_if(
+      kHints, [&low](const Hint& known) { return holds_any(low, known.texts); });
   return hint == kHints.end() ? std::string() : std::string(hint->advice);
 }
 
@@ -176,24 +165,24 @@ namespace {
 using config::NetworkAccess;
 
 // In lower case, as all here.
-constexpr std::string_view kDenials[] = {"permission denied", "eacces", "eperm",
-                                         "operation not permitted"};
-constexpr std::string_view kMissingFiles[] = {"cannot find module",
-                                              "module_not_found",
-                                              "modulenotfounderror",
-                                              "no module named",
-                                              "error while loading shared libraries",
-                                              "cannot open shared object"};
-constexpr std::string_view kSockets[] = {"connect", "socket", "listen"};
-constexpr std::string_view kMissingNetwork[] = {"enotfound",
-                                                "eai_again",
-                                                "getaddrinfo",
-                                                "enetunreach",
-                                                "network is unreachable",
-                                                "name resolution",
-                                                "name or service not known",
-                                                "eafnosupport",
-                                                "address family not supported"};
+constexpr std::array<std::string_view, 4> kDenials = {"permission denied", "eacces", "eperm",
+                                                      "operation not permitted"};
+constexpr std::array<std::string_view, 6> kMissingFiles = {"cannot find module",
+                                                           "module_not_found",
+                                                           "modulenotfounderror",
+                                                           "no module named",
+                                                           "error while loading shared libraries",
+                                                           "cannot open shared object"};
+constexpr std::array<std::string_view, 3> kSockets = {"connect", "socket", "listen"};
+constexpr std::array<std::string_view, 9> kMissingNetwork = {"enotfound",
+                                                             "eai_again",
+                                                             "getaddrinfo",
+                                                             "enetunreach",
+                                                             "network is unreachable",
+                                                             "name resolution",
+                                                             "name or service not known",
+                                                             "eafnosupport",
+                                                             "address family not supported"};
 
 std::string ports_text(const std::vector<config::Port>& ports) {
   std::vector<std::string> texts;

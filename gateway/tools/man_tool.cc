@@ -43,10 +43,8 @@ std::string entry(std::string_view name, std::string_view placeholder, std::stri
 // Paragraphs, which empty lines separate.
 std::string paragraphs(std::string_view text) {
   std::string out = ".PP\n";
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  for (const std::string_view line : split(text, '\n')) {
     if (line.empty()) {
       out += ".PP\n";
     } else if (line.front() == ' ') {

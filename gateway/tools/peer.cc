@@ -230,11 +230,8 @@ tl::expected<TlsFiles, std::string> read_tls_files(const ToolArguments& argument
 tl::expected<std::string, std::string> read_key(const std::string& file) {
   const auto text = config::read_text_file(file, kMaxKeyFile);
   if (!text) return tl::unexpected(text.error());
-  std::string_view left = *text;
-  while (!left.empty()) {
-    const size_t end = std::min(left.find('\n'), left.size());
-    std::string_view line = trim(left.substr(0, end), " \t\r");
-    left.remove_prefix(std::min(end + 1, left.size()));
+  for (std::string_view line : split(*text, '\n')) {
+    line = trim(line, " \t\r");
     if (line.starts_with("key ")) line = trim(line.substr(4), " ");
     if (line.empty() || line.front() == '#' || line.starts_with("hash ")) continue;
     if (line.starts_with("sha256:")) {

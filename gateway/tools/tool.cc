@@ -72,6 +72,16 @@ ToolOutput tool_error(int exit_code, const std::string& message) {
 
 ToolOutput tool_text(std::string text) { return {kHealthy, std::move(text), {}}; }
 
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(separator, at), text.size());
+    parts.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
 std::string joined(const std::vector<std::string>& words, std::string_view separator) {
   std::string out;
   for (const std::string& word : words) out.append(out.empty() ? "" : separator).append(word);

@@ -54,6 +54,8 @@ ToolOutput failure(const Trouble& trouble);
 ToolOutput tool_error(int exit_code, const std::string& message);
 ToolOutput tool_text(std::string text);
 std::string joined(const std::vector<std::string>& words, std::string_view separator);
+// What stands between the separators; views of the text.
+std::vector<std::string_view> split(std::string_view text, char separator);
 
 // The file of the configuration, unless --config names another one.
 inline constexpr std::string_view kUsualFile = "gateway.yaml";
