@@ -119,7 +119,8 @@ class Adoption {
   // --- there ---
 
   Done adopt() {
-    const auto servers = import_servers(text_, import_surroundings());
+    const auto servers = import_servers(
+        text_, {"", false, file_exists, surroundings_.environment, client_.references});
     if (!servers) return tl::unexpected(file_ + ": " + servers.error());
     for (const std::string& warning : servers->warnings) warn(warning);
     warn_of_projects();
@@ -141,16 +142,6 @@ class Adoption {
     }
     report();
     return {};
-  }
-
-  [[nodiscard]] ImportSurroundings import_surroundings() const {
-    ImportSurroundings of_import;
-    of_import.has_file = file_exists;
-    of_import.resolve = [this](std::string_view text) {
-      return resolved(text, client_.references, surroundings_.environment);
-    };
-    of_import.variable = surroundings_.environment;
-    return of_import;
   }
 
   // Claude Code keeps servers of single projects in the same file.

@@ -259,7 +259,7 @@ class Import {
     return false;
   }
 
-  [[nodiscard]] bool resolves() const { return surroundings_.resolve != nullptr; }
+  [[nodiscard]] bool resolves() const { return surroundings_.environment != nullptr; }
 
   void take_command(const std::string& name, const std::string& command,
                     const std::vector<JsonNode>& arguments, BackendLines& lines) {
@@ -299,7 +299,7 @@ class Import {
       if (!name) continue;
       if (!resolves()) {
         inherited.push_back(yaml_text(*name));
-      } else if (const auto value = surroundings_.variable(*name)) {
+      } else if (const auto value = surroundings_.environment(*name)) {
         lines.env.emplace(*name, yaml_text(*value));
       }
     }
@@ -370,7 +370,7 @@ class Import {
   // VS Code's ${env:NAME} as ours, and its ${workspaceFolder} if that is known; Gemini's $NAME.
   std::string reference(const std::string& name, std::string_view text) {
     if (resolves()) {
-      auto value = surroundings_.resolve(text);
+      auto value = resolved(text, surroundings_.references, surroundings_.environment);
       if (!value) problem_ = value.error();
       return value.value_or("");
     }

@@ -65,11 +65,10 @@ struct ImportSurroundings {
   std::string workspace;       // the folder that they are of; empty: it is not known
   bool expands_names = false;  // $NAME stands for a variable in them
   std::function<bool(const std::string& file)> has_file = [](const std::string&) { return true; };
-  // The value of a text whose references are resolved as the client does; the error says what it
-  // lacks. Null: references stay, and secrets become references.
-  std::function<tl::expected<std::string, std::string>(std::string_view text)> resolve = nullptr;
-  // A variable that is passed on; only with `resolve`.
-  std::function<std::optional<std::string>(const std::string& name)> variable = nullptr;
+  // Of the client, by which its references are resolved. Null: references stay, and secrets become
+  // references.
+  config::Environment environment = nullptr;
+  References references = References::none;  // with `environment`
 };
 
 // `text` is JSON, with comments and commas at ends as VS Code has them, or TOML. Values of env that

@@ -176,7 +176,7 @@ TEST(ClientImport, WhatIsNotImportedIsNamed) {
 
 TEST(ClientImport, WhoeverAdoptsChoosesTheNames) {
   ImportSurroundings surroundings;
-  surroundings.resolve = [](std::string_view text) { return std::string(text); };
+  surroundings.environment = [](const std::string&) { return std::nullopt; };
   const auto servers = import_servers(
       R"({"mcpServers":{"日本":{"command":"x"},"A":{"command":"x"},"a":{"command":"y"}}})",
       surroundings);
@@ -267,10 +267,8 @@ TEST(ClientImport, EnvironmentFilesOfVsCode) {
 // Whoever adopts leaves a server alone whose file is not found: without it, it is another server.
 TEST(ClientImport, AnEnvironmentFileIsResolvedAndNeeded) {
   ImportSurroundings surroundings;
-  surroundings.resolve = [](std::string_view text) {
-    return text.starts_with("${userHome}") ? "/home/ada" + std::string(text.substr(11))
-                                           : std::string(text);
-  };
+  surroundings.environment = [](const std::string&) { return "/home/ada"; };
+  surroundings.references = References::editor;
   surroundings.has_file = [](const std::string& name) { return name != "/home/ada/gone"; };
   const auto servers = import_servers(R"({"servers":{
       "one": {"command":"x","envFile":"${userHome}/.env"},
