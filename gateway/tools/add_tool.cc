@@ -40,6 +40,7 @@ constexpr std::array kAddOptions{
 // The configuration that puts all backends behind one URL.
 std::string offer_of_server(const std::vector<BackendLines>& backends) {
   std::vector<std::string> names;
+  names.reserve(backends.size());
   for (const BackendLines& backend : backends) names.push_back(backend.name);
   return "for one URL with all of them, write too:\n  servers: { all: { default: true, members: [" +
          joined(names, ", ") + "] } }\n";

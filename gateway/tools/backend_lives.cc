@@ -67,7 +67,7 @@ std::string last_line_of(const JsonNode& exit) {
 // The reason says more than a process that never ran, and less than one that did: of that, what it
 // has written last.
 std::string failure_of(const JsonNode& backend) {
-  const std::string reason = without_path(backend.text_at("reason"));
+  std::string reason = without_path(backend.text_at("reason"));
   const std::vector<JsonNode>& exits = backend.list_at("exits");
   const auto failed =
       std::ranges::find_if(exits, [](const JsonNode& exit) { return exit.is_true("failed"); });
@@ -100,12 +100,12 @@ std::string members_of(const JsonNode& backend, const Names& starting_backends) 
   for (const JsonNode& member : backend.list_at("members")) {
     const JsonNode* const up = member.find("up");
     if (up == nullptr || up->scalar != "false") continue;
-    const std::string name = member.text_at("backend");
+    std::string name = member.text_at("backend");
     const std::string why = without_path(member.text_at("reason"));
     if (member.text_at("state") == "starting" || starting_backends.contains(name)) {
       starting.push_back(name);
     } else if (!why.empty()) {
-      down.push_back(name + " (" + why + ")");
+      down.push_back(name.append(" (").append(why).append(")"));
     }
   }
   std::vector<std::string> parts;
@@ -128,9 +128,9 @@ std::string life_of(const JsonNode& backend, const Names& starting_backends) {
   }
   if (const JsonNode* const replaced = backend.find("replaced")) {
     for (size_t i = 0; i < replaced->keys.size(); ++i) {
-      const std::string times = replaced->items[i].literal().value_or("-");
+      std::string times = replaced->items[i].literal().value_or("-");
       if (times.find_first_not_of("0123456789") != std::string::npos) continue;
-      parts.push_back(times + " replaced for " + replaced->keys[i]);
+      parts.push_back(times.append(" replaced for ").append(replaced->keys[i]));
     }
   }
   const std::string state = backend.text_at("state");

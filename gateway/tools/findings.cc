@@ -133,6 +133,7 @@ class Judge {
     }
     if (!seen_.other_ids.empty()) {
       std::vector<std::string> ids;
+      ids.reserve(seen_.other_ids.size());
       for (const std::string& id : seen_.other_ids) ids.push_back("id " + id);
       explain("other-id", "it answers with ids that nobody has sent",
               "an answer repeats the id of its request as it is: a number stays a number", ids);

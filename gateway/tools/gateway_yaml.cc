@@ -21,15 +21,21 @@ namespace {
 
 std::string flow_list(const std::vector<std::string>& texts, bool expands) {
   std::vector<std::string> items;
+  items.reserve(texts.size());
   for (const std::string& text : texts) {
     items.push_back(expands ? yaml_expanding(text) : yaml_text(text));
   }
   return "[" + joined(items, ", ") + "]";
 }
 
+std::string pair_text(const std::string& key, const std::string& value) {
+  return key + ": " + value;
+}
+
 std::string flow_map(const std::map<std::string, std::string>& members) {
   std::vector<std::string> items;
-  for (const auto& [key, value] : members) items.push_back(key + ": " + value);
+  items.reserve(members.size());
+  for (const auto& [key, value] : members) items.push_back(pair_text(key, value));
   return "{ " + joined(items, ", ") + " }";
 }
 
@@ -135,8 +141,9 @@ void add_settings(BackendLines& lines, const std::vector<BackendSetting>& settin
       nested[key][setting.path[1]] = setting.value;
     }
   }
-  for (const auto& [key, value] : plain) lines.others.push_back(key + ": " + value);
-  for (const auto& [key, members] : nested) lines.others.push_back(key + ": " + flow_map(members));
+  for (const auto& [key, value] : plain) lines.others.push_back(pair_text(key, value));
+  for (const auto& [key, members] : nested)
+    lines.others.push_back(pair_text(key, flow_map(members)));
 }
 
 }  // namespace
@@ -155,8 +162,9 @@ BackendLines lines_of(const app::CommandLine& command_line, std::vector<std::str
       const std::string value = std::get<std::string>(flag.setting.value);
       const bool is_secret = config::holds_secret(variable, value);
       if (is_secret) {
-        warnings.push_back("the value of " + variable + " was not written: set " + variable +
-                           " in stdgate's environment");
+        std::string warning = "the value of " + variable;
+        warning.append(" was not written: set ").append(variable);
+        warnings.push_back(warning + " in stdgate's environment");
       }
       const bool is_reference = is_secret || flag.from_environment;
       setting.value = is_reference ? yaml_reference(variable) : yaml_text(value);

@@ -255,7 +255,7 @@ class TomlReader final : public TextReader {
   }
 
   bool read_path(std::vector<std::string>& path) {
-    constexpr auto is_bare = [](unsigned char c) {
+    const auto is_bare = [](unsigned char c) {
       return c < 0x80 && (std::isalnum(c) != 0 || c == '_' || c == '-');
     };
     do {

@@ -173,13 +173,15 @@ tl::expected<ToolArguments, std::string> parse_tool_arguments(
     if (has_value && !option->takes_value) return tl::unexpected(name + " takes no value");
     std::string value = has_value ? argument.substr(equals + 1) : std::string();
     if (option->takes_value && !has_value) {
-      if (++i == arguments.size() || arguments[i] == "--") {
+      ++i;
+      if (i == arguments.size() || arguments[i] == "--") {
         return tl::unexpected(argument + " needs a value");
       }
       value = arguments[i];
     }
     if (option->is_of_backend) {
-      out.backend_options.push_back(option->takes_value ? name + "=" + value : name);
+      const std::string with_value = std::string(name).append("=").append(value);
+      out.backend_options.push_back(option->takes_value ? with_value : name);
     } else {
       out.options.emplace_back(name, std::move(value));
     }
