@@ -20,11 +20,6 @@ GrammarOption option_of(const ToolOption& option) {
       std::string(option.name), std::string(option.placeholder), std::string(option.help), {}, {}};
 }
 
-const GrammarOption& help_option() {
-  static const GrammarOption kHelp{"--help", {}, "print what is there", {}, {}};
-  return kHelp;
-}
-
 std::vector<GrammarOption> options_of(std::string_view word,
                                       const std::vector<app::FlagSpec>& flags) {
   std::vector<GrammarOption> options;
@@ -42,13 +37,11 @@ std::vector<GrammarOption> options_of(std::string_view word,
   for (const app::FlagSpec& flag : flags) {
     const bool is_of_backend = flag.scope == app::FlagScope::backend;
     if (!is_check && !(tool != nullptr && tool->takes_backend_options && is_of_backend)) continue;
-    const bool is_known =
-        std::any_of(options.begin(), options.end(),
-                    [&flag](const GrammarOption& option) { return option.name == flag.name; });
-    if (!is_known) options.push_back(option_of(flag));
+    const auto known = std::ranges::find(options, flag.name, &GrammarOption::name);
+    if (known == options.end()) options.push_back(option_of(flag));
   }
   if (word == "hash-key") options.push_back({"--new", {}, "make a key", {}, {}});
-  options.push_back(help_option());
+  options.push_back({"--help", {}, "print what is there", {}, {}});
   return options;
 }
 
@@ -75,10 +68,8 @@ Grammar command_grammar() {
                      {"--help", {}, "print what is there", "General", {}}};
   for (const app::FlagSpec& flag : flags) grammar.options.push_back(option_of(flag));
   for (const app::CommandWord& word : app::kCommandWords) {
-    const bool is_known =
-        std::any_of(grammar.words.begin(), grammar.words.end(),
-                    [&word](const GrammarWord& known) { return known.word == word.word; });
-    if (is_known) continue;
+    const auto known = std::ranges::find(grammar.words, word.word, &GrammarWord::word);
+    if (known != grammar.words.end()) continue;
     grammar.words.push_back({std::string(word.word), std::string(word.about),
                              options_of(word.word, flags), operands_of(word.word),
                              word.word == "audit", takes_backend(word.word)});

@@ -63,11 +63,11 @@ Checked read_fields(const ToolArguments& arguments, ConnectPlan& plan) {
 Checked read_credentials(const ToolArguments& arguments, ConnectPlan& plan) {
   plan.token_file = arguments.value("--token-file");
   plan.token_command = arguments.value("--token-command");
-  int tokens = 0;
-  for (const char* const option : {"--api-key-file", "--token-file", "--token-command"}) {
-    tokens += arguments.has(option) ? 1 : 0;
-  }
-  if (tokens > 1) return bad("one of --api-key-file, --token-file and --token-command is enough");
+  constexpr std::array<std::string_view, 3> kTokens{"--api-key-file", "--token-file",
+                                                    "--token-command"};
+  const auto is_given = [&arguments](std::string_view option) { return arguments.has(option); };
+  if (std::ranges::count_if(kTokens, is_given) > 1)
+    return bad("one of --api-key-file, --token-file and --token-command is enough");
   if (!arguments.has("--api-key-file")) return {};
   const auto key = read_key(arguments.value("--api-key-file"));
   if (!key) return bad("--api-key-file: " + key.error());

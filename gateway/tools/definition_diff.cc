@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <cstdint>
+#include <cstdio>
 #include <map>
 #include <optional>
 
@@ -71,13 +72,9 @@ const Range* hidden_at(uint32_t point) {
 }
 
 std::string named(uint32_t point) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  std::string hex;
-  for (int shift = point > 0xffff ? 20 : 12; shift >= 0; shift -= 4) {
-    if (shift == 20 && (point >> 20U) == 0) continue;
-    hex += kDigits[(point >> static_cast<unsigned>(shift)) & 15U];
-  }
-  return "U+" + hex;
+  std::array<char, 16> text{};
+  std::snprintf(text.data(), text.size(), "U+%04X", point);
+  return text.data();
 }
 
 // Calls visit(sequence, code point) for each character.

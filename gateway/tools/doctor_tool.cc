@@ -51,9 +51,7 @@ const config::BackendConfig* choose(const config::Config& config, const ToolArgu
                                     std::string& problem) {
   if (arguments.has_command) return &config.backends.front();
   const std::string& name = arguments.words.front();
-  const auto found =
-      std::find_if(config.backends.begin(), config.backends.end(),
-                   [&name](const config::BackendConfig& backend) { return backend.name == name; });
+  const auto found = std::ranges::find(config.backends, name, &config::BackendConfig::name);
   if (found != config.backends.end()) return &*found;
   problem = no_backend_text(config, name, "doctor tries");
   return nullptr;

@@ -71,13 +71,7 @@ ToolOutput install(const ToolArguments& arguments, const ToolSurroundings& /*sur
   return tool_text("installed in " + folder.string() + ": stdgate-guard stdgate\n");
 }
 
-// The units of systemd by which a user's gateway starts with the first connection.
-struct UserService {
-  std::string program;  // paths, absolute
-  std::string config_file;
-  std::string socket;
-  std::string path;  // PATH, for the servers
-};
+// --- The units of systemd by which a user's gateway starts with the first connection ------------
 
 // The first line of both, by which they are known again.
 constexpr std::string_view kUnitMark = "# Written by `stdgate install --user`.\n";
@@ -101,7 +95,7 @@ std::string unit_path(std::string_view path) {
   return out;
 }
 
-std::string socket_unit(const UserService& service) {
+std::string socket_unit(const std::string& socket) {
   return std::string(kUnitMark) +
          "# systemd starts the gateway with the first connection.\n"
          "[Unit]\n"
@@ -109,7 +103,7 @@ std::string socket_unit(const UserService& service) {
          "\n"
          "[Socket]\n"
          "ListenStream=" +
-         unit_path(service.socket) +
+         unit_path(socket) +
          "\n"
          "SocketMode=0600\n"
          "DirectoryMode=0700\n"
@@ -120,7 +114,8 @@ std::string socket_unit(const UserService& service) {
          "WantedBy=sockets.target\n";
 }
 
-std::string service_unit(const UserService& service) {
+// `path`: PATH, for the servers.
+std::string service_unit(const std::string& config_file, const std::string& path) {
   return std::string(kUnitMark) +
          "# stdgate.socket starts it.\n"
          "[Unit]\n"
@@ -131,12 +126,12 @@ std::string service_unit(const UserService& service) {
          "[Service]\n"
          "Type=notify\n"
          "ExecStart=" +
-         unit_word(service.program, true) + " --config " + unit_word(service.config_file, true) +
+         unit_word(own_program(), true) + " --config " + unit_word(config_file, true) +
          "\n"
          "ExecReload=/bin/kill -HUP $MAINPID\n"
          "# Of the shell that installed this: servers are found there, as npx and uvx.\n"
          "Environment=" +
-         unit_word("PATH=" + service.path, false) +
+         unit_word("PATH=" + path, false) +
          "\n"
          "UMask=0077\n"
          "Restart=on-failure\n"
@@ -251,10 +246,9 @@ ToolOutput install_for_user(const ToolArguments& arguments, const ToolSurroundin
     return tool_error(kFailed,
                       "install: there is no " + gateway->file + "; stdgate adopt CLIENT writes it");
   }
-  const UserService service{own_program(), gateway->file, gateway->socket,
-                            surroundings.environment("PATH").value_or("")};
-  const std::array files{std::pair(folder + "stdgate.socket", socket_unit(service)),
-                         std::pair(folder + "stdgate.service", service_unit(service))};
+  const std::string path = surroundings.environment("PATH").value_or("");
+  const std::array files{std::pair(folder + "stdgate.socket", socket_unit(gateway->socket)),
+                         std::pair(folder + "stdgate.service", service_unit(gateway->file, path))};
   ToolOutput output;
   for (const auto& [file, text] : files) {
     if (arguments.has("--dry-run")) {

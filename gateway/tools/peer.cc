@@ -369,14 +369,6 @@ class CommandPeer final : public Peer {
   const std::unique_ptr<Conversation> child_;
 };
 
-tl::expected<std::unique_ptr<Peer>, Trouble> open_command_peer(const ToolArguments& arguments,
-                                                               const ToolSurroundings& surroundings,
-                                                               Duration timeout) {
-  const auto config = config_of(arguments, surroundings);
-  if (!config) return tl::unexpected(Trouble{kBadUsage, config.error()});
-  return open_backend_peer(*config, config->backends.front(), surroundings, timeout);
-}
-
 }  // namespace
 
 tl::expected<std::unique_ptr<Peer>, Trouble> open_backend_peer(const config::Config& config,
@@ -403,7 +395,9 @@ tl::expected<std::unique_ptr<Peer>, Trouble> open_peer(const ToolArguments& argu
     return tl::unexpected(
         Trouble{kBadUsage, std::string(option.name) + " goes with a gateway, not with a command"});
   }
-  return open_command_peer(arguments, surroundings, *timeout);
+  const auto config = config_of(arguments, surroundings);
+  if (!config) return tl::unexpected(Trouble{kBadUsage, config.error()});
+  return open_backend_peer(*config, config->backends.front(), surroundings, *timeout);
 }
 
 }  // namespace stdgate::tools

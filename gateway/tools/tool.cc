@@ -143,10 +143,9 @@ tl::expected<config::Config, std::string> config_of(const ToolArguments& argumen
 }
 
 const Tool* find_tool(std::string_view word) {
-  for (const Tool& tool : all_tools()) {
-    if (tool.word == word) return &tool;
-  }
-  return nullptr;
+  const std::span<const Tool> tools = all_tools();
+  const auto found = std::ranges::find(tools, word, &Tool::word);
+  return found == tools.end() ? nullptr : &*found;
 }
 
 tl::expected<ToolArguments, std::string> parse_tool_arguments(

@@ -19,14 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Text = tl::expected<std::string, std::string>;
-
-Text usual_file(const config::Environment& variables) {
-  const std::string folder = config_home(variables);
-  if (!folder.empty()) return folder + "/stdgate/gateway.yaml";
-  return tl::unexpected<std::string>("HOME is not set; name the gateway's file with --config");
-}
-
 // For sockets: what systemd makes for each user, else the folder of the gateway's file.
 std::string socket_folder(const std::string& file, const config::Environment& variables) {
   std::string named = variables("XDG_RUNTIME_DIR").value_or("");
@@ -60,10 +52,13 @@ std::string config_home(const config::Environment& variables) {
 tl::expected<UserGateway, std::string> read_user_gateway(const std::string& file,
                                                          const config::Environment& variables) {
   UserGateway gateway;
-  const Text named = file.empty() ? usual_file(variables) : Text(file);
-  if (!named) return tl::unexpected(named.error());
+  const std::string home = config_home(variables);
+  if (file.empty() && home.empty()) {
+    return tl::unexpected<std::string>("HOME is not set; name the gateway's file with --config");
+  }
+  const std::string named = file.empty() ? home + "/stdgate/gateway.yaml" : file;
   std::error_code error;
-  gateway.file = fs::absolute(*named, error).lexically_normal().string();
+  gateway.file = fs::absolute(named, error).lexically_normal().string();
   gateway.is_new = !file_exists(gateway.file);
   const std::string folder = socket_folder(gateway.file, variables);
   if (gateway.is_new) {
