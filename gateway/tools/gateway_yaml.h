@@ -56,9 +56,8 @@ std::string backend_yaml(const BackendLines& backend, size_t margin, size_t inde
 BackendLines lines_of(const app::CommandLine& command_line, std::vector<std::string>& warnings,
                       const std::vector<BackendSetting>& changes = {});
 
-// The configuration that `text`, the content of `file`, is; it may have no backends yet. Variables
-// that the gateway will have may be missing here. The error has a line for each mistake, behind its
-// line break.
+// Parses `text`, the content of `file`, which may have no backends yet. Variables that the gateway
+// will have may be missing here. The error has a line for each mistake, each behind a line break.
 tl::expected<config::Config, std::string> parse_gateway_text(const std::string& text,
                                                              std::string_view file);
 
