@@ -230,11 +230,7 @@ bool has_commands(std::string_view text, const ServerCommands& commands) {
 }  // namespace
 
 tl::expected<JsonNode, std::string> read_settings(std::string_view text) {
-  const bool is_of_toml = is_toml(text);
-  const auto read = is_of_toml ? read_toml(text) : read_json(text, kMaxSettingsDepth);
-  return read.map_error([&](const std::string& error) {
-    return std::string("it is no ") + (is_of_toml ? "TOML: " : "JSON: ") + error;
-  });
+  return is_toml(text) ? read_toml(text) : read_json(text, kMaxSettingsDepth);
 }
 
 tl::expected<JsonNode, std::string> read_servers(std::string_view text) {

@@ -436,11 +436,11 @@ const std::vector<JsonNode>& JsonNode::list_at(std::string_view key) const {
 tl::expected<JsonNode, std::string> read_json(std::string_view text, size_t max_depth) {
   JsonReader reader(text, max_depth);
   JsonNode root;
-  if (!reader.read(root)) return tl::unexpected(reader.problem());
+  if (!reader.read(root)) return tl::unexpected("it is no JSON: " + reader.problem());
   // The reader passes over what is within scalars.
   simdjson::dom::parser parser;
   if (parser.parse(simdjson::padded_string(root.json())).error() != simdjson::SUCCESS) {
-    return tl::unexpected<std::string>("a value in it is none");
+    return tl::unexpected<std::string>("it is no JSON");
   }
   return root;
 }
@@ -448,7 +448,7 @@ tl::expected<JsonNode, std::string> read_json(std::string_view text, size_t max_
 tl::expected<JsonNode, std::string> read_toml(std::string_view text) {
   TomlReader reader(text);
   JsonNode root;
-  if (!reader.read(root)) return tl::unexpected(reader.problem());
+  if (!reader.read(root)) return tl::unexpected("it is no TOML: " + reader.problem());
   return root;
 }
 

@@ -58,7 +58,7 @@ struct JsonNode {
   [[nodiscard]] const std::vector<JsonNode>& list_at(std::string_view key) const;
 };
 
-// Errors name the line, if that is known.
+// Errors are sentences, with the line if that is known.
 tl::expected<JsonNode, std::string> read_json(std::string_view text,
                                               size_t max_depth = kMaxJsonDepth);
 tl::expected<JsonNode, std::string> read_toml(std::string_view text);

@@ -34,18 +34,18 @@ TEST(Toml, BecomesJson) {
       {R"(a = "q\"\\\u00e9\U0001f600\t")", "{\"a\":\"q\\\"\\\\\u00e9\U0001f600\\t\"}"},
       {"d = 2026-11-24T10:00:00Z", R"({"d":"2026-11-24T10:00:00Z"})"},
       {"a = [[1, 2], []]", R"({"a":[["1","2"],[]]})"},
-      {"x", "error: line 1: a '=' is missing"},
-      {"\n= 1", "error: line 2: a key is missing"},
-      {"a = ", "error: line 1: a value is missing"},
-      {"a = \"x", "error: line 1: a text has no end"},
-      {"a = 1 2", "error: line 1: something stands behind the value"},
-      {"a = 1\na = 2", "error: line 2: a occurs twice"},
-      {"a = 1\n[a]", "error: line 2: a is no table"},
-      {"[a", "error: line 1: a table's name has no end"},
-      {"a = [1", "error: line 1: an array has no end"},
-      {"a = {b=1", "error: line 1: a table between braces has no end"},
-      {"a = \"\\ud800\"", "error: line 1: a wrong escape"},
-      {"a = \"\\", "error: line 1: a wrong escape"},
+      {"x", "error: it is no TOML: line 1: a '=' is missing"},
+      {"\n= 1", "error: it is no TOML: line 2: a key is missing"},
+      {"a = ", "error: it is no TOML: line 1: a value is missing"},
+      {"a = \"x", "error: it is no TOML: line 1: a text has no end"},
+      {"a = 1 2", "error: it is no TOML: line 1: something stands behind the value"},
+      {"a = 1\na = 2", "error: it is no TOML: line 2: a occurs twice"},
+      {"a = 1\n[a]", "error: it is no TOML: line 2: a is no table"},
+      {"[a", "error: it is no TOML: line 1: a table's name has no end"},
+      {"a = [1", "error: it is no TOML: line 1: an array has no end"},
+      {"a = {b=1", "error: it is no TOML: line 1: a table between braces has no end"},
+      {"a = \"\\ud800\"", "error: it is no TOML: line 1: a wrong escape"},
+      {"a = \"\\", "error: it is no TOML: line 1: a wrong escape"},
   };
   for (const Case& one : cases) EXPECT_EQ(json_of(one.toml), one.json) << one.toml;
 }
@@ -55,8 +55,8 @@ TEST(Toml, NestingHasALimit) {
     return "a = " + std::string(depth, '[') + std::string(depth, ']');
   };
   EXPECT_TRUE(json_of(nested(kMaxTomlDepth + 1)).starts_with('{'));
-  EXPECT_EQ(json_of(nested(kMaxTomlDepth + 2)), "error: line 1: too deep");
-  EXPECT_EQ(json_of(nested(100000)), "error: line 1: too deep");
+  EXPECT_EQ(json_of(nested(kMaxTomlDepth + 2)), "error: it is no TOML: line 1: too deep");
+  EXPECT_EQ(json_of(nested(100000)), "error: it is no TOML: line 1: too deep");
 }
 
 TEST(Json, MayHaveCommentsAndCommasAtEnds) {
@@ -69,16 +69,16 @@ TEST(Json, MayHaveCommentsAndCommasAtEnds) {
       {"/* a */ [1, /* , */ 2.50,\n] ", "[1,2.50]"},
       {"{\"a\": {\"b//\": [true, null, {}], }, // c\n \"\\u0064\": \"\\n\",}",
        "{\"a\":{\"b//\":[true,null,{}]},\"d\":\"\\n\"}"},
-      {"", "error: line 1: a value is missing"},
-      {"{\n1", "error: line 2: a key is missing"},
-      {"{\"a\" 1}", "error: line 1: a colon is missing"},
-      {"[1 2]", "error: line 1: a comma is missing"},
-      {"[1", "error: line 1: a comma is missing"},
-      {"[\"a\n\"]", "error: line 1: a text has no end"},
-      {"[\"\\u00g0\"]", "error: line 1: an escape is no JSON"},
-      {"[] /*", "error: line 1: a comment has no end"},
-      {"[] []", "error: line 1: something stands behind the end"},
-      {"[yes]", "error: a value in it is none"},
+      {"", "error: it is no JSON: line 1: a value is missing"},
+      {"{\n1", "error: it is no JSON: line 2: a key is missing"},
+      {"{\"a\" 1}", "error: it is no JSON: line 1: a colon is missing"},
+      {"[1 2]", "error: it is no JSON: line 1: a comma is missing"},
+      {"[1", "error: it is no JSON: line 1: a comma is missing"},
+      {"[\"a\n\"]", "error: it is no JSON: line 1: a text has no end"},
+      {"[\"\\u00g0\"]", "error: it is no JSON: line 1: an escape is no JSON"},
+      {"[] /*", "error: it is no JSON: line 1: a comment has no end"},
+      {"[] []", "error: it is no JSON: line 1: something stands behind the end"},
+      {"[yes]", "error: it is no JSON"},
   };
   for (const Case& one : cases) {
     const auto root = read_json(one.text);
@@ -89,7 +89,7 @@ TEST(Json, MayHaveCommentsAndCommasAtEnds) {
 TEST(Json, NestingHasALimit) {
   const std::string two = "[[]]";
   EXPECT_TRUE(read_json(two, 1).has_value());
-  EXPECT_EQ(read_json(two, 0).error(), "line 1: too deep");
+  EXPECT_EQ(read_json(two, 0).error(), "it is no JSON: line 1: too deep");
 }
 
 TEST(Json, ValuesAreReadByKind) {
