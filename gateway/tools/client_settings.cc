@@ -227,6 +227,57 @@ bool has_commands(std::string_view text, const ServerCommands& commands) {
          });
 }
 
+bool is_same_but_for(std::string_view text, std::string_view changed,
+                     const std::set<std::string>& names, bool without_entries) {
+  const auto before = rest_of(text, names, without_entries);
+  const auto after = rest_of(changed, names, without_entries);
+  return before && after && *before == *after;
+}
+
+using Changes = tl::expected<std::vector<TextChange>, std::string>;
+
+Changes command_changes(std::string_view text, const ServerCommands& commands) {
+  auto root = read_settings(text);
+  if (!root) return tl::unexpected(root.error());
+  const JsonNode* const servers = servers_in(*root);
+  if (servers == nullptr) return tl::unexpected(std::string(kOtherForm));
+  std::vector<TextChange> changes;
+  for (const auto& [name, command] : commands) {
+    const std::string problem = problem_of(*servers, name);
+    if (!problem.empty()) return tl::unexpected(problem);
+    const JsonNode& server = *servers->find(name);
+    if (parts_of(server).program == nullptr || entry_of(text, *root, server).is_empty()) {
+      return tl::unexpected(name + ": " + std::string(kOtherForm));
+    }
+    change_command(text, server, command, changes);
+  }
+  return changes;
+}
+
+Changes entry_changes(std::string_view text, std::string_view original,
+                      const std::set<std::string>& names) {
+  auto root = read_settings(text);
+  if (!root) return tl::unexpected(root.error());
+  auto former_root = read_settings(original);
+  if (!former_root) return tl::unexpected(former_root.error());
+  const JsonNode* const servers = servers_in(*root);
+  const JsonNode* const former_servers = servers_in(*former_root);
+  if (servers == nullptr || former_servers == nullptr) {
+    return tl::unexpected(std::string(kOtherForm));
+  }
+  std::vector<TextChange> changes;
+  for (const std::string& name : names) {
+    const JsonNode* const now = servers->find(name);
+    const JsonNode* const then = former_servers->find(name);
+    if (now == nullptr || then == nullptr) continue;
+    const TextSpan entry = entry_of(text, *root, *now);
+    const TextSpan former = entry_of(original, *former_root, *then);
+    if (entry.is_empty() || former.is_empty()) continue;
+    changes.push_back({entry, std::string(former.of(original))});
+  }
+  return changes;
+}
+
 }  // namespace
 
 tl::expected<JsonNode, std::string> read_settings(std::string_view text) {
@@ -267,57 +318,23 @@ tl::expected<std::set<std::string>, std::string> connected_servers(std::string_v
 
 tl::expected<std::string, std::string> with_commands(std::string_view text,
                                                      const ServerCommands& commands) {
-  auto root = read_settings(text);
-  if (!root) return tl::unexpected(root.error());
-  const JsonNode* const servers = servers_in(*root);
-  if (servers == nullptr) return tl::unexpected(std::string(kOtherForm));
-  std::vector<TextChange> changes;
+  auto changes = command_changes(text, commands);
+  if (!changes) return tl::unexpected(changes.error());
   std::set<std::string> names;
-  for (const auto& [name, command] : commands) {
-    const std::string problem = problem_of(*servers, name);
-    if (!problem.empty()) return tl::unexpected(problem);
-    const JsonNode& server = *servers->find(name);
-    if (parts_of(server).program == nullptr || entry_of(text, *root, server).is_empty()) {
-      return tl::unexpected(name + ": " + std::string(kOtherForm));
-    }
-    change_command(text, server, command, changes);
-    names.insert(name);
-  }
-  std::string changed = changed_text(text, std::move(changes));
-  const auto before = rest_of(text, names, false);
-  const auto after = rest_of(changed, names, false);
-  if (!before || !after || *before != *after || !has_commands(changed, commands)) {
-    return tl::unexpected(std::string(kOtherForm));
-  }
+  for (const auto& [name, command] : commands) names.insert(name);
+  std::string changed = changed_text(text, *std::move(changes));
+  const bool is_good = is_same_but_for(text, changed, names, false);
+  if (!is_good || !has_commands(changed, commands)) return tl::unexpected(std::string(kOtherForm));
   return changed;
 }
 
 tl::expected<std::string, std::string> with_entries_of(std::string_view text,
                                                        std::string_view original,
                                                        const std::set<std::string>& names) {
-  auto root = read_settings(text);
-  if (!root) return tl::unexpected(root.error());
-  auto former = read_settings(original);
-  if (!former) return tl::unexpected(former.error());
-  const JsonNode* const servers = servers_in(*root);
-  const JsonNode* const former_servers = servers_in(*former);
-  if (servers == nullptr || former_servers == nullptr) {
-    return tl::unexpected(std::string(kOtherForm));
-  }
-  std::vector<TextChange> changes;
-  for (const std::string& name : names) {
-    const JsonNode* const now = servers->find(name);
-    const JsonNode* const then = former_servers->find(name);
-    if (now == nullptr || then == nullptr) continue;
-    const TextSpan entry = entry_of(text, *root, *now);
-    const TextSpan former_entry = entry_of(original, *former, *then);
-    if (entry.is_empty() || former_entry.is_empty()) continue;
-    changes.push_back({entry, std::string(former_entry.of(original))});
-  }
-  std::string changed = changed_text(text, std::move(changes));
-  const auto before = rest_of(text, names, true);
-  const auto after = rest_of(changed, names, true);
-  if (!before || !after || *before != *after) return tl::unexpected(std::string(kOtherForm));
+  auto changes = entry_changes(text, original, names);
+  if (!changes) return tl::unexpected(changes.error());
+  std::string changed = changed_text(text, *std::move(changes));
+  if (!is_same_but_for(text, changed, names, true)) return tl::unexpected(std::string(kOtherForm));
   return changed;
 }
 
