@@ -25,33 +25,20 @@ constexpr std::array<std::string_view, 3> kAskable = {"sampling", "elicitation",
 
 bool is_object(std::string_view raw) { return !raw.empty() && raw.front() == '{'; }
 
-// Calls `visit(key, value)`, both raw, for each member.
-template <class Visitor>
-void for_each_member(std::string_view object, Visitor&& visit) {
-  rpc::JsonCursor cursor(object);
-  if (!cursor.take('{') || cursor.take('}')) return;
-  do {
-    const std::string_view key = cursor.take_string();
-    cursor.take(':');
-    visit(key, cursor.take_value());
-  } while (cursor.take(','));
-}
-
 void add_member(std::string& out, std::string_view key, std::string_view value) {
   if (out.back() != '{') out += ',';
   out.append("\"").append(key).append("\":").append(value);
 }
 
-bool is_of_round(std::string_view quoted) {
-  const std::string_view key = rpc::string_content(quoted);
+bool is_of_round(std::string_view key) {
   return rpc::json_string_equals(key, kStateKey) || rpc::json_string_equals(key, kAnswersKey);
 }
 
 // The request with these members of params in place of its answers and its state.
 std::string request_with(const rpc::Envelope& request, std::string_view members) {
   std::string params = "{";
-  for_each_member(request.params, [&](std::string_view key, std::string_view value) {
-    if (!is_of_round(key)) add_member(params, rpc::string_content(key), value);
+  rpc::for_each_member(request.params, [&](std::string_view key, std::string_view value) {
+    if (!is_of_round(key)) add_member(params, key, value);
   });
   if (!members.empty()) {
     if (params.back() != '{') params += ',';
@@ -79,8 +66,7 @@ bool has_mode(std::string_view elicitation, std::string_view mode) {
 // The params in the form of the modern era.
 std::string params_of(std::string_view params) {
   std::string text = "{";
-  for_each_member(params, [&](std::string_view key, std::string_view value) {
-    const std::string_view name = rpc::string_content(key);
+  rpc::for_each_member(params, [&](std::string_view name, std::string_view value) {
     // These members concern tasks, tokens and identifiers of the legacy era.
     for (const std::string_view gone : {"_meta", "task", "elicitationId"}) {
       if (rpc::json_string_equals(name, gone)) return;
@@ -112,6 +98,13 @@ InputRuling judge_elicitation(std::string_view params, std::string_view declared
 
 bool McpInput::may_need_input(std::string_view method) const {
   return method == "tools/call" || method == "prompts/get" || method == "resources/read";
+}
+
+bool McpInput::resumes(const rpc::Envelope& request) const {
+  std::string scratch;
+  return may_need_input(request.decoded_method(scratch)) &&
+         !(rpc::is_absent(rpc::find_member(request.params, kStateKey)) &&
+           rpc::is_absent(rpc::find_member(request.params, kAnswersKey)));
 }
 
 InputAnswers McpInput::read_answers(const rpc::Envelope& request) const {
@@ -159,9 +152,9 @@ bool McpInput::is_private(std::string_view method) const { return method == kRoo
 // Sorted by key, because the order of members has no meaning.
 std::string McpInput::essence(const rpc::Envelope& request) const {
   std::vector<std::string> members;
-  for_each_member(request.params, [&](std::string_view key, std::string_view value) {
-    if (is_of_round(key) || rpc::json_string_equals(rpc::string_content(key), kMetaKey)) return;
-    members.push_back(std::string(key).append(":").append(value));
+  rpc::for_each_member(request.params, [&](std::string_view key, std::string_view value) {
+    if (is_of_round(key) || rpc::json_string_equals(key, kMetaKey)) return;
+    members.push_back("\"" + std::string(key).append("\":").append(value));
   });
   std::ranges::sort(members);
   std::string text(request.method);
@@ -203,13 +196,14 @@ std::optional<InputDemands> McpInput::demands(const rpc::Envelope& answer) const
   if (!rpc::string_content(state).empty()) demands.state = state;
   const bool is_state = state.empty() || state.front() == '"' || state == "null";
   demands.is_malformed = !is_state || (!requests.empty() && !is_object(requests));
-  for_each_member(requests, [&](std::string_view key, std::string_view value) {
+  rpc::for_each_member(requests, [&](std::string_view key, std::string_view value) {
     const std::string_view method = rpc::member_or_empty(value, "method");
     const std::string_view params = rpc::member_or_empty(value, "params");
     const bool is_request =
         !rpc::string_content(method).empty() && (params.empty() || is_object(params));
     if (!is_request) demands.is_malformed = true;
-    demands.all.push_back({std::string(key), std::string(method), std::string(params)});
+    demands.all.push_back(
+        {"\"" + std::string(key) + "\"", std::string(method), std::string(params)});
   });
   if (demands.all.empty() && demands.state.empty()) demands.is_malformed = true;
   return demands;

@@ -60,6 +60,8 @@ class McpInput {
  public:
   // Whether a call of this method may be answered with questions.
   [[nodiscard]] bool may_need_input(std::string_view method) const;
+  // Whether the request continues a call that was answered with questions.
+  [[nodiscard]] bool resumes(const rpc::Envelope& request) const;
   [[nodiscard]] InputAnswers read_answers(const rpc::Envelope& request) const;
   // The params of a greeting for a child that may ask exactly what the client of this request
   // declares.

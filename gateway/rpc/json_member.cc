@@ -2,24 +2,9 @@
 
 #include <algorithm>
 
-#include "gateway/rpc/json_cursor.h"
-#include "gateway/rpc/json_string.h"
-
 namespace stdgate::rpc {
 
 namespace {
-
-// Visits the members: their keys, raw, and their values.
-template <class Visit>
-void for_each_member(std::string_view object, Visit&& visit) {
-  JsonCursor cursor(object);
-  if (!cursor.take('{') || cursor.take('}')) return;
-  do {
-    const std::string_view quoted = cursor.take_string();
-    cursor.take(':');
-    visit(quoted.substr(1, quoted.size() - 2), cursor.take_value());
-  } while (cursor.take(','));
-}
 
 void put(Member& found, std::string_view value) {
   found = is_absent(found) ? Member(value) : tl::unexpected(MemberError::duplicate);

@@ -10,6 +10,9 @@
 #include <string_view>
 #include <tl/expected.hpp>
 
+#include "gateway/rpc/json_cursor.h"
+#include "gateway/rpc/json_string.h"
+
 namespace stdgate::rpc {
 
 enum class MemberError : uint8_t {
@@ -20,6 +23,19 @@ enum class MemberError : uint8_t {
 using Member = tl::expected<std::string_view, MemberError>;
 inline bool is_absent(const Member& member) {
   return !member && member.error() == MemberError::absent;
+}
+
+// Calls visit(key, value) for each member: the key as spelled between its quotes, the value raw. A
+// text that is no object has none.
+template <class Visit>
+void for_each_member(std::string_view object, Visit&& visit) {
+  JsonCursor cursor(object);
+  if (!cursor.take('{') || cursor.take('}')) return;
+  do {
+    const std::string_view key = string_content(cursor.take_string());
+    cursor.take(':');
+    visit(key, cursor.take_value());
+  } while (cursor.take(','));
 }
 
 // `object` is raw, valid JSON; `key` is compared with the decoded key. The answer is a view into

@@ -94,15 +94,15 @@ std::string with_asking_member(const rpc::Envelope& answer, std::string_view mem
     return {};
   }
   TextEdits edits(answer.text);
-  for_each_member(rpc::member_or_empty(answer.payload, "inputRequests"),
-                  [&](std::string_view, std::string_view question) {
-                    if (!question.starts_with('{')) return;
-                    const std::string params = object_within(question, "params");
-                    const std::string meta =
-                        with_member(object_within(params, "_meta"), kMemberKey, json_text(member));
-                    const std::string own = with_member(params, "_meta", meta);
-                    edits.replace(question, with_member(question, "params", own));
-                  });
+  rpc::for_each_member(rpc::member_or_empty(answer.payload, "inputRequests"),
+                       [&](std::string_view, std::string_view question) {
+                         if (!question.starts_with('{')) return;
+                         const std::string params = object_within(question, "params");
+                         const std::string meta = with_member(object_within(params, "_meta"),
+                                                              kMemberKey, json_text(member));
+                         const std::string own = with_member(params, "_meta", meta);
+                         edits.replace(question, with_member(question, "params", own));
+                       });
   return edits.apply();
 }
 

@@ -193,15 +193,17 @@ std::string ServerAnswers::capabilities(const call::CallContext& context) {
   }
   // A capability with settings of its own has the settings of the first member that has it.
   std::string extensions = "{}";
+  std::string scratch;
   std::string_view tasks;
   for (const std::string_view capabilities : known) {
     if (tasks.empty()) tasks = rpc::member_or_empty(capabilities, "tasks");
-    for_each_member(rpc::member_or_empty(capabilities, "extensions"),
-                    [&](std::string_view key, std::string_view value) {
-                      if (rpc::is_absent(rpc::find_member(extensions, key))) {
-                        extensions = with_member(extensions, key, value);
-                      }
-                    });
+    rpc::for_each_member(rpc::member_or_empty(capabilities, "extensions"),
+                         [&](std::string_view spelled, std::string_view value) {
+                           const std::string_view key = rpc::decode_string(spelled, scratch);
+                           if (rpc::is_absent(rpc::find_member(extensions, key))) {
+                             extensions = with_member(extensions, key, value);
+                           }
+                         });
   }
   if (!tasks.empty() && !is_modern(context)) {
     // Tasks of all members cannot be listed together.

@@ -54,20 +54,6 @@ std::string_view TextEdits::moved(std::string_view part, std::string_view edited
   return edited.substr(begin, end - begin);
 }
 
-void for_each_member(
-    std::string_view object,
-    const std::function<void(std::string_view key, std::string_view value)>& visit) {
-  rpc::JsonCursor cursor(object);
-  if (!cursor.take('{') || cursor.take('}')) return;
-  std::string scratch;
-  do {
-    const std::string_view quoted = cursor.take_string();
-    cursor.take(':');
-    const std::string_view value = cursor.take_value();
-    visit(rpc::decode_string(quoted.substr(1, quoted.size() - 2), scratch), value);
-  } while (cursor.take(','));
-}
-
 void for_each_element(std::string_view array,
                       const std::function<void(std::string_view value)>& visit) {
   rpc::JsonCursor cursor(array);

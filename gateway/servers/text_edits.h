@@ -61,10 +61,6 @@ std::string without_texts(std::string_view array,
 std::string with_member(std::string_view object, std::string_view key, std::string_view value);
 // A text as JSON, with its quotes.
 std::string json_text(std::string_view text);
-// Calls visit(key, value) for each member: the key decoded, the value raw.
-void for_each_member(
-    std::string_view object,
-    const std::function<void(std::string_view key, std::string_view value)>& visit);
 // Calls visit(value) for each element, raw.
 void for_each_element(std::string_view array,
                       const std::function<void(std::string_view value)>& visit);

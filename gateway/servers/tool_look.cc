@@ -101,7 +101,7 @@ tl::expected<void, const char*> check_tool(std::string_view tool) {
       return tl::unexpected<const char*>("the properties of its inputSchema are no object");
     }
     bool good = true;
-    for_each_member(*properties, [&good](std::string_view, std::string_view value) {
+    rpc::for_each_member(*properties, [&good](std::string_view, std::string_view value) {
       good = good && (value.starts_with('{') || value == "true" || value == "false");
     });
     if (!good) {

@@ -113,8 +113,12 @@ void ToolSearch::add(const std::string& name, std::string_view tool) {
   note(name, kOfName);
   note(text_of(tool, "title"), kOfTitle);
   note(text_of(tool, "description"), kOfText);
-  for_each_member(rpc::member_or_empty(rpc::member_or_empty(tool, "inputSchema"), "properties"),
-                  [&](std::string_view key, std::string_view) { note(key, kOfText); });
+  std::string scratch;
+  rpc::for_each_member(
+      rpc::member_or_empty(rpc::member_or_empty(tool, "inputSchema"), "properties"),
+      [&](std::string_view key, std::string_view) {
+        note(rpc::decode_string(key, scratch), kOfText);
+      });
   bytes_ += kOfTool + name.size();
   tools_.push_back({name, version});
   lengths_.push_back(length);
