@@ -49,7 +49,7 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       notices_(services_, pool_, sessions_, *bridge_),
       children_say_(chain_, delivery_, notices_, sleeping_),
       pool_(services_, *this, *bridge_, sessions_, children_say_),
-      memos_(sessions_, pool_, *bridge_, *dialect_, chain_) {
+      memos_(sessions_, pool_, *bridge_, *dialect_, chain_, calls_) {
   options_.launch.payer = services_.payer;
   core_.observer.on_session_places(Upstream::id(), pool_.session_places());
   call::NameTable& methods = names_of_calls_.methods();

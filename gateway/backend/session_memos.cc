@@ -44,7 +44,7 @@ void SessionMemos::accept_subscription(call::CallPtr& call, const call::ClientIn
     const auto is_to_ask = subscribe(call->session, key);
     if (!is_to_ask) return chain_.on_fault(std::move(call), is_to_ask.error());
     if (!*is_to_ask) return answer(call, intent.result);
-    call->subscription = key;
+    subscribed_.of(call->slots).text = key;
   } else {
     const auto child = unsubscribe(call->session, key);
     if (!child) return answer(call, intent.result);

@@ -21,16 +21,25 @@ namespace stdgate::backend {
 class SessionMemos final : public call::Filter {
  public:
   SessionMemos(SessionRouter& sessions, pool::Pool& pool, Bridge& bridge,
-               const pool::Dialect& dialect, call::Chain& chain)
-      : sessions_(sessions), pool_(pool), bridge_(bridge), dialect_(dialect), chain_(chain) {}
+               const pool::Dialect& dialect, call::Chain& chain, call::CallStore& calls)
+      : sessions_(sessions),
+        pool_(pool),
+        bridge_(bridge),
+        dialect_(dialect),
+        chain_(chain),
+        subscribed_(calls.reserve<call::KeptText>()) {}
 
+  void on_begin(call::Call& call, const call::Arrival& /*arrival*/) override {
+    sessions_.name_in(call);
+  }
   void on_request(call::CallPtr& call, const call::Request& request) override;
   void on_answer(call::CallPtr& call, call::Answer& answer) override {
     const bool has_memo = call->memo != call::SessionMemo::none;
     if (has_memo && answer.outcome == Outcome::ok()) learn(*call, answer.message);
   }
   void on_end(const call::Call& call, call::End& end) override {
-    if (!call.subscription.empty()) sessions_.finish_subscribe(call, end.outcome);
+    const call::KeptText* const key = subscribed_.find(call.slots);
+    if (key != nullptr) sessions_.finish_subscribe(call, key->text, end.outcome);
   }
 
   // The greeting of a session was answered with `answer` while its server sleeps.
@@ -58,7 +67,8 @@ class SessionMemos final : public call::Filter {
   Bridge& bridge_;
   const pool::Dialect& dialect_;
   call::Chain& chain_;
-  std::string key_;  // scratch
+  const call::Slot<call::KeptText> subscribed_;  // the key that the call subscribes to
+  std::string key_;                              // scratch
 };
 
 }  // namespace stdgate::backend

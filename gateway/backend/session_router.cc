@@ -215,8 +215,9 @@ bool SessionRouter::pass_answer(session::SessionId id, const rpc::Envelope& answ
 
 // --- Wishes ------------------------------------------------------------------------------------
 
-void SessionRouter::finish_subscribe(const call::Call& call, Outcome outcome) {
-  wishes_.finish(call, outcome);
+void SessionRouter::finish_subscribe(const call::Call& call, std::string_view key,
+                                     Outcome outcome) {
+  wishes_.finish(call, key, outcome);
   charge(call.session);
   wishes_.settle();
 }

@@ -247,7 +247,7 @@ class SessionRouter final : public pool::SessionEvents {
     charge(session);
     return is_to_ask;
   }
-  void finish_subscribe(const call::Call& call, Outcome outcome);
+  void finish_subscribe(const call::Call& call, std::string_view key, Outcome outcome);
   std::optional<uint64_t> unsubscribe(session::SessionId session, std::string_view key) {
     const auto child = wishes_.unsubscribe(session, key);
     charge(session);

@@ -20,13 +20,13 @@ tl::expected<bool, rpc::FaultReport> SharedWishes::subscribe(session::SessionId 
   return tl::unexpected(rpc::faults::overloaded("this session has too many subscriptions"));
 }
 
-void SharedWishes::finish(const call::Call& call, Outcome outcome) {
+void SharedWishes::finish(const call::Call& call, std::string_view key, Outcome outcome) {
   using Answer = session::Subscriptions::Answer;
   const Answer answer = outcome == Outcome::ok()      ? Answer::granted
                         : outcome == Outcome::error() ? Answer::refused
                                                       : Answer::unknown;
   const uint64_t child = pool_.find_child(call.child) == nullptr ? 0 : call.child;
-  subscriptions_.finish(call.session, call.subscription, child, answer);
+  subscriptions_.finish(call.session, key, child, answer);
 }
 
 std::optional<uint64_t> SharedWishes::unsubscribe(session::SessionId session,

@@ -1,9 +1,9 @@
 // Call: one request of a client, from its arrival to its answer. Also Outgoing, the message that
 // carries it.
 //
-// Owner: a CallQueue while it waits, then the CallTable of a child. A call moves between them as a
-// CallPtr (see CallStore). The client is known only as a Caller, a handle that goes stale when the
-// client leaves.
+// Owner: HeldCalls or a CallQueue while it waits, then the CallTable of a child. A call moves
+// between them as a CallPtr (see CallStore). The client is known only as a Caller, a handle that
+// goes stale when the client leaves.
 #pragma once
 
 #include <cstddef>
@@ -59,10 +59,8 @@ struct CallFacts {
   std::optional<session::Severity> severity;  // of log messages, as a stateless client wants
   bool needs_stateless = false;               // a stateful child cannot serve it
   bool alone = false;      // it needs a child without other calls: see RoundTrips
-  bool resumes = false;    // see ClientIntent
   bool listens = false;    // it stays open, and is made for its events
   bool has_begun = false;  // its client has been told that listening has begun
-  uint8_t lists = 0;       // see ClientIntent
   bool wants_events = false;
   bool is_own = false;                   // the gateway makes it for a session: it is not reported
   bool cancelled = false;                // the child has been told once
@@ -91,19 +89,21 @@ struct CallFacts {
   uint8_t at = kBelowAll;
 };
 
+class CallStore;
+
 struct Call : CallFacts {
   Call() = default;  // without slots
-  explicit Call(const SlotLayout& layout) : slots(layout) {}
+  Call(CallStore& giver, const SlotLayout& layout) : slots(layout), store(&giver) {}
 
   std::string id;                  // raw JSON, as the client sent it
   std::string principal;           // name of the caller; empty: anonymous
   std::string progress_token;      // raw JSON, as the client sent it; empty: none
-  std::string subscription;        // the key that its session subscribes to; empty: none
   std::string memo_text;           // see ClientIntent
   std::string request;             // its text, if it may be sent again: InputRounds, listens
   std::string identity;            // of a call with a child alone: who may continue it
   Share held{{}, Holding::calls};  // the texts that are kept during the call
   CallSlots slots;                 // state of the filters
+  CallStore* store = nullptr;      // gave out the call, and takes it back
 
   // The CallIndex's own.
   Call* next = nullptr;

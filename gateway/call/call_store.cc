@@ -23,11 +23,13 @@ void clear_text(std::string& text) {
   }
 }
 
-void ReturnCall::operator()(Call* call) const { store->give_back(std::unique_ptr<Call>(call)); }
+void ReturnCall::operator()(Call* call) const {
+  call->store->give_back(std::unique_ptr<Call>(call));
+}
 
 CallPtr CallStore::take() {
-  if (kept_.empty()) return {new Call(layout_), ReturnCall{this}};
-  CallPtr call(kept_.back().release(), ReturnCall{this});
+  if (kept_.empty()) return CallPtr(new Call(*this, layout_));
+  CallPtr call(kept_.back().release());
   kept_.pop_back();
   return call;
 }
@@ -38,8 +40,8 @@ void CallStore::give_back(std::unique_ptr<Call> call) {
   if (kept_.size() == kMaxKept) return;
   static_cast<CallFacts&>(*call) = kNoFacts;
   if (call->held.account() != nullptr) call->held = {};
-  for (std::string* text : {&call->id, &call->principal, &call->progress_token, &call->subscription,
-                            &call->memo_text, &call->request, &call->identity}) {
+  for (std::string* text : {&call->id, &call->principal, &call->progress_token, &call->memo_text,
+                            &call->request, &call->identity}) {
     clear_text(*text);
   }
   call->slots.clear();

@@ -15,8 +15,6 @@
 
 namespace stdgate::call {
 
-class CallStore;
-
 // Empties a text whose storage is reused. Frees long storage, so that one client's long texts do
 // not stay in memory.
 void clear_text(std::string& text);
@@ -29,7 +27,6 @@ struct KeptText {
 };
 
 struct ReturnCall {
-  CallStore* store = nullptr;
   void operator()(Call* call) const;
 };
 

@@ -346,12 +346,13 @@ void ClaimFilter::on_lost(call::CallPtr& call, std::string_view text,
     return;
   }
   std::optional<call::Absence> error;
-  if (call->route.is_bound || call->resumes) {
+  std::string copy(text);
+  const rpc::KnownMessage known(copy);
+  const bool resumes = call->client_kind == PeerKind::stateless && kInput.resumes(known.envelope());
+  if (call->route.is_bound || resumes) {
     error = error_of_lost(call->method_name);
   } else {
     // The request was judged for a server of one era, so it is judged again for the other era.
-    std::string copy(text);
-    const rpc::KnownMessage known(copy);
     auto ruling =
         judge({known.envelope(), call->method_name, nullptr, call->identity, call->client_kind});
     if (ruling) error = std::move(ruling->error);

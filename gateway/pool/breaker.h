@@ -55,6 +55,8 @@ class Breaker {
   [[nodiscard]] TimePoint next_start(Demand demand = Demand::asked) const {
     return demand == Demand::asked ? next_start_ : next_unasked_;
   }
+  // No failure counts any more.
+  [[nodiscard]] bool is_clear() const { return failures_ == 0 && losses_ == 0; }
   [[nodiscard]] bool tripped() const { return failures_ >= config_.breaker_failures; }
   [[nodiscard]] uint32_t failures() const { return failures_; }
   // Time until the next start on demand; zero: it may happen now.

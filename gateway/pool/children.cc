@@ -324,7 +324,7 @@ void Children::note_failure(const Child& child, const ChildEnd& end, bool serves
                             {"retry_ms", breaker_.retry_after(now())}});
 }
 
-void Children::note_success() {
+void Children::end_failures() {
   if (breaker_.tripped()) {
     services_.core.log.write(LogLevel::info, "breaker closed",
                              {{"backend", services_.config.name}});

@@ -108,7 +108,9 @@ class Children {
   // PeerVerdict.
   bool excuses(const Child& child, const ChildEnd& end);
   // A child has shown that the backend works, or has ended well.
-  void note_success();
+  void note_success() {
+    if (is_open_ || !breaker_.is_clear()) end_failures();
+  }
   // The child has ended: it leaves all(), and stays valid until sweep(). `is_fine`: it has not
   // failed. `serves_lease`: it has had a session.
   void remove(Child& child, const ChildEnd& end, bool is_fine, bool serves_lease);
@@ -148,6 +150,7 @@ class Children {
   void announce(const Child& child, Duration start);
   void end_idle();
   std::optional<TimePoint> end_listening();
+  void end_failures();
   void tell_breaker();
   void note_failure(const Child& child, const ChildEnd& end, bool serves_lease);
   [[nodiscard]] Demand demand() const;

@@ -103,8 +103,7 @@ void Handshake::note_request(rpc::WireId id) {
   start_timer();
 }
 
-void Handshake::note_answered(rpc::WireId id) {
-  if (request_ != id) return;
+void Handshake::end_request() {
   request_.reset();
   stop_timer();
 }

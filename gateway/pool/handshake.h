@@ -32,7 +32,7 @@ class Handshake {
  public:
   // The share of start_timeout that a child has for the probe: one part in so many.
   static constexpr int kPatienceShare = 6;
-  // The same of fetch_timeout, in addition, of a child that may fetch its package before.
+  // The share of fetch_timeout that is added where the child may download its package first.
   static constexpr int kFetchShare = 10;
 
   // `client`: for a stateful child.
@@ -84,7 +84,9 @@ class Handshake {
   // The client of a session's own child has sent its greeting, with this id.
   void note_request(rpc::WireId id);
   // An answer to this id has come, even if it cannot be used.
-  void note_answered(rpc::WireId id);
+  void note_answered(rpc::WireId id) {
+    if (request_ == id) end_request();
+  }
 
   // The answer to the client's greeting has come.
   void learn(const rpc::Envelope& answer);
@@ -96,6 +98,7 @@ class Handshake {
   [[nodiscard]] bool was_given_up() const { return was_given_up_; }
 
  private:
+  void end_request();
   tl::expected<std::string, std::string> finish_probe(const rpc::Envelope& answer);
 
   const PoolServices& services_;

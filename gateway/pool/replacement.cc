@@ -30,11 +30,9 @@ Replacement::Replacement(const PoolServices& services, Children& children, Lease
       leases_(leases),
       sessions_(sessions),
       listener_(listener),
+      is_wanted_(config().max_age > Duration::zero() || config().max_calls > 0 ||
+                 config().max_memory > 0),
       timer_(services.core.timers, [this] { act(); }) {}
-
-bool Replacement::is_wanted() const {
-  return config().max_age > Duration::zero() || config().max_calls > 0 || config().max_memory > 0;
-}
 
 std::optional<ReplaceReason> Replacement::reason_to_go(const Child& child) const {
   if (config().max_memory > 0 && child.wear().memory > config().max_memory)
@@ -47,8 +45,8 @@ std::optional<ReplaceReason> Replacement::reason_to_go(const Child& child) const
   return is_old ? std::optional(ReplaceReason::age) : std::nullopt;
 }
 
-void Replacement::look_at(Child& child) {
-  if (!is_wanted() || children_.is_draining()) return;
+void Replacement::look(Child& child) {
+  if (children_.is_draining()) return;
   if (!child.wear().reason && runs(child)) child.wear().begin(reason_to_go(child), now());
   if (child.wear().reason) {
     look_soon();

@@ -30,7 +30,9 @@ class Replacement {
 
   // The child is ready, has answered, or has told its use of memory. Acts after this turn of the
   // loop.
-  void look_at(Child& child);
+  void look_at(Child& child) {
+    if (is_wanted_) look(child);
+  }
   // Fills in how many children have been replaced, and why.
   void describe(BackendStatus& status) const;
   // A child has ended.
@@ -38,9 +40,9 @@ class Replacement {
 
  private:
   void look_soon() {
-    if (is_wanted()) timer_.arm(now());
+    if (is_wanted_) timer_.arm(now());
   }
-  [[nodiscard]] bool is_wanted() const;
+  void look(Child& child);
   [[nodiscard]] std::optional<ReplaceReason> reason_to_go(const Child& child) const;
   void act();
   void replace_shared(Child& child);
@@ -60,6 +62,7 @@ class Replacement {
   Leases& leases_;
   SessionLane& sessions_;
   ChildListener& listener_;
+  const bool is_wanted_;  // some limit is configured
   std::array<uint64_t, kReplaceReasonCount> replaced_{};
   Timer timer_;
 };

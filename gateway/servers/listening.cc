@@ -65,11 +65,10 @@ std::string Listening::request_for(session::Tag tag, std::string_view meta,
 
 void Listening::begin(uint64_t key, call::CallPtr call, uint8_t lists,
                       const ListenedWishes& heard) {
-  call->lists = lists;
   call->has_begun = true;
   const call::Call& kept = *call;
   clients_.come(kept.identity, Presence::As::listener);
-  listeners_.emplace(key, std::move(call));
+  listeners_.emplace(key, Listener{std::move(call), lists});
   session::ReplySink* const sink = callers_.find(kept.caller);
   if (sink == nullptr) return;
   sink->on_event(kept.tag, mcp::listening_acknowledgement(kept.id, lists, heard.uris, heard.tasks));
@@ -82,7 +81,7 @@ void Listening::on_event(uint64_t key, std::string_view notification) {
   std::string text(notification);
   const rpc::KnownMessage known(text);
   const std::string plain = mcp::untagged(known.envelope());
-  if (!plain.empty()) tell(*found->second, plain);
+  if (!plain.empty()) tell(*found->second.call, plain);
 }
 
 void Listening::tell(const call::Call& call, std::string_view notification) {
@@ -99,17 +98,19 @@ void Listening::tell(const call::Call& call, std::string_view notification) {
 }
 
 void Listening::tell_changed(const ListNews& news) {
-  for (const auto& [key, call] : listeners_) {
-    const uint8_t lists = news.of(call->identity, {});
+  for (const auto& [key, listener] : listeners_) {
+    const call::CallPtr& call = listener.call;
+    const auto lists = static_cast<uint8_t>(news.of(call->identity, {}) & listener.lists);
     for (const mcp::McpList& list : mcp::kMcpLists) {
-      if ((list.bit & lists & call->lists) == 0) continue;
+      if ((list.bit & lists) == 0) continue;
       tell(*call, R"({"jsonrpc":"2.0","method":")" + std::string(list.changed) + "\"}");
     }
   }
 }
 
 void Listening::end_all() {
-  for (auto& [key, call] : std::exchange(listeners_, {})) {
+  for (auto& [key, listener] : std::exchange(listeners_, {})) {
+    const call::CallPtr& call = listener.call;
     clients_.go(call->identity, Presence::As::listener);
     chain_.answer(*call, Outcome::ok(), mcp::listening_end(call->id));
   }
@@ -119,11 +120,11 @@ std::vector<uint64_t> Listening::withdraw(const std::function<bool(const call::C
                                           Outcome outcome, std::string_view detail) {
   std::vector<uint64_t> keys;
   for (auto listener = listeners_.begin(); listener != listeners_.end();) {
-    if (!fits(*listener->second)) {
+    if (!fits(*listener->second.call)) {
       ++listener;
       continue;
     }
-    const call::CallPtr call = std::move(listener->second);
+    const call::CallPtr call = std::move(listener->second.call);
     keys.push_back(listener->first);
     listener = listeners_.erase(listener);
     clients_.go(call->identity, Presence::As::listener);

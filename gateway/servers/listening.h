@@ -53,15 +53,23 @@ class Listening {
   std::vector<uint64_t> withdraw(const std::function<bool(const call::Call&)>& fits,
                                  Outcome outcome, std::string_view detail);
   [[nodiscard]] size_t size() const { return listeners_.size(); }
+  template <class Visitor>
+  void for_each_call(Visitor&& visit) const {
+    for (const auto& [key, listener] : listeners_) visit(*listener.call);
+  }
   [[nodiscard]] bool has(uint64_t key) const { return listeners_.contains(key); }
 
  private:
+  struct Listener {
+    call::CallPtr call;
+    uint8_t lists = 0;  // whose changes it hears of: bits of the dialect
+  };
   void tell(const call::Call& call, std::string_view notification);
 
   call::Chain& chain_;
   session::Callers& callers_;
   Presence& clients_;
-  std::map<uint64_t, call::CallPtr> listeners_;
+  std::map<uint64_t, Listener> listeners_;
 };
 
 }  // namespace stdgate::servers

@@ -35,7 +35,6 @@ void ModernCalls::note(const call::Request& request, call::Call& call) const {
     const bool is_alone =
         services_.config.serves_one ? may_ask && intent.may_need_input : may_ask || is_strict_;
     call.alone = is_call && is_alone;
-    call.resumes = intent.resumes;
     if (call.alone) call.identity = policy::identity_of(request.context.principal);
   } else {
     call.needs_stateless = is_strict_ || intent.may_be_asked;
@@ -45,7 +44,7 @@ void ModernCalls::note(const call::Request& request, call::Call& call) const {
   if (!intent.listens) return;
   call.progress_token = call.id;  // its events name it by its id
   call.deadline = TimePoint::max();
-  call.lists = intent.lists;
+  lists_.of(call.slots) = intent.lists;
 }
 
 void ModernCalls::refuse(call::CallPtr call) {
@@ -145,7 +144,7 @@ void ModernCalls::begin_listening(const call::Call& call, std::span<const std::s
                                   const pool::ChildFacts& facts) const {
   session::ReplySink* const sink = callers_.find(call.caller);
   if (sink == nullptr) return;
-  const auto lists = static_cast<uint8_t>(facts.changing_lists & call.lists);
+  const auto lists = static_cast<uint8_t>(facts.changing_lists & lists_of(call));
   sink->on_event(call.tag, listening_acknowledgement(call.id, lists, keys));
 }
 
@@ -170,7 +169,7 @@ bool ModernCalls::pass_to_listeners(pool::Child& child, const rpc::Envelope& not
   child.calls().for_each([&](const call::Call& call) {
     // Sessions hear from a legacy child directly.
     const bool is_told = call.is_own && child.peer_kind() != PeerKind::stateless;
-    if (!call.listens || is_told || !call.has_begun || (call.lists & list) == 0) return;
+    if (!call.listens || is_told || !call.has_begun || (lists_of(call) & list) == 0) return;
     session::ReplySink* const sink = callers_.find(call.caller);
     const auto text = tagged(call, notification);
     if (sink == nullptr || !text) return;

@@ -29,6 +29,7 @@ class ModernCalls final : public call::Filter {
         chain_(chain),
         callers_(callers),
         lacking_(services.calls.reserve<call::KeptText>()),
+        lists_(services.calls.reserve<uint8_t>()),
         is_bridged_(services.config.bridges()),
         is_bridged_in_servers_(services.config.bridge != config::Bridge::off),
         is_strict_(services.config.isolation == config::Isolation::session) {}
@@ -94,6 +95,10 @@ class ModernCalls final : public call::Filter {
   // client lacks. RoundTrips judges calls with a child alone.
   void refuse_lack(call::CallPtr& call, const rpc::Envelope& error);
   [[nodiscard]] bool can_serve_alone() const;
+  [[nodiscard]] uint8_t lists_of(const call::Call& call) const {
+    const uint8_t* const lists = lists_.find(call.slots);
+    return lists == nullptr ? 0 : *lists;
+  }
 
   const pool::PoolServices& services_;
   const McpDialect& dialect_;
@@ -101,6 +106,7 @@ class ModernCalls final : public call::Filter {
   call::Chain& chain_;
   session::Callers& callers_;
   const call::Slot<call::KeptText> lacking_;  // a capability that a client would have to declare
+  const call::Slot<uint8_t> lists_;  // whose changes the call asks for: bits of the dialect
   // Fixed, even if later children are of another era. is_bridged_: legacy children serve modern
   // clients. is_bridged_in_servers_: those of a virtual server, which can open no session here
   // instead. is_strict_: no client gets a child that another client has used.

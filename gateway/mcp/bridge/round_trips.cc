@@ -45,7 +45,7 @@ void RoundTrips::take(call::CallPtr call, const call::Outgoing& message) {
   call->held.move_to(services_.payer_for(message.account));
   std::string text(message.text);
   const rpc::KnownMessage request(text);
-  if (call->resumes) return resume(std::move(call), request.envelope());
+  if (kInput.resumes(request.envelope())) return resume(std::move(call), request.envelope());
   if (takes_turns_) return await_turn(std::move(call), request.envelope());
   begin(std::move(call), request.envelope());
 }
@@ -68,7 +68,7 @@ void RoundTrips::note_call(Trip& trip, const call::Call& call, const rpc::Envelo
   trip.take(call);
   trip.may_need_input = kInput.may_need_input(request.decoded_method(scratch));
   trip.essence = trip.may_need_input ? kInput.essence(request) : std::string();
-  trip.given = call.resumes ? kInput.read_answers(request).answers : std::string_view();
+  trip.given = kInput.resumes(request) ? kInput.read_answers(request).answers : std::string_view();
   trip.lacking.clear();
 }
 
@@ -116,7 +116,8 @@ call::Outgoing RoundTrips::outgoing(const call::Call& call, const rpc::Envelope&
 void RoundTrips::submit(Trip& trip, call::CallPtr call, const rpc::Envelope& request) {
   trip.call = call.get();
   call->session = trip.session;
-  std::string text = call->resumes ? kInput.without_answers(request) : std::string(request.text);
+  std::string text =
+      kInput.resumes(request) ? kInput.without_answers(request) : std::string(request.text);
   const rpc::KnownMessage known(text);
   const rpc::Envelope& sent = known.envelope();
   call::Outgoing message = outgoing(*call, sent);
@@ -456,7 +457,7 @@ void RoundTrips::take_turn(call::CallPtr call, const call::Outgoing& message) {
   std::string text(message.text);
   const rpc::KnownMessage known(text);
   const rpc::Envelope& request = known.envelope();
-  if (call->resumes && kInput.read_answers(request).has_state) {
+  if (kInput.resumes(request) && kInput.read_answers(request).has_state) {
     return resume(std::move(call), request);
   }
   const auto own = own_trip();
@@ -482,7 +483,6 @@ void RoundTrips::begin_again(Trip& trip, call::CallPtr call, const rpc::Envelope
   arm_clock(*trip.quiet_until);
   std::string text = kInput.without_answers(request);
   const rpc::KnownMessage known(text);
-  call->resumes = false;
   call->session = {};
   await_turn(std::move(call), known.envelope());
 }

@@ -15,7 +15,7 @@ TEST(CallStore, ACallThatHasEndedIsUsedAgainAsNew) {
   call->id = std::string(40, 'i');
   call->method_name = call->tool_name = "name";
   call->principal = call->progress_token = "text";
-  call->subscription = "key";
+  call->request = "text";
   call->method = 7;
   call->tool = 3;
   call->cancelled = call->cancel_on_send = call->wants_events = true;
@@ -26,7 +26,7 @@ TEST(CallStore, ACallThatHasEndedIsUsedAgainAsNew) {
   ASSERT_EQ(call.get(), place);
   EXPECT_GE(call->id.capacity(), 40U) << "the storage stays";
   for (const std::string* text :
-       {&call->id, &call->principal, &call->progress_token, &call->subscription}) {
+       {&call->id, &call->principal, &call->progress_token, &call->request}) {
     EXPECT_EQ(*text, "");
   }
   EXPECT_EQ(call->method_name, "");
