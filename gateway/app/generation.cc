@@ -59,19 +59,19 @@ backend::BackendOptions options_of(const config::Config& config,
   pool::LaunchSpec launch =
       pool::make_launch_spec(backend, services.environment, services.identity.binary);
   auto hide_secrets = hider_of(config, backend, launch);
-  return {backend,
-          config.limits,
-          std::move(launch),
-          config.metrics.methods,
-          config.metrics.method_names,
-          config.metrics.tool_names,
-          config.roles,
-          &names,
-          config.timeouts.input,
-          std::move(hide_secrets),
-          nullptr,
-          nullptr,
-          config.auth.is_used()};
+  backend::BackendOptions options;
+  options.config = backend;
+  options.limits = config.limits;
+  options.roles = config.roles;
+  options.method_names = config.metrics.methods;
+  options.known_methods = config.metrics.method_names;
+  options.known_tools = config.metrics.tool_names;
+  options.names = &names;
+  options.launch = std::move(launch);
+  options.input_timeout = config.timeouts.input;
+  options.hide_secrets = std::move(hide_secrets);
+  options.has_principals = config.auth.is_used();
+  return options;
 }
 
 // Pools of children that are all alike but for what names their principal in their environment.

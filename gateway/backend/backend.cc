@@ -13,171 +13,109 @@ namespace stdgate::backend {
 
 Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dialect> dialect,
                  session::Callers& callers, const pool::CoreServices& core)
-    : Upstream(
-          upstream_facts(id, options.config, options.limits, *dialect, core.payer_of(id).held)),
-      options_(std::move(options)),
-      dialect_(std::move(dialect)),
-      callers_(callers),
-      core_(core),
-      own_names_(options_.names != nullptr
-                     ? nullptr
-                     : std::make_unique<call::BackendNames>(Upstream::id(), options_.method_names,
-                                                            core_.observer)),
-      names_of_calls_(own_names_ ? *own_names_ : *options_.names),
-      calls_{core.random(), core.random()},
-      services_{core_,           Upstream::id(), options_.config, options_.limits,
-                options_.launch, *dialect_,      calls_,          options_.hide_secrets},
-      chain_services_{core_.clock, core_.wall_clock, core_.observer, callers_,
-                      *dialect_,   calls_,           Upstream::id(), options_.config,
-                      core_.log,   services_.traces, &core_.timers,  services_.payer.held},
-      chain_(chain_services_),
-      names_(names_of_calls_, core_.clock, calls_),
-      traces_(core_.traces, core_.random, options_.config, calls_),
-      capacity_(chain_, core_.overload, services_.payer.account, core_.observer, Upstream::id()),
-      quotas_(chain_,
-              options_.quotas != nullptr
-                  ? options_.quotas
-                  : std::make_shared<policy::ClientQuotas>(options_.config.calls_per_principal,
-                                                           options_.config.calls, core.calls),
-              calls_, chain_services_),
-      lists_(list_watches(), *dialect_),
-      has_peer_kinds_(!dialect_->traits().probe.empty()),
-      rules_(chain_, options_.roles, calls_, chain_services_, services_.payer),
-      bridge_(make_bridge()),
-      sessions_(services_, pool_, callers_, *bridge_, options_.input_timeout),
-      delivery_(services_, callers_, names_of_calls_.methods(), sessions_, *bridge_, rules_),
+    : FilteredUpstream(id, std::move(static_cast<FilterOptions&>(options)), std::move(dialect),
+                       callers, core),
+      launch_(std::move(options.launch)),
+      input_timeout_(options.input_timeout),
+      services_{core,         id,
+                config(),     FilteredUpstream::options().limits,
+                launch_,      FilteredUpstream::dialect(),
+                call_store(), std::move(options.hide_secrets)},
+      lists_(list_watches(), services_.dialect),
+      has_peer_kinds_(!services_.dialect.traits().probe.empty()),
+      bridge_(make_bridge(options.has_principals)),
+      sessions_(services_, pool_, callers, *bridge_, input_timeout_),
+      delivery_(services_, callers, known_names().methods(), sessions_, *bridge_, rules()),
       notices_(services_, pool_, sessions_, *bridge_),
-      children_say_(chain_, delivery_, notices_, sleeping_),
+      children_say_(chain(), delivery_, notices_, sleeping_),
       pool_(services_, *this, *bridge_, sessions_, children_say_),
-      memos_(sessions_, pool_, *bridge_, *dialect_, chain_, calls_) {
-  options_.launch.payer = services_.payer;
-  core_.observer.on_session_places(Upstream::id(), pool_.session_places());
-  call::NameTable& methods = names_of_calls_.methods();
-  for (const std::string& name : options_.known_methods) methods.admit(name);
-  for (const std::string& name : options_.known_tools) names_of_calls_.tools().admit(name);
-  for (const std::string_view name : dialect_->traits().methods) methods.admit(name);
-  if (options_.make_recall) {
-    sleeping_.emplace(SleepingServer::Parts{services_, chain_, *this, pool_, sessions_, memos_,
+      memos_(sessions_, pool_, *bridge_, services_.dialect, chain(), call_store()) {
+  launch_.payer = services_.payer;
+  core.observer.on_session_places(id, pool_.session_places());
+  if (options.make_recall) {
+    sleeping_.emplace(SleepingServer::Parts{services_, chain(), *this, pool_, sessions_, memos_,
                                             notices_, *bridge_, list_watches()},
-                      options_.make_recall);
+                      options.make_recall);
   }
   assemble();
   if (sleeping_ && sleeping_->recall().has_no_sessions()) bridge_->share_as_before();
 }
 
-std::shared_ptr<Bridge> Backend::make_bridge() {
+std::shared_ptr<Bridge> Backend::make_bridge(bool has_principals) {
   const BridgeParts parts{*this,
-                          options_.config,
+                          config(),
                           services_,
                           pool_,
                           *this,
-                          chain_,
+                          chain(),
                           sessions_,
-                          callers_,
-                          traces_,
-                          options_.input_timeout,
-                          options_.has_principals,
+                          callers(),
+                          traces(),
+                          input_timeout_,
+                          has_principals,
                           [this](bool shares) {
                             set_owns_children(!shares);
                             if (sleeping_) sleeping_->recall().note_sessions(shares);
                           }};
-  auto bridge = dialect_->make_bridge(parts);
+  auto bridge = dialect().make_bridge(parts);
   return bridge ? std::move(bridge) : std::make_shared<Bridge>();
 }
 
 // The filters in the order in which a request passes them. Answers, faults and ends take the other
 // direction.
 void Backend::assemble() {
-  // First, because the record names the method of each call, whichever filter refuses it.
-  chain_.add("names", names_);
-  // Before all filters that keep something: without memory, a call is not even described.
-  chain_.add("capacity", capacity_);
-  // Before quota and rules, whose refusals are recorded. The line is written last, when all filters
-  // below have reported what they know about the call.
-  if (core_.audit != nullptr) {
-    chain_.own<call::AuditFilter>("audit", chain_, *core_.audit, calls_, chain_services_);
-  }
-  // Before the rules, which cost more: a call beyond the quota need not be judged.
-  if (quotas_.any()) chain_.add("quota", quotas_);
+  add_first_filters();
   // Rules judge and cut the words of the child; the filters above translate the result.
-  const pool::FilterServices of_protocol{services_, pool_, chain_, delivery_,
-                                         options_.input_timeout};
-  outer_filters_ = dialect_->add_filters(of_protocol, pool::FilterLayer::outer);
+  const pool::FilterServices of_protocol{services_, pool_, chain(), delivery_, input_timeout_};
+  outer_filters_ = dialect().add_filters(of_protocol, pool::FilterLayer::outer);
   // Before all filters that may answer in place of a child: the client sees no more than it may,
   // whoever answers.
-  chain_.add("rules", rules_);
+  add_rules();
   // Below the rules, which cut what it answers to rpc.discover, and above all that a child gets.
-  if (options_.config.document.document) {
-    chain_.own<call::SchemaFilter>("schema", chain_, chain_services_);
+  if (config().document.document) {
+    chain().own<call::SchemaFilter>("schema", chain(), chain_services());
   }
   // Above the filters that keep lists: a client that asks again after a notice gets a new list.
-  if (has_peer_kinds_) chain_.add("lists", lists_);
+  if (has_peer_kinds_) chain().add("lists", lists_);
   // What is judged by what a server lists. Above all that answers in its place, whose answers are
   // judged too.
-  judging_filters_ = dialect_->add_filters(of_protocol, pool::FilterLayer::judging);
+  judging_filters_ = dialect().add_filters(of_protocol, pool::FilterLayer::judging);
   // Before what concerns a child alone: while none runs, it answers in its place.
-  if (sleeping_) sleeping_->recall().add_to(chain_);
+  if (sleeping_) sleeping_->recall().add_to(chain());
   // Before the filters of the protocol: a client that no child can serve is told so, without asking
   // one.
-  bridge_->add_filter(chain_, Bridge::Place::above_children);
-  inner_filters_ = dialect_->add_filters(of_protocol, pool::FilterLayer::inner);
+  bridge_->add_filter(chain(), Bridge::Place::above_children);
+  inner_filters_ = dialect().add_filters(of_protocol, pool::FilterLayer::inner);
   // Behind all filters that may refuse a call: it counts the wishes of sessions.
-  chain_.add("sessions", memos_);
+  chain().add("sessions", memos_);
   // Below the filters that learn from answers: a refused greeting is made again elsewhere.
-  bridge_->add_filter(chain_, Bridge::Place::below_answers);
-  chain_.add("trace", traces_);
+  bridge_->add_filter(chain(), Bridge::Place::below_answers);
+  add_trace();
   // Next to the children: questions and their answers are no end of a call.
-  bridge_->add_filter(chain_, Bridge::Place::at_pool);
-  chain_.add("pool", bottom_);
+  bridge_->add_filter(chain(), Bridge::Place::at_pool);
+  chain().add("pool", bottom_);
 }
 
 void Backend::set_limits(const config::LimitsConfig& limits,
                          const config::TimeoutsConfig& timeouts) {
-  options_.limits = limits;
-  options_.input_timeout = timeouts.input;
-  set_envelope_limits(limits);
-  services_.traces = core_.log.enabled(LogLevel::debug);
+  FilteredUpstream::set_limits(limits, timeouts);
+  input_timeout_ = timeouts.input;
+  services_.traces = core().log.enabled(LogLevel::debug);
 }
 
-Admission Backend::accept(const rpc::ParsedMessage& message, const call::CallContext& context) {
-  if (const auto admission = redirect(message, context)) return *admission;
-  if (!message.ok()) {
-    call::CallPtr call = refused_call(message.envelope.id, context);
-    call->bytes_in = message.envelope.text.size();
-    chain_.on_fault(std::move(call),
-                    rpc::faults::because(rpc::Fault::invalid_request, message.rejection));
-    return Admission::answered_by_reply;
+void Backend::set_rules(const config::BackendConfig& backend,
+                        const std::vector<config::RoleConfig>& roles) {
+  if (!rules().replace(backend, roles)) return;
+  if (rules().any()) {
+    sessions_.end_unless([this](const policy::Principal* who) { return rules().serves(who); },
+                         session::SessionEnd::denied, "no rule lets this client in any more");
   }
-  core_.observer.on_message(id(), Direction::to_child, {&message.envelope.text, 1});
-  switch (message.envelope.kind) {
-    case rpc::MessageKind::request:
-      return accept_request(message.envelope, context);
-    case rpc::MessageKind::notification:
-      return accept_notification(message.envelope, context);
-    case rpc::MessageKind::result:
-    case rpc::MessageKind::error:
-      if (sessions_.pass_answer(context.session, message.envelope)) return Admission::delivered;
-      break;
-  }
-  return drop(DropReason::stray_response);
+  notices_.tell();
+  // Clients that listen have to ask again, and are judged again.
+  end_listening();
 }
 
-Admission Backend::accept_request(const rpc::Envelope& request, const call::CallContext& context) {
-  const std::string_view method = request.decoded_method(method_);
-  const auto intent = intent_of(request, method, context);
-  call::CallPtr call = begin_call(
-      request.id, {context, &request, method, intent ? intent->tool : std::string_view(), !intent});
-  call->bytes_in = request.text.size();
-  if (!context.is_own) core_.observer.on_call_started(id());
-  if (services_.traces) pool::trace_arrived(services_, *call, method);
-  if (intent) {
-    chain_.pass(std::move(call), {request, method, *intent, context});
-  } else {
-    chain_.on_fault(std::move(call),
-                    rpc::faults::because(rpc::Fault::invalid_request, intent.error()));
-  }
-  return Admission::answered_by_reply;
-}
+// --- Requests -------------------------------------------------------------------------------
 
 void Backend::take(call::CallPtr& call, const call::Request& request) {
   const auto& [message, method, intent, context] = request;
@@ -212,8 +150,8 @@ void Backend::send(call::CallPtr call, const call::Request& request, bool is_sha
 }
 
 void Backend::submit(call::CallPtr call, const rpc::Envelope& request, call::Outgoing& message) {
-  traces_.tell_child(request, *call, message);
-  calls_.index().add(*call);
+  traces().tell_child(request, *call, message);
+  call_store().index().add(*call);
   call->charge(services_.payer_for(message.account));
   if (call->alone && bridge_->take(call, message)) return;
   const auto taken = pool_.submit(call, message);
@@ -226,59 +164,33 @@ void Backend::submit(call::CallPtr call, const rpc::Envelope& request, call::Out
   }
 }
 
-Admission Backend::accept_notification(const rpc::Envelope& notification,
-                                       const call::CallContext& context) {
-  const std::string_view method = notification.decoded_method(method_);
-  const session::Session* const session = sessions_.find(context.session);
-  const call::Passage passage = chain_.pass(call::Notification{
-      notification, method, context, session == nullptr ? SessionName() : session->name});
-  if (passage == call::Passage::refused) return refuse_notification();
-  if (passage == call::Passage::denied) return drop(DropReason::denied);
-  const auto intent = dialect_->read_client(notification, method, {isolation_of(context)});
-  if (!intent) return drop(DropReason::unknown_cancel);
-  using Kind = call::ClientIntent::Kind;
-  if (intent->kind != Kind::cancel && intent->kind != Kind::forward) return Admission::delivered;
-  if (intent->kind == Kind::cancel) {
-    if (!accept_cancel(intent->cancelled_id, context)) return drop(DropReason::unknown_cancel);
-  } else if (!bridge_->swallows(method, context)) {
-    if (capacity_.find_lack(context.account)) return refuse_notification();
-    call::Outgoing message;
-    message.text = notification.text;
-    message.account = context.account;
-    message.completes_greeting = intent->memo == call::SessionMemo::completion;
-    if (message.completes_greeting && sleeping_ && sleeping_->complete_greeting(context.session)) {
-      return Admission::delivered;
-    }
-    if (!sessions_.use(context.session) ||
-        !pool_.notify(context.session, sessions_.asking_child(context.session), message)) {
-      return refuse_notification();
-    }
+// --- Notifications, cancels -----------------------------------------------------------------
+
+Admission Backend::forward(const call::Notification& notification,
+                           const call::ClientIntent& intent) {
+  const auto& [text, method, context, session] = notification;
+  if (bridge_->swallows(method, context)) return Admission::delivered;
+  if (capacity().find_lack(context.account)) return refuse_notification();
+  call::Outgoing message;
+  message.text = text.text;
+  message.account = context.account;
+  message.completes_greeting = intent.memo == call::SessionMemo::completion;
+  if (message.completes_greeting && sleeping_ && sleeping_->complete_greeting(context.session)) {
+    return Admission::delivered;
   }
-  const MethodId known = names_of_calls_.methods().find(method);
-  core_.observer.on_notification(id(), known, Direction::to_child);
-  return Admission::delivered;
+  const bool is_taken =
+      sessions_.use(context.session) &&
+      pool_.notify(context.session, sessions_.asking_child(context.session), message);
+  return is_taken ? Admission::delivered : refuse_notification();
 }
 
-bool Backend::take_cancel(const rpc::ParsedMessage& message, const call::CallContext& context) {
-  const rpc::Envelope& envelope = message.envelope;
-  if (!message.ok() || envelope.kind != rpc::MessageKind::notification) return false;
-  const std::string_view method = envelope.decoded_method(method_);
-  const auto intent = dialect_->read_client(envelope, method, {isolation_of(context)});
-  if (!intent || intent->kind != call::ClientIntent::Kind::cancel ||
-      calls_.index().find(context.caller, intent->cancelled_id) == nullptr) {
-    return false;
-  }
-  accept(message, context);
-  return true;
-}
-
-bool Backend::accept_cancel(std::string_view id, const call::CallContext& context) {
-  call::CallPtr ended = bridge_->take_asking(context.caller, id);
-  if (!ended) ended = chain_.take_held(context.caller, id);
-  if (!ended && !pool_.request_cancel(context.caller, id, &ended)) return false;
+bool Backend::cancel_call(session::Caller caller, std::string_view id) {
+  call::CallPtr ended = bridge_->take_asking(caller, id);
+  if (!ended) ended = chain().take_held(caller, id);
+  if (!ended && !pool_.request_cancel(caller, id, &ended)) return false;
   if (ended) {
     // The client is told before other consequences of the end.
-    if (session::ReplySink* sink = callers_.find(ended->caller); sink != nullptr) {
+    if (session::ReplySink* sink = callers().find(ended->caller); sink != nullptr) {
       sink->on_cancelled(ended->tag);
     }
     finish_cancelled(*ended, pool::CancelReason::client_cancelled);
@@ -286,10 +198,52 @@ bool Backend::accept_cancel(std::string_view id, const call::CallContext& contex
   return true;
 }
 
-call::CallPtr Backend::begin_call(std::string_view id, const call::Arrival& arrival) {
-  call::CallPtr call = chain_.begin(id, arrival);
-  sessions_.name_in(*call);
-  return call;
+std::vector<call::CallPtr> Backend::withdraw(session::Caller caller) {
+  const auto is_its = [caller](const call::Call& call) { return call.caller == caller; };
+  std::vector<call::CallPtr> calls = pool_.withdraw(is_its);
+  for (call::CallPtr& call : bridge_->withdraw(caller)) calls.push_back(std::move(call));
+  for (call::CallPtr& call : chain().take_held(is_its)) calls.push_back(std::move(call));
+  return calls;
+}
+
+void Backend::cancel(const std::vector<call::CallPtr>& calls) {
+  for (const call::CallPtr& call : calls) finish_cancelled(*call, pool::CancelReason::client_left);
+}
+
+void Backend::end_listening() {
+  for (const call::CallPtr& call :
+       pool_.withdraw([](const call::Call& call) { return call.listens && !call.is_own; })) {
+    bridge_->end_listening(*call);
+  }
+}
+
+void Backend::drain() {
+  pool_.drain();
+  bridge_->drain();
+  const auto listens = [](const call::Call& call) { return call.listens; };
+  for (const call::CallPtr& call : pool_.withdraw(listens)) bridge_->end_listening(*call);
+}
+
+// --- Sessions -------------------------------------------------------------------------------
+
+tl::expected<session::SessionId, rpc::FaultReport> Backend::open_session(
+    session::Caller caller, session::SessionSink& sink, const policy::Client& client) {
+  auto obstacle = find_obstacle(client);
+  if (obstacle) return tl::unexpected(*std::move(obstacle));
+  return sessions_.open(caller, sink, client,
+                        sleeping_ && sleeping_->recall().may_greet_sessions());
+}
+
+tl::expected<session::SessionId, rpc::FaultReport> Backend::adopt_session(
+    session::Caller caller, session::SessionSink& sink, const policy::Client& client,
+    const session::Beginning& beginning) {
+  auto obstacle = find_obstacle(client);
+  if (obstacle) return tl::unexpected(*std::move(obstacle));
+  auto session = sessions_.adopt(caller, sink, client, beginning);
+  // Its former child may have promised changes. A session with a child of its own hears of them
+  // there.
+  if (session && pool_.peer_kind() == PeerKind::stateless) bridge_->go_on(*session);
+  return session;
 }
 
 void Backend::close_session(session::SessionId id, std::string_view why) {
@@ -305,8 +259,8 @@ void Backend::close_session(session::SessionId id, std::string_view why) {
   if (why.empty()) return cancel(calls);
   const auto report = rpc::faults::child_failed(std::string(why));
   for (const call::CallPtr& call : calls) {
-    chain_.answer_fault(*call, report, Outcome::cancelled(),
-                        pool::cancel_reason_text(pool::CancelReason::client_left), false);
+    chain().answer_fault(*call, report, Outcome::cancelled(),
+                         pool::cancel_reason_text(pool::CancelReason::client_left), false);
   }
 }
 
@@ -317,7 +271,7 @@ void Backend::on_misdirected(call::CallPtr call, const call::Outgoing& message) 
     return bridge_->on_listener_lost(std::move(call), rpc::faults::child_failed("gone"));
   }
   const auto report = rpc::faults::child_failed("the server is another one now");
-  chain_.on_lost(call, message.text, report);
+  chain().on_lost(call, message.text, report);
   if (call == nullptr) return;
   // A server of the other kind was installed while the call waited.
   if (!call->route.is_bound) return on_fault(std::move(call), report);
@@ -328,20 +282,45 @@ void Backend::on_misdirected(call::CallPtr call, const call::Outgoing& message) 
   }
 }
 
-// --- Claims of children ---------------------------------------------------------------------
+// --- State ----------------------------------------------------------------------------------
 
 bool Backend::gave(const rpc::Envelope& request, const call::CallContext& context) const {
   std::string scratch;
   const std::string_view method = request.decoded_method(scratch);
   return context.session.is_none() &&
-         chain_.gave({.context = context, .message = &request, .method = method});
+         chain().gave({.context = context, .message = &request, .method = method});
 }
 
 bool Backend::holds_work() const {
   return std::ranges::any_of(pool_.children(), [this](const auto& child) {
-    const call::ChildWork work = chain_.work_of(child->number());
+    const call::ChildWork work = chain().work_of(child->number());
     return work.states > 0 || work.tasks > 0;
   });
+}
+
+pool::BackendStatus Backend::status() const {
+  pool::BackendStatus status;
+  status.name = name();
+  sessions_.describe(status);
+  pool_.describe(status);
+  status.parked_calls = bridge_->parked() + bridge_->asking();
+  for (pool::ChildStatus& child : status.children) {
+    const call::ChildWork work = chain().work_of(child.number);
+    child.states = work.states;
+    child.tasks = work.tasks;
+  }
+  if (sleeping_) sleeping_->recall().describe(status);
+  return status;
+}
+
+void Backend::check_invariants() {
+  pool_.check_invariants();
+  sessions_.check_invariants();
+  bridge_->check_invariants();
+  const auto check = [this](const call::Call& call) { sessions_.check_owner(call); };
+  pool_.for_each_call(check);
+  bridge_->for_each_call(check);
+  chain().for_each_held(check);
 }
 
 }  // namespace stdgate::backend

@@ -3,8 +3,8 @@
 //
 // Contract: one thread, the thread of the loop. Implementations hold no pointer to a client, only
 // callers and the sinks of open sessions. They may call a sink from within a call of theirs, when
-// an answer is known at once. Implemented by Backend (a pool of children) and PrincipalPools (a
-// backend for each principal). Owner: Upstreams.
+// an answer is known at once. Implemented by Backend (a pool of children), PrincipalPools (a
+// backend for each principal) and servers::VirtualServer. Owner: Upstreams.
 #pragma once
 
 #include <cstdint>

@@ -59,6 +59,7 @@ class Chain {
   void add(std::string_view name, Some& filter) {
     static_assert(std::is_base_of_v<Filter, Some> && !std::is_same_v<Filter, Some>);
     STDGATE_CHECK(typeid(filter) == typeid(Some) && names_.size() < kMaxFilters);
+    STDGATE_CHECK(std::ranges::find(names_, name) == names_.end());
     const Row row{&filter, static_cast<uint8_t>(names_.size())};
     names_.push_back(name);
     enlist<&Some::on_begin, &Filter::on_begin>(begins_, row, false);

@@ -1,25 +1,8 @@
 #include "gateway/pool/call_trace.h"
 
-#include "gateway/base/utf8.h"
-
 namespace stdgate::pool {
 
-namespace {
-
-LogValue traced(std::string_view text) { return if_any(cut_utf8(text, kMaxTraced)); }
-
-}  // namespace
-
-void trace_arrived(const PoolServices& services, const call::Call& call, std::string_view method) {
-  services.core.log.write(LogLevel::debug, "call arrived",
-                          {{"backend", services.config.name},
-                           {"id", traced(call.id)},
-                           {"connection", call.connection},
-                           {"session", if_any(call.session_name.view())},
-                           {"method", traced(method)},
-                           {"transport", transport_name(call.transport)},
-                           {"bytes", uint64_t{call.bytes_in}}});
-}
+using call::traced;
 
 void trace_queued(const PoolServices& services, const call::Call& call, size_t waiting) {
   services.core.log.write(LogLevel::debug, "call queued",

@@ -3,7 +3,7 @@
 // sizes only.
 //
 // Callers check PoolServices::traces first, so a message costs one branch while the level is
-// higher. Limit: an id or a method name is shown up to kMaxTraced bytes.
+// higher.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,6 @@
 
 namespace stdgate::pool {
 
-inline constexpr size_t kMaxTraced = 128;
-
-void trace_arrived(const PoolServices& services, const call::Call& call, std::string_view method);
 // `waiting`: messages in the queue, this one included.
 void trace_queued(const PoolServices& services, const call::Call& call, size_t waiting);
 void trace_sent(const PoolServices& services, const call::Call& call, const ChildName& child,

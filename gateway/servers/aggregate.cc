@@ -4,7 +4,9 @@
 #include <map>
 #include <utility>
 
+#include "gateway/base/check.h"
 #include "gateway/base/same_text.h"
+#include "gateway/mcp/mcp_revision.h"
 #include "gateway/mcp/modern_members.h"
 #include "gateway/servers/message_texts.h"
 
@@ -69,6 +71,26 @@ void Aggregate::drain() {
 }
 
 // --- Requests ------------------------------------------------------------------------------------
+
+void Aggregate::check_invariants() const {
+  const auto check = [this](const call::Call& call) {
+    STDGATE_CHECK(call.caller.is_none() || services_.callers.find(call.caller) != nullptr);
+    STDGATE_CHECK(call.session.is_none() || sessions_.find(call.session) != nullptr);
+  };
+  for (const Waiting& waiting : waiting_) check(*waiting.call);
+  under_way_.for_each_call(check);
+  listening_.for_each_call(check);
+  STDGATE_CHECK(clients_.size() == sessions_.size() + listening_.size());
+}
+
+void Aggregate::on_begin(call::Call& call, const call::Arrival& arrival) {
+  if (arrival.context.peer_kind == PeerKind::stateless) {
+    call.revision = mcp::kModernRevision;
+  } else if (const VirtualSession* const session = sessions_.find(call.session)) {
+    call.session_name = session->sink->name();
+    call.revision = session->revision;
+  }
+}
 
 void Aggregate::take(call::CallPtr call, const call::Request& request, Kept kept) {
   if (call->link == nullptr) services_.calls.index().add(*call);

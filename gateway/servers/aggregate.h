@@ -50,6 +50,7 @@ class Aggregate final : public call::Filter, private MemberOwner {
  public:
   explicit Aggregate(const AggregateServices& services);
 
+  void on_begin(call::Call& call, const call::Arrival& arrival) override;
   void on_request(call::CallPtr& call, const call::Request& request) override {
     take(std::move(call), request, nullptr);
   }
@@ -80,6 +81,9 @@ class Aggregate final : public call::Filter, private MemberOwner {
   // Clients have come, or gone.
   void note_clients() { changes_.note_clients(); }
   void describe(pool::BackendStatus& status) const;
+  // Ends the process if an invariant is broken: a call whose client and session have gone, a client
+  // that is counted and not there.
+  void check_invariants() const;
 
  private:
   // A call that waits for lists.

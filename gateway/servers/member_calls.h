@@ -61,6 +61,10 @@ class MemberCalls final : public session::ReplySink, public PartCalls {
   // From now on no further member is asked.
   void stop() { is_stopped_ = true; }
   [[nodiscard]] size_t size() const { return calls_.size(); }
+  template <class Visitor>
+  void for_each_call(Visitor&& visit) const {
+    calls_.for_each([&](Handle, const Handed& handed) { visit(*handed.call); });
+  }
   [[nodiscard]] bool has_caller() const { return !caller_.is_none(); }
 
   // ReplySink: of calls that stand alone.

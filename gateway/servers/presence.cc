@@ -4,6 +4,12 @@
 
 namespace stdgate::servers {
 
+size_t Presence::size() const {
+  size_t size = 0;
+  for (const auto& [identity, count] : counts_) size += count;
+  return size;
+}
+
 void Presence::come(const std::string& identity, As as) {
   if (++counts_[identity] == 1) is_changed_ = true;
   if (as == As::listener && ++listeners_ == 1) is_changed_ = true;

@@ -21,6 +21,8 @@ class Presence {
   void come(const std::string& identity, As as);
   void go(const std::string& identity, As as);
   [[nodiscard]] bool any() const { return !counts_.empty(); }
+  // Clients, each as often as it is here.
+  [[nodiscard]] size_t size() const;
   [[nodiscard]] bool any_listener() const { return listeners_ > 0; }
   [[nodiscard]] bool has(std::string_view identity) const { return counts_.contains(identity); }
   // Whether other identities are here than at the last call, or the first listener has come, or the

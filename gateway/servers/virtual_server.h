@@ -1,26 +1,17 @@
 // VirtualServer: one endpoint for several backends of MCP, its members.
 //
-// Job: have each message of a client pass the filters that every backend has, which judge, count
-// and record by the names that it shows, and end in the Aggregate, which hands it to a member.
-// Endpoints and sessions know it as an upstream like any other. Owner: Upstreams. Limits: the
+// Job: say which filters stand in front of the Aggregate, which hands each message to a member. The
+// filters judge, count and record by the names that clients are shown. Endpoints and sessions know
+// it as an upstream like any other. Owner: Upstreams. Limits: the
 // default of pool.sessions, and the limits of the Aggregate.
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "gateway/backend/upstream.h"
-#include "gateway/call/capacity_filter.h"
-#include "gateway/call/chain.h"
-#include "gateway/call/name_filter.h"
-#include "gateway/call/name_table.h"
-#include "gateway/call/quota_filter.h"
-#include "gateway/call/rule_filter.h"
-#include "gateway/call/trace_filter.h"
-#include "gateway/pool/dialect.h"
+#include "gateway/backend/filtered_upstream.h"
 #include "gateway/servers/aggregate.h"
 
 namespace stdgate::servers {
@@ -35,7 +26,7 @@ struct VirtualServerOptions {
   std::string version;  // of the gateway
 };
 
-class VirtualServer final : public backend::Upstream {
+class VirtualServer final : public backend::FilteredUpstream {
  public:
   // `names`: the names that metrics tell apart. They outlive the server.
   VirtualServer(BackendId id, VirtualServerOptions options, std::unique_ptr<pool::Dialect> dialect,
@@ -49,13 +40,6 @@ class VirtualServer final : public backend::Upstream {
     aggregate_.attach(upstreams, config);
   }
 
-  backend::Admission accept(const rpc::ParsedMessage& message,
-                            const call::CallContext& context) override;
-  bool take_cancel(const rpc::ParsedMessage& message, const call::CallContext& context) override;
-  void refuse(const rpc::FaultReport& report, std::string_view id,
-              const call::CallContext& context) override;
-  void count_refused(const rpc::FaultReport& report, std::string_view id,
-                     const call::CallContext& context) override;
   void cancel_calls_of(session::Caller caller) override;
 
   tl::expected<session::SessionId, rpc::FaultReport> open_session(
@@ -73,8 +57,6 @@ class VirtualServer final : public backend::Upstream {
 
   void set_rules(const config::BackendConfig& backend,
                  const std::vector<config::RoleConfig>& roles) override;
-  void set_limits(const config::LimitsConfig& limits,
-                  const config::TimeoutsConfig& timeouts) override;
   void end_listening() override { aggregate_.end_listening(); }
 
   void start() override {}
@@ -86,33 +68,26 @@ class VirtualServer final : public backend::Upstream {
   [[nodiscard]] size_t calls() const override { return aggregate_.calls(); }
   [[nodiscard]] size_t own_callers() const override { return aggregate_.own_callers(); }
   [[nodiscard]] pool::BackendStatus status() const override;
-  // The filters that a request passes, in their order.
-  [[nodiscard]] std::span<const std::string_view> filters() const { return chain_.names(); }
+  void check_invariants() override { aggregate_.check_invariants(); }
 
  private:
   void assemble();
-  backend::Admission accept_request(const rpc::Envelope& request, const call::CallContext& from);
-  backend::Admission accept_notification(const rpc::Envelope& notification,
-                                         const call::CallContext& context);
-  backend::Admission drop(DropReason reason);
-  call::CallPtr refused_call(std::string_view id, const call::CallContext& context);
+  // FilteredUpstream
+  backend::Admission accept_request(const rpc::Envelope& request,
+                                    const call::CallContext& context) override;
+  [[nodiscard]] call::Reading reading_of(const call::CallContext& context) const override {
+    return {.peer_kind = context.peer_kind, .params = context.params};
+  }
+  backend::Admission forward(const call::Notification& notification,
+                             const call::ClientIntent& intent) override;
+  bool take_answer(session::SessionId session, const rpc::Envelope& answer) override;
+  bool cancel_call(session::Caller caller, std::string_view id) override {
+    return aggregate_.cancel(caller, id);
+  }
+  [[nodiscard]] SessionName name_of(session::SessionId session) const override;
 
-  VirtualServerOptions options_;
-  const config::BackendConfig backend_config_;  // what stands for it in the chain
-  const std::unique_ptr<pool::Dialect> dialect_;
-  session::Callers& callers_;
-  const pool::CoreServices& core_;
-  call::BackendNames& names_of_calls_;
-  bool traces_messages_ = false;
-  std::string method_;  // scratch
-  call::CallStore calls_;
-  const call::ChainServices chain_services_;
-  call::Chain chain_;
-  call::NameFilter names_;
-  call::TraceFilter traces_;
-  call::CapacityFilter capacity_;
-  call::QuotaFilter quotas_;
-  call::RuleFilter rules_;
+  config::ServerConfig config_;
+  const std::string version_;
   Aggregate aggregate_;
 };
 

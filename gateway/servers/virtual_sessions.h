@@ -57,6 +57,9 @@ class VirtualSessions final : private PartOwner {
   // Its calls have been withdrawn.
   void close(session::SessionId id);
   [[nodiscard]] VirtualSession* find(session::SessionId id) { return sessions_.find(id); }
+  [[nodiscard]] const VirtualSession* find(session::SessionId id) const {
+    return sessions_.find(id);
+  }
   [[nodiscard]] size_t size() const { return sessions_.size(); }
 
   session::Parking park(VirtualSession& session);

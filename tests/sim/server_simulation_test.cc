@@ -154,6 +154,7 @@ class ServerSimulation {
 
   void check_always() {
     for (backend::Backend* const backend : backends_) backend->check_invariants();
+    if (server_ != nullptr) server_->check_invariants();
     world_.accounts().check_invariants();
     for (Person& person : people_) take(person);
   }

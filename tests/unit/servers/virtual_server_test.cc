@@ -14,6 +14,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::AllOf;
 using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -26,6 +27,17 @@ std::string read_params(const std::string& uri) { return R"({"uri":")" + uri + "
 
 std::string use(ServerBench& bench, const std::string& tool) {
   return bench.ask("tools/call", R"({"name":")" + tool + R"(","arguments":{}})");
+}
+
+// --- The chain -----------------------------------------------------------------------------------
+
+TEST(VirtualServerChain, HasTheFiltersOfEveryUpstreamInTheirOrder) {
+  config::ServerConfig own;
+  own.calls = {.rate = 5, .burst = 5};
+  EXPECT_THAT(ServerBench({"a"}, own).server->filters(),
+              ElementsAre("names", "capacity", "quota", "rules", "trace", "members"));
+  EXPECT_THAT(ServerBench({"a"}).server->filters(),
+              ElementsAre("names", "capacity", "rules", "trace", "members"));
 }
 
 // --- Resources -----------------------------------------------------------------------------------
