@@ -2,9 +2,9 @@
 // may see.
 //
 // Job: find the element that a message uses, by the dialect; have the policy judge it; cut lists.
-// The one place where rules meet messages. Owner: a backend. Of a judgement the cut of a list is
-// kept with its call, and what of an OpenRPC document is shown, for the next one. Limits: the
-// answer that is being cut; kMaxViews and kMaxViewBytes of a document, which the backend pays for.
+// The one place where rules meet messages. Owner: a backend. A call keeps how its list is to be
+// cut. The views of an OpenRPC document are kept for the next call. Limits: the answer that is
+// being cut; kMaxViews and kMaxViewBytes of a document, which the backend pays for.
 #pragma once
 
 #include <memory>
@@ -59,7 +59,7 @@ class CallRules {
     drop_views();
     return true;
   }
-  // What has been kept of the document is made again when it is needed.
+  // Drops the kept views of the document, which are made again when they are needed.
   void drop_views() {
     views_.clear();
     view_bytes_ = 0;
@@ -101,9 +101,9 @@ class CallRules {
 
   std::shared_ptr<const policy::Rules> rules_;  // never null
   const Protocol& protocol_;
-  // That the gateway itself answers with; null: it does not.
+  // The document that the gateway itself answers rpc.discover with; null: it does not answer.
   const std::shared_ptr<const schema::OpenRpcDocument> document_;
-  std::unordered_map<policy::RuleSet, std::string> views_;  // of the document, by what shows it
+  std::unordered_map<policy::RuleSet, std::string> views_;  // of the document, by rules
   size_t view_bytes_ = 0;                                   // of these texts
   Share held_;                                              // their memory
   std::string name_;                                        // scratch

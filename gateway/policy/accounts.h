@@ -48,7 +48,7 @@ class Accounts final : private AccountKeeper {
   AccountRef of(const ClientRef& client);
   // The account of the backend with this number (BackendId), which stays in its place.
   Payer backend(size_t number);
-  // What is remembered of servers, which backends come and go for.
+  // Pays for what is remembered of servers, which outlives backends.
   Payer servers() { return {&servers_, &unrouted_}; }
   // Bytes at no backend.
   [[nodiscard]] HeldBytes& unrouted() { return unrouted_; }

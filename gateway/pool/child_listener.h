@@ -2,7 +2,8 @@
 // them.
 //
 // Called by children and the pool. A child is valid during the call and consistent before it, since
-// the implementation may call back. Implemented by SessionDelivery; owner: the backend.
+// the implementation may call back. Implemented by SessionDelivery, and by ChainListener above it,
+// which has filters look first. Owner: the backend.
 //
 // ChildOwner: hears of a child's state and of its answers.
 #pragma once

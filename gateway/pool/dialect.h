@@ -1,7 +1,7 @@
 // Dialect: what a protocol adds to plain JSON-RPC 2.0: which ids and tokens inside payloads are
 // rewritten, how a child is greeted, how a call is cancelled.
 //
-// Stateless; one per backend, owned by it. All other files of the core are free of protocol names.
+// Stateless; one per backend, owned by it. The rest of the core knows no method of a protocol.
 #pragma once
 
 #include <functional>
@@ -73,7 +73,7 @@ struct DialectTraits {
   bool cancel_ends_call = false;
   // Method names that the protocol defines; they get metric labels from the start.
   std::span<const std::string_view> methods{};
-  // The method of handshake(). The client of a session's own child sends the same request.
+  // The method of greet(). The client of a session's own child sends the same request.
   std::string_view greeting{};
   // For the log: the key to change when a child does not answer the greeting.
   std::string_view greeting_hint{};

@@ -71,8 +71,8 @@ class ServerRecall : public call::Filter {
   virtual void note_sessions(bool has_none) = 0;
   // Whether a change of a list can be noticed after a sleep.
   [[nodiscard]] virtual bool keeps_lists() const = 0;
-  // The server goes to sleep. The session, or (none) each client without one, has heard of all
-  // changes until now, and is told later of those that it misses.
+  // The server goes to sleep. The session (none: each client without a session) has heard of all
+  // changes so far. Of later changes it is told when the server is awake.
   virtual void note_heard(session::SessionId session) = 0;
   // A session's child has answered the greeting with these params, sent by the gateway.
   virtual void note_greeting(std::string_view params, const rpc::Envelope& answer) = 0;

@@ -96,7 +96,7 @@ class SessionLane {
   // The client of a parked session has completed its greeting; its next child will be told. False:
   // the session is not parked, or its client has not greeted.
   bool complete_greeting(session::SessionId session);
-  // What a session has told its own child; null: the session has no child of its own.
+  // The memory of what a session has told its own child; null: it has no child of its own.
   [[nodiscard]] SessionMemory* memory_of(session::SessionId session) const;
   // Whether this session waits for a place.
   [[nodiscard]] bool awaits_child(session::SessionId session) const {
@@ -130,8 +130,8 @@ class SessionLane {
   void settle();
   // A child has answered a request of the gateway's own; null: the answer is unreadable.
   void note_own_answer(Child& child, rpc::WireId id, const rpc::Envelope* answer);
-  // Ends the child of a session without calls. What waits for the session, or comes next, gets it
-  // another child. Only while can_replace().
+  // Ends the child of a session without calls. The next message starts another child. Only while
+  // can_replace().
   void replace(Lease& lease);
   [[nodiscard]] bool can_replace(const Lease& lease) const { return can_park(lease); }
   // The session's child has gone, while these calls of the session were in flight.

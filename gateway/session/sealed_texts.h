@@ -17,7 +17,7 @@ namespace stdgate::session {
 struct SessionFacts {
   std::string_view backend;                      // the name under which the session was opened
   const policy::Principal* principal = nullptr;  // of the client; null: anonymous
-  // The params of `initialize`, raw JSON as received. An implementation may leave them out.
+  // The params of `initialize`, raw JSON as received. A seal may leave them out of the id.
   std::string_view initialize;
 };
 

@@ -89,7 +89,7 @@ struct Session {
   TimePoint used{};                   // time of the client's last message
   uint64_t messages = 0;              // messages of the client
   bool is_new_here = false;           // it began in another process; the client has not been told
-  bool is_unproven = false;           // as is_new_here, and no shared child has served it here
+  bool is_unproven = false;           // it began elsewhere, and no shared child has served it yet
   bool holds_calls = false;           // its calls must wait
   bool awaits_greeting = false;       // its child has refused the greeting, and another is asked
   bool has_ended = false;  // the client has been told, is told nothing more, and will close it
