@@ -268,4 +268,69 @@ void SessionRouter::check_invariants() {
                            [this](session::SessionId id) { return sessions_.find(id) != nullptr; });
 }
 
+session::Parking SessionRouter::park(session::SessionId session) {
+  if (pool_.lane().has(session)) {
+    const session::Parking parking = pool_.lane().park(session);
+    // No other code reports a session that has never had a child.
+    const bool is_news =
+        parking == session::Parking::parked && known(session).state == SessionState::live;
+    if (is_news) journal_.park(known(session), ParkReason::idle);
+    return parking;
+  }
+  if (!services_.config.revive) return session::Parking::refused;
+  journal_.park(known(session), ParkReason::idle);
+  return session::Parking::parked;
+}
+
+void SessionRouter::introduce(session::SessionId session, std::string_view greeting) {
+  if (session::Session* const known = sessions_.find(session); known != nullptr) {
+    bridge_.note_greeting(*known, greeting);
+    journal_.introduce(*known, services_.dialect.client_label(greeting));
+  }
+}
+
+void SessionRouter::touch(session::SessionId session) {
+  if (session::Session* const known = sessions_.find(session); known != nullptr) {
+    known->used = services_.core.clock.now();
+    ++known->messages;
+  }
+}
+
+void SessionRouter::name_in(call::Call& call) const {
+  const session::Session* const known = sessions_.find(call.session);
+  if (known == nullptr) return;
+  call.session_name = known->name;
+  call.revision = known->revision;
+}
+
+uint64_t SessionRouter::asking_child(session::SessionId id) {
+  session::Session* const session = sessions_.find(id);
+  if (session == nullptr || session->asks == nullptr) return 0;
+  const auto oldest = session->asks->oldest();
+  return oldest ? session->asks->at(*oldest).child : 0;
+}
+
+void SessionRouter::tell_changed_to(session::SessionId id, uint8_t lists) {
+  const session::Session* const session = listener(id);
+  if (session == nullptr) return;
+  for (const std::string_view notice : services_.dialect.change_notices(lists)) {
+    tell(*session, {&notice, 1});
+  }
+}
+
+void SessionRouter::on_session_parked(session::SessionId id, ParkReason reason) {
+  session::Session& session = known(id);
+  journal_.park(session, reason);
+  // A session without a client is useless without a child, and must not keep a place.
+  if (!session.is_of_client())
+    session.sink->on_session_end(session::SessionEnd::failed, "no child");
+}
+
+void SessionRouter::check_owned(session::SessionId id, const session::Session& session) const {
+  STDGATE_CHECK(session.sink != nullptr && is_there(session.caller));
+  if (session.bridged == nullptr || session.bridged->caller().is_none()) return;
+  STDGATE_CHECK(session.is_of_client() && !pool_.lane().has(id));
+  STDGATE_CHECK(callers_.find(session.bridged->caller()) != nullptr);
+}
+
 }  // namespace stdgate::backend

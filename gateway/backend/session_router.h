@@ -90,47 +90,20 @@ class SessionRouter final : public pool::SessionEvents {
   }
   // The session is idle: ends its own child, if it has one. Refused if the session cannot be
   // without its child.
-  session::Parking park(session::SessionId session) {
-    if (pool_.lane().has(session)) {
-      const session::Parking parking = pool_.lane().park(session);
-      // No other code reports a session that has never had a child.
-      const bool is_news =
-          parking == session::Parking::parked && known(session).state == SessionState::live;
-      if (is_news) journal_.park(known(session), ParkReason::idle);
-      return parking;
-    }
-    if (!services_.config.revive) return session::Parking::refused;
-    journal_.park(known(session), ParkReason::idle);
-    return session::Parking::parked;
-  }
+  session::Parking park(session::SessionId session);
   // A message of the session has come, which may need a child. An error: the session cannot have
   // one.
   tl::expected<void, rpc::FaultReport> use(session::SessionId session);
   // A child has answered the greeting (params) of the session's client.
-  void introduce(session::SessionId session, std::string_view greeting) {
-    if (session::Session* const known = sessions_.find(session); known != nullptr) {
-      bridge_.note_greeting(*known, greeting);
-      journal_.introduce(*known, services_.dialect.client_label(greeting));
-    }
-  }
+  void introduce(session::SessionId session, std::string_view greeting);
   // As use(), for a message that needs no child.
-  void touch(session::SessionId session) {
-    if (session::Session* const known = sessions_.find(session); known != nullptr) {
-      known->used = services_.core.clock.now();
-      ++known->messages;
-    }
-  }
+  void touch(session::SessionId session);
   // The session has begun without a child.
   void begin_parked(session::SessionId session) { journal_.begin_parked(known(session)); }
   // Charges the facts about the session, which have changed.
   void charge(session::SessionId session);
   // Copies the facts about its session, if any, into the call.
-  void name_in(call::Call& call) const {
-    const session::Session* const known = sessions_.find(call.session);
-    if (known == nullptr) return;
-    call.session_name = known->name;
-    call.revision = known->revision;
-  }
+  void name_in(call::Call& call) const;
   [[nodiscard]] SessionQuestions& questions() { return questions_; }
   // All sessions, or one, may have lost their own children. Then their messages are taken as for
   // all sessions that share children.
@@ -207,12 +180,7 @@ class SessionRouter final : public pool::SessionEvents {
   // as a request.
   bool pass_answer(session::SessionId session, const rpc::Envelope& answer);
   // The child that waits for an answer of the session; 0: none.
-  [[nodiscard]] uint64_t asking_child(session::SessionId id) {
-    session::Session* const session = sessions_.find(id);
-    if (session == nullptr || session->asks == nullptr) return 0;
-    const auto oldest = session->asks->oldest();
-    return oldest ? session->asks->at(*oldest).child : 0;
-  }
+  [[nodiscard]] uint64_t asking_child(session::SessionId id);
 
   // Calls visit(SessionId, Session&) for the sessions of clients.
   template <class Visitor>
@@ -222,13 +190,7 @@ class SessionRouter final : public pool::SessionEvents {
     });
   }
   // Tells the session's client that these lists may have changed.
-  void tell_changed_to(session::SessionId id, uint8_t lists) {
-    const session::Session* const session = listener(id);
-    if (session == nullptr) return;
-    for (const std::string_view notice : services_.dialect.change_notices(lists)) {
-      tell(*session, {&notice, 1});
-    }
-  }
+  void tell_changed_to(session::SessionId id, uint8_t lists);
   // Tells the client of each session that lists may have changed, although no child has reported
   // it. `lists_of(id)`: the lists for this session, as bits of the dialect.
   template <class Lists>
@@ -270,13 +232,7 @@ class SessionRouter final : public pool::SessionEvents {
   void on_session_served(session::SessionId id, pool::Child& child) override {
     journal_.serve(known(id), child);
   }
-  void on_session_parked(session::SessionId id, ParkReason reason) override {
-    session::Session& session = known(id);
-    journal_.park(session, reason);
-    // A session without a client is useless without a child, and must not keep a place.
-    if (!session.is_of_client())
-      session.sink->on_session_end(session::SessionEnd::failed, "no child");
-  }
+  void on_session_parked(session::SessionId id, ParkReason reason) override;
   void on_session_waking(session::SessionId session) override { journal_.wake(known(session)); }
   void on_session_begun(session::SessionId session) override { journal_.resume(known(session)); }
   void on_session_revived(session::SessionId session, RevivalOutcome outcome,
@@ -328,12 +284,7 @@ class SessionRouter final : public pool::SessionEvents {
     return caller == session::Callers::kGateway || callers_.find(caller) != nullptr;
   }
   // A session needs a client; calls that listen need a session that shares children, and a caller.
-  void check_owned(session::SessionId id, const session::Session& session) const {
-    STDGATE_CHECK(session.sink != nullptr && is_there(session.caller));
-    if (session.bridged == nullptr || session.bridged->caller().is_none()) return;
-    STDGATE_CHECK(session.is_of_client() && !pool_.lane().has(id));
-    STDGATE_CHECK(callers_.find(session.bridged->caller()) != nullptr);
-  }
+  void check_owned(session::SessionId id, const session::Session& session) const;
   static size_t asks_of(const session::Session& session) {
     return session.asks == nullptr ? 0 : session.asks->size();
   }

@@ -147,4 +147,13 @@ std::string_view CallRules::seen(const ListCut& cut, std::string_view payload) {
   return rpc::cut_elements(payload, list.member, filter, scope, cut_) ? cut_ : payload;
 }
 
+bool CallRules::replace(const config::BackendConfig& backend,
+                        const std::vector<config::RoleConfig>& roles) {
+  auto rules = std::make_shared<const policy::Rules>(backend, roles);
+  if (*rules == *rules_) return false;
+  rules_ = std::move(rules);
+  drop_views();
+  return true;
+}
+
 }  // namespace stdgate::call

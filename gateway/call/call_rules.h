@@ -52,13 +52,7 @@ class CallRules {
 
   // Replaces the rules. Lists under way are still cut by the rules that judged their calls. False:
   // the change affects no client.
-  bool replace(const config::BackendConfig& backend, const std::vector<config::RoleConfig>& roles) {
-    auto rules = std::make_shared<const policy::Rules>(backend, roles);
-    if (*rules == *rules_) return false;
-    rules_ = std::move(rules);
-    drop_views();
-    return true;
-  }
+  bool replace(const config::BackendConfig& backend, const std::vector<config::RoleConfig>& roles);
   // Drops the kept views of the document, which are made again when they are needed.
   void drop_views() {
     views_.clear();

@@ -181,4 +181,10 @@ bool ModernCalls::pass_to_listeners(pool::Child& child, const rpc::Envelope& not
   return is_passed;
 }
 
+std::string_view ModernCalls::own_answer(std::string_view method, const call::Call& call) const {
+  const bool is_ours = call.client_kind != PeerKind::stateless &&
+                       pool_.peer_kind() == PeerKind::stateless && !pool_.lane().has(call.session);
+  return is_ours ? services_.dialect.answer_child(method) : std::string_view();
+}
+
 }  // namespace stdgate::mcp

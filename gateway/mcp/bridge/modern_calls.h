@@ -50,12 +50,7 @@ class ModernCalls final : public call::Filter {
   void refuse(call::CallPtr call);
   // The result (raw JSON) of a legacy client's request that modern children do not know. Empty: it
   // is another request, or the session has a child of its own, which is a legacy one.
-  [[nodiscard]] std::string_view own_answer(std::string_view method, const call::Call& call) const {
-    const bool is_ours = call.client_kind != PeerKind::stateless &&
-                         pool_.peer_kind() == PeerKind::stateless &&
-                         !pool_.lane().has(call.session);
-    return is_ours ? services_.dialect.answer_child(method) : std::string_view();
-  }
+  [[nodiscard]] std::string_view own_answer(std::string_view method, const call::Call& call) const;
   // Whether modern children do not know this notification of a legacy client; like own_answer().
   [[nodiscard]] bool swallows(std::string_view method, const call::CallContext& context) const {
     return context.peer_kind != PeerKind::stateless && pool_.peer_kind() == PeerKind::stateless &&

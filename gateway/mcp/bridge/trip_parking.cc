@@ -172,4 +172,14 @@ void TripParking::refuse_asks(Trip& trip) const {
   pool_.lane().dispatch(trip.session);
 }
 
+std::optional<rpc::FaultReport> LostTrips::take(const TripRound& round, TimePoint now) {
+  const auto found = std::ranges::find_if(lost_, [&round](const Lost& lost) {
+    return lost.round.trip == round.trip && lost.round.round == round.round;
+  });
+  if (found == lost_.end() || found->round.expires <= now) return std::nullopt;
+  rpc::FaultReport report = std::move(found->report);
+  lost_.erase(found);
+  return report;
+}
+
 }  // namespace stdgate::mcp

@@ -105,15 +105,7 @@ class LostTrips {
   }
   // The report about the call that was parked for this round, which is told once; nothing: not
   // known.
-  std::optional<rpc::FaultReport> take(const TripRound& round, TimePoint now) {
-    const auto found = std::ranges::find_if(lost_, [&round](const Lost& lost) {
-      return lost.round.trip == round.trip && lost.round.round == round.round;
-    });
-    if (found == lost_.end() || found->round.expires <= now) return std::nullopt;
-    rpc::FaultReport report = std::move(found->report);
-    lost_.erase(found);
-    return report;
-  }
+  std::optional<rpc::FaultReport> take(const TripRound& round, TimePoint now);
 
  private:
   struct Lost {
