@@ -244,7 +244,7 @@ ClaimFilter::Ruling ClaimFilter::refuse(const Asked& asked, const Opened& one) {
       ruling.text = with_edits(asked.request.text, edits);
       return ruling;
     }
-    if (asked.params != nullptr &&
+    if (asked.client_kind == PeerKind::stateless &&
         !declares_tasks(asked.params->of_meta.capabilities.value_or(std::string_view()))) {
       ruling.error = McpInput().missing_capability(R"({"extensions":{")" +
                                                    std::string(kTasksExtension) + R"(":{}}})");

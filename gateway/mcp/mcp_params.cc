@@ -1,6 +1,7 @@
 #include "gateway/mcp/mcp_params.h"
 
 #include <algorithm>
+#include <cstring>
 #include <span>
 
 #include "gateway/mcp/mcp_revision.h"
@@ -56,11 +57,14 @@ class ParamReader {
 
   void note(std::string_view raw, std::string_view value) {
     const Key& key = key_of(raw.size());
-    if (key.member != nullptr && raw == key.name) return keep(key, value);
+    const bool is_of_size = key.bit != kNoParam;
+    if (is_of_size && std::memcmp(raw.data(), key.name.data(), raw.size()) == 0) {
+      return keep(key, value);
+    }
     // Nothing of another size, without escapes and in ASCII, is or resembles one of the keys.
     const bool is_plain = std::ranges::none_of(
         raw, [](char c) { return c == '\\' || static_cast<unsigned char>(c) >= 0x80; });
-    if (is_plain && key.member == nullptr) return;
+    if (is_plain && !is_of_size) return;
     for (const Key& other : kKeys) {
       if (rpc::json_string_equals(raw, other.name)) return keep(other, value);
       if (rpc::json_string_resembles(raw, other.name)) read_.similar |= other.bit;
@@ -88,7 +92,7 @@ class ParamReader {
     for (const Key& key : kKeys) keys[key.name.size()] = key;
     return keys;
   }();
-  // Without a member: there is none of this size.
+  // kNoParam: there is none of this size.
   static const Key& key_of(size_t size) { return kBySize[size > kLongest ? 0 : size]; }
 
   void keep(const Key& key, std::string_view value) {
@@ -141,6 +145,19 @@ McpParams read_params(std::string_view params, MetaMemory& memory) {
 McpParams read_params(std::string_view params) {
   McpParams read = read_members(params, {});
   if (read.meta) read.of_meta = read_meta(*read.meta);
+  return read;
+}
+
+McpParams read_params(std::string_view params, std::span<const rpc::RawMember> noted,
+                      MetaMemory* memory) {
+  if (noted.empty()) {
+    return memory == nullptr ? read_params(params) : read_params(params, *memory);
+  }
+  McpParams read;
+  ParamReader reader(read);
+  for (const auto& [key, value] : noted) reader.note(key, value);
+  if (!read.meta) return read;
+  read.of_meta = memory == nullptr ? read_meta(*read.meta) : memory->read(*read.meta);
   return read;
 }
 

@@ -6,11 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "gateway/call/call_context.h"
 #include "gateway/call/insertion.h"
+#include "gateway/rpc/envelope.h"
 #include "gateway/rpc/json_member.h"
 
 namespace stdgate::mcp {
@@ -82,6 +84,10 @@ class MetaMemory {
 McpParams read_params(std::string_view params, MetaMemory& memory);
 // Without a memory: of clients whose _meta is different each time.
 McpParams read_params(std::string_view params);
+// `noted`: the members of these params, if a parser has noted them; they are not walked again then.
+// Null: without a memory.
+McpParams read_params(std::string_view params, std::span<const rpc::RawMember> noted,
+                      MetaMemory* memory);
 // The first _meta; empty: there is no _meta.
 std::string_view first_meta(std::string_view params, const MetaMemory& memory);
 

@@ -157,12 +157,17 @@ void fill(ParsedMessage& message, const Members& members, const EnvelopeLimits& 
 class DocumentReader {
  public:
   DocumentReader(std::span<char> text, std::span<char> nesting, const EnvelopeLimits& limits,
-                 std::vector<ParsedMessage>& messages)
-      : text_(text), scanner_(text, nesting), limits_(limits), messages_(messages) {}
+                 std::vector<ParsedMessage>& messages, std::vector<RawMember>* params)
+      : text_(text),
+        scanner_(text, nesting),
+        limits_(limits),
+        messages_(messages),
+        params_(params) {}
 
   tl::expected<Document, DocumentError> read() {
     char* at = scanner_.skip_space(scanner_.begin());
     const bool batch = scanner_.peek(at) == '[';
+    if (batch) params_ = nullptr;
     at = batch ? read_batch(at) : read_message(at);
     if (at == nullptr) return failure();
     at = scanner_.skip_space(at);
@@ -285,10 +290,29 @@ class DocumentReader {
       return at;
     }
     // Most ids are small integers.
-    if (first < '1' || first > '9') return scanner_.scan_value(at);
+    if (first < '1' || first > '9') {
+      const bool is_noted = first == '{' && member == kParams && params_ != nullptr;
+      return is_noted ? note_params(at) : scanner_.scan_value(at);
+    }
     char* behind = at + 1;
     while (is_digit(scanner_.peek(behind))) ++behind;
     return scanner_.peek(behind) == ',' ? behind : scanner_.scan_number(at);
+  }
+
+  [[gnu::noinline]] char* note_params(char* at) {
+    params_->clear();
+    size_t count = 0;
+    at = read_container(at, [this, &count](char* behind) {
+      JsonScanner::String key;
+      char* const value = scanner_.scan_key(behind, key);
+      behind = value == nullptr ? nullptr : scanner_.scan_value(value);
+      if (behind != nullptr && ++count <= EnvelopeParser::kMaxNoted) {
+        params_->push_back({key.raw, {value, static_cast<size_t>(behind - value)}});
+      }
+      return behind;
+    });
+    if (at == nullptr || count > EnvelopeParser::kMaxNoted) params_->clear();
+    return at;
   }
 
   [[nodiscard]] tl::unexpected<DocumentError> failure() const {
@@ -304,6 +328,7 @@ class DocumentReader {
   JsonScanner scanner_;
   const EnvelopeLimits& limits_;
   std::vector<ParsedMessage>& messages_;
+  std::vector<RawMember>* params_;  // null: they are not noted
   bool too_many_ = false;
 };
 
@@ -324,15 +349,19 @@ FaultReport report_of(const DocumentError& error) {
 
 tl::expected<Document, DocumentError> EnvelopeParser::parse(std::span<char> text) {
   messages_.clear();
-  const auto document = DocumentReader(text, nesting_, limits_, messages_).read();
-  const bool may_omit = document.has_value() && limits_.version_optional;
-  if (!may_omit || std::ranges::none_of(messages_, omits_version)) return document;
-  add_versions({text.data(), text.size()});
-  messages_.clear();
-  auto completed = DocumentReader(completed_, nesting_, limits_, messages_).read();
-  STDGATE_CHECK(completed.has_value());
-  completed->omits_version = true;
-  return completed;
+  if (limits_.notes_params) params_.clear();
+  std::vector<RawMember>* const params = limits_.notes_params ? &params_ : nullptr;
+  auto document = DocumentReader(text, nesting_, limits_, messages_, params).read();
+  const bool may_omit = limits_.version_optional && document.has_value();
+  if (may_omit && std::ranges::any_of(messages_, omits_version)) {
+    add_versions({text.data(), text.size()});
+    messages_.clear();
+    params_.clear();
+    document = DocumentReader(completed_, nesting_, limits_, messages_, params).read();
+    STDGATE_CHECK(document.has_value());
+    document->omits_version = true;
+  }
+  return document;
 }
 
 void EnvelopeParser::add_versions(std::string_view text) {

@@ -54,6 +54,12 @@ struct ParsedMessage {
   [[nodiscard]] bool ok() const { return rejection == nullptr; }
 };
 
+// A member of an object: its key between the quotes, as spelled, and its value, raw.
+struct RawMember {
+  std::string_view key;
+  std::string_view value;
+};
+
 struct EnvelopeLimits {
   size_t depth = 128;    // nesting of arrays and objects, the envelope itself being 1
                          // (in a batch the array is 1, its envelopes 2)
@@ -62,6 +68,7 @@ struct EnvelopeLimits {
   size_t method = 1024;  // bytes of a method name as spelled
   // A message without the member "jsonrpc" is taken as if it had it; see EnvelopeParser.
   bool version_optional = false;
+  bool notes_params = false;  // see EnvelopeParser::params()
 };
 
 // A text that is one message or one batch.
@@ -84,14 +91,19 @@ FaultReport report_of(const DocumentError& error);
 
 class EnvelopeParser {
  public:
+  static constexpr size_t kMaxNoted = 16;  // members of params; if there are more, none is noted
+
   explicit EnvelopeParser(const EnvelopeLimits& limits) : limits_(limits), nesting_(limits.depth) {}
 
   // `text` is changed only where a CR or LF stands between tokens (it becomes a space). The views
-  // in the answer are valid as long as `text` is, the list of messages until the next parse(). A
+  // in the answer are valid as long as `text` is, its lists until the next parse(). A
   // text that is neither object nor array, and an entry of a batch that is no object, are invalid
   // requests, not parse errors (JSON-RPC 2.0 section 7). Where the version is optional and has been
   // added, the views point into a text of the parser's own, until the next parse() or release().
   tl::expected<Document, DocumentError> parse(std::span<char> text);
+  // Of the last text, if it was a single message, and a good one: the members of its params, in
+  // their order. Empty: they were not noted. Valid until the next parse().
+  [[nodiscard]] std::span<const RawMember> params() const { return params_; }
   // Gives back the memory of that text.
   void release() { std::string().swap(completed_); }
 
@@ -101,6 +113,7 @@ class EnvelopeParser {
   const EnvelopeLimits limits_;
   std::vector<char> nesting_;  // the scanner's: one byte for each depth
   std::vector<ParsedMessage> messages_;
+  std::vector<RawMember> params_;
   std::string completed_;  // the text, with what it omitted
 };
 

@@ -199,13 +199,18 @@ void respond_problem(Exchange& exchange, const mcp::ModernProblem& problem, std:
   exchange.respond({.status = problem.status, .content_type = kJsonType, .refusal = note}, text);
 }
 
+rpc::EnvelopeLimits noting_params(rpc::EnvelopeLimits limits) {
+  limits.notes_params = true;
+  return limits;
+}
+
 }  // namespace
 
 McpEndpoint::McpEndpoint(mcp::McpSessions& sessions, size_t message_limit)
     : Endpoint(sessions.backend().held()),
       sessions_(sessions),
       message_limit_(message_limit),
-      parser_(sessions.backend().envelope_limits()) {}
+      parser_(noting_params(sessions.backend().envelope_limits())) {}
 
 std::optional<rpc::CodeSet> McpEndpoint::refusal_codes() const {
   return sessions_.backend().codes();
@@ -284,7 +289,7 @@ void McpEndpoint::post_modern(Exchange& exchange, const rpc::Document& document)
   mcp::McpParams params;
   if (is_request) {
     if (has_null_id(message)) return fail(exchange, kNullId, id);
-    params = mcp::read_params(envelope.params, handler.meta);
+    params = mcp::read_params(envelope.params, parser_.params(), &handler.meta);
     if (const auto problem = mcp::check_modern(envelope, params, handler.head.modern)) {
       return respond_problem(exchange, *problem, id);
     }
@@ -319,7 +324,14 @@ void McpEndpoint::hand_over(Exchange& exchange, mcp::McpSession& session,
                             const rpc::Document& document, bool announces) {
   auto& handler = exchange.handler<McpExchange>();
   handler.start(sessions_, session, exchange, announces);
-  switch (session.post(document, legacy_context(exchange), handler)) {
+  call::CallContext context = legacy_context(exchange);
+  std::optional<mcp::McpParams> params;
+  const rpc::ParsedMessage& first = document.messages[0];
+  if (!document.batch && first.ok() && first.envelope.kind == rpc::MessageKind::request) {
+    context.params =
+        &params.emplace(mcp::read_params(first.envelope.params, parser_.params(), nullptr));
+  }
+  switch (session.post(document, context, handler)) {
     case mcp::McpSession::Posted::under_way:
       return;
     case mcp::McpSession::Posted::taken:

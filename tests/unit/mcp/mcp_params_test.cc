@@ -127,6 +127,35 @@ TEST(McpParams, WhatIsRememberedChangesNoAnswer) {
   }
 }
 
+// A parser that notes the members saves a walk, and changes no answer.
+TEST(McpParams, NotedMembersAreReadAlike) {
+  std::string many = "{";
+  for (int i = 0; i < 20; ++i) many += "\"k" + std::to_string(i) + "\":1,";
+  const std::string params[] = {
+      R"({"name":"a","arguments":{"x":[1,"}"]}})",
+      R"({ "arguments" : {} , "n\u0061me" : "b" , "Uri":1 })",
+      R"({"name":"a","name":"b",)" + meta_with(R"(,"progressToken":1)") + "}",
+      "{" + meta_with("") + R"(  , "_meta":{}})",
+      many + R"("name":"a"})",
+      "{}",
+      "[]",
+  };
+  for (const std::string& one : params) {
+    std::string text = R"({"jsonrpc":"2.0","id":1,"method":"m","params":)" + one + "}";
+    rpc::EnvelopeParser parser({.notes_params = true});
+    const auto document = parser.parse(text);
+    ASSERT_TRUE(document && document->messages[0].ok()) << text;
+    MetaMemory memory;
+    const std::string_view params_text = document->messages[0].envelope.params;
+    const McpParams expected = mcp::read_params(params_text);
+    for (MetaMemory* const used : {static_cast<MetaMemory*>(nullptr), &memory}) {
+      const McpParams read = mcp::read_params(params_text, parser.params(), used);
+      EXPECT_EQ(all_of(read), all_of(expected)) << text;
+      EXPECT_EQ(read.similar, expected.similar) << text;
+    }
+  }
+}
+
 TEST(McpParams, ALongMetaIsNotKept) {
   MetaMemory memory;
   mcp::read_params("{" + meta_with("") + "}", memory);

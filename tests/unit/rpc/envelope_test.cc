@@ -404,6 +404,42 @@ TEST(EnvelopeTest, AParserIsReused) {
   EXPECT_EQ(describe(parser.parse(call)), "request id=7 method=m");
 }
 
+// The members of params that a parser has noted, as `key=value` each.
+std::string noted(std::string text, bool notes = true) {
+  rpc::EnvelopeParser parser({.notes_params = notes});
+  std::string before = R"({"jsonrpc":"2.0","id":0,"method":"m","params":{"before":0}})";
+  parser.parse(before);
+  const auto document = parser.parse(text);
+  std::string out = document ? "" : "!";
+  if (document && document->messages[0].ok()) {
+    for (const auto& [key, value] : parser.params()) {
+      out.append(key).append("=").append(value).append(" ");
+    }
+  }
+  return out;
+}
+
+TEST(EnvelopeTest, MembersOfParamsAreNotedOnDemand) {
+  const std::string head = R"({"jsonrpc":"2.0","id":1,"method":"m","params":)";
+  const auto members = [&](size_t count) {
+    std::string text = head + "{";
+    for (size_t i = 0; i < count; ++i) text += (i == 0 ? "\"k\":" : ",\"k\":") + std::to_string(i);
+    return text + "}}";
+  };
+  EXPECT_EQ(noted(head + R"({ "a" : {"b":[1,{}]} ,"a":"x\"y","\u0061":-1.5e3 , "":null }})"),
+            R"(a={"b":[1,{}]} a="x\"y" \u0061=-1.5e3 =null )");
+  EXPECT_EQ(noted(head + R"({"a":1}})", false), "");
+  EXPECT_EQ(noted("[" + head + R"({"a":1}}])"), "");
+  EXPECT_EQ(noted(head + "{}}"), "");
+  EXPECT_EQ(noted(head + "[1]}"), "");
+  EXPECT_EQ(noted(R"({"jsonrpc":"2.0","id":1,"method":"m"})"), "");
+  EXPECT_EQ(noted(head + R"({"a":1},"params":{"b":2}})"), "");
+  EXPECT_EQ(noted(head + R"({"a":1,}})"), "!");
+  EXPECT_EQ(noted(head + R"({"a" 1}})"), "!");
+  EXPECT_TRUE(noted(members(rpc::EnvelopeParser::kMaxNoted)).ends_with("k=15 "));
+  EXPECT_EQ(noted(members(rpc::EnvelopeParser::kMaxNoted + 1)), "");
+}
+
 TEST(EnvelopeTest, ErrorCode) {
   struct CodeCase {
     std::string_view code;
