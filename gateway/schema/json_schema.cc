@@ -1,6 +1,7 @@
 #include "gateway/schema/json_schema.h"
 
 #include "gateway/schema/json_pointer.h"
+#include "gateway/schema/plain_check.h"
 #include "gateway/schema/schema_compiler.h"
 
 namespace stdgate::schema {
@@ -18,6 +19,7 @@ tl::expected<JsonSchema, std::string> JsonSchema::compile(std::string_view text,
   if (!at) return tl::unexpected(std::string("there is no such part"));
   SchemaCompiler compiler(*compiled, draft);
   if (!compiler.compile(*at)) return tl::unexpected(compiler.why());
+  prepare_plain_check(*compiled);
   return JsonSchema(std::move(compiled));
 }
 

@@ -102,6 +102,7 @@ tl::expected<OpenRpcDocument, std::vector<Misfit>> OpenRpcDocument::read(std::st
   reading.compiler.begin(0);
   document.read_methods(reading);
   if (!reading.faults.empty()) return tl::unexpected(std::move(reading.faults));
+  prepare_plain_check(compiled);
   return document;
 }
 
@@ -109,7 +110,7 @@ void OpenRpcDocument::read_methods(Reading& reading) {
   nothing_ = static_cast<NodeId>(compiled_->nodes.size());
   compiled_->nodes.emplace_back().is_false = true;
   anything_ = static_cast<NodeId>(compiled_->nodes.size());
-  prepare_plain_check(compiled_->nodes.emplace_back());
+  compiled_->nodes.emplace_back();
   compiled_->resources.resize(1);
   const ValueId methods = *reading.tree.find(0, "methods");
   size_t number = 0;
@@ -138,7 +139,6 @@ void OpenRpcDocument::read_method(Reading& reading, ValueId method, const std::s
   SchemaNode& node = compiled_->nodes[out.params];
   if (structure == "by-name") node.types = type_bit(JsonKind::object);
   if (out.is_by_position) node.types = type_bit(JsonKind::array);
-  prepare_plain_check(node);
   if (const auto result = reading.tree.find(method, "result")) {
     const std::string there = below(place, "result");
     if (const auto descriptor = reading.resolved(*result, there)) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <span>
 #include <tuple>
@@ -16,76 +15,28 @@ namespace stdgate::schema {
 
 namespace {
 
-// Numbers of so many characters are of 64 bits.
-constexpr size_t kMaxWhole = 18;
+constexpr size_t kWord = sizeof(uint64_t);
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-std::optional<int64_t> whole(std::string_view raw) {
-  if (raw.size() > kMaxWhole) return std::nullopt;
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(raw.data(), raw.data() + raw.size(), value);
-  if (error != std::errc() || end != raw.data() + raw.size()) return std::nullopt;
-  return value;
-}
-
-bool is_plain_text(std::string_view text) {
-  return std::ranges::none_of(
-      text, [](char c) { return c == '\\' || c == '"' || static_cast<unsigned char>(c) >= 0x80; });
-}
-
-// Whether parts of the schema say nothing but what all or any of others say.
-bool is_plain(const SchemaParts& parts) {
-  return parts.one.empty() && parts.none == kNoNode && parts.condition == kNoNode &&
-         parts.dynamic_default == kNoNode;
-}
-
-bool is_plain(const ObjectChecks& checks) {
-  return checks.properties.size() <= PlainLimits::kMaxProperties && checks.patterns.empty() &&
-         checks.names == kNoNode && checks.dependent_names.empty() &&
-         checks.dependent_schemas.empty() && checks.unevaluated == kNoNode;
-}
-
-// What a member of this name nearly always begins with.
-void prepare(Property& property) {
-  property.first = 1;  // with this mask, nothing begins with it
-  property.mask = 0;
-  if (!is_plain_text(property.name)) return;
-  property.start = "\"" + property.name + "\":";
-  const size_t size = std::min(property.start.size(), sizeof property.first);
-  const std::string ones(size, '\xff');
-  std::memcpy(&property.first, property.start.data(), size);
-  std::memcpy(&property.mask, ones.data(), size);
-}
-
-void prepare(ObjectChecks& checks) {
-  for (Property& property : checks.properties) prepare(property);
-  if (!is_plain(checks)) return;
-  uint64_t bit = 1;
-  for (Property& property : checks.properties) {
-    property.bit = bit;
-    if (property.is_required) checks.required_bits |= bit;
-    bit <<= 1U;
-  }
-}
-
-bool is_plain(const ArrayChecks& checks) {
-  return !checks.is_unique && checks.contains == kNoNode && checks.unevaluated == kNoNode;
-}
-
 // Passes values: each function that takes a position returns the one behind what it has passed.
 // Null, by stop(): that does not fit, or is unclear. What is usual is inlined, all else is a call.
+// Every position is in a container, or at a value that shows its own end. So the text goes on at
+// it, and the end is looked for only where more than a byte is read.
 class PlainCheck {
  public:
   PlainCheck(const CompiledSchema& schema, std::string_view text)
       : schema_(schema),
         end_(text.data() + text.size()),
+        words_end_(text.size() < kWord ? text.data() : end_ - (kWord - 1)),
         steps_(PlainLimits::kBaseSteps + PlainLimits::kStepsPerByte * text.size()) {}
 
   bool run(NodeId node, const char* at) {
-    at = skip_space(at);
+    at = rpc::skip_json_space(at, end_);
     const SchemaNode* const whole = node_of(node);
-    const bool is_usual = at != end_ && *at == '{' && whole != nullptr && whole->is_plain_alone &&
+    // Nothing shows where a number alone ends.
+    if (at == end_ || *at == '-' || is_digit(*at)) return false;
+    const bool is_usual = *at == '{' && whole != nullptr && whole->is_plain_alone &&
                           has_parts(whole, JsonKind::object);
     return (is_usual ? pass_object(whole->object.get(), at) : pass_any(whole, at)) != nullptr;
   }
@@ -96,14 +47,13 @@ class PlainCheck {
     return id == kNoNode ? nullptr : schema_.nodes.data() + id;
   }
 
-  [[gnu::always_inline]] const char* pass(NodeId id, const char* at) {
-    const SchemaNode* const node = node_of(id);
-    if (at < end_ && node != nullptr && node->is_plain_alone) {
-      if (*at == '"' && has_type(node, JsonKind::string)) return pass_string(node, at);
-      if (is_digit(*at)) return pass_number(node, at);
-      if (*at == 't' || *at == 'f') return pass_word(node, JsonKind::boolean, at);
-    }
-    return pass_any(node, at);
+  [[gnu::always_inline]] const char* pass(const SchemaNode* node, const char* at) {
+    if (node == nullptr) return pass_any(node, at);
+    if (*at == '"' && (node->plain_types & kStringBit) != 0) return pass_string(node, at);
+    if (is_digit(*at) && (node->plain_types & kNumberBits) != 0) return pass_number(node, at);
+    const bool is_bare_word =
+        (*at == 't' || *at == 'f') && (node->bare_types & type_bit(JsonKind::boolean)) != 0;
+    return is_bare_word ? behind_word(at) : pass_any(node, at);
   }
 
   [[gnu::noinline]] const char* pass_any(const SchemaNode* node, const char* at) {
@@ -134,7 +84,6 @@ class PlainCheck {
   }
 
   const char* pass_itself(const SchemaNode* node, const char* at) {
-    if (at == end_) return stop(at);
     const char c = *at;
     if (c == '"') return has_type(node, JsonKind::string) ? pass_string(node, at) : stop(at);
     if (c <= '9') return pass_number(node, at);
@@ -149,8 +98,11 @@ class PlainCheck {
     return pass_word(node, c == 'n' ? JsonKind::null : JsonKind::boolean, at);
   }
   const char* pass_word(const SchemaNode* node, JsonKind kind, const char* at) {
-    const char* const behind = at + (*at == 'f' ? kFalse : kTrueOrNull).size();
+    const char* const behind = behind_word(at);
     return has_type(node, kind) && is_one_of(node, at, behind) ? behind : stop(at);
+  }
+  static const char* behind_word(const char* at) {
+    return at + (*at == 'f' ? kFalse : kTrueOrNull).size();
   }
   static bool has_type(const SchemaNode* node, JsonKind kind) {
     return node == nullptr || (node->types & type_bit(kind)) != 0;
@@ -168,30 +120,39 @@ class PlainCheck {
   [[gnu::noinline]] bool is_listed(const SchemaNode& node, std::string_view raw) {
     for (const std::vector<ValueId>& values : node.values) {
       if (!spend(values.size())) return false;
-      const bool is_there = std::ranges::any_of(values, [&](ValueId one) {
-        const JsonValue& value = schema_.tree.at(one);
-        return value.size == raw.size() &&
-               std::memcmp(schema_.tree.text().data() + value.begin, raw.data(), raw.size()) == 0;
-      });
-      if (!is_there) return false;
+      if (!has_text(values, raw)) return false;
     }
     return true;
+  }
+  bool has_text(const std::vector<ValueId>& values, std::string_view raw) const {
+    for (const ValueId one : values) {
+      const JsonValue& value = schema_.tree.at(one);
+      const char* const text = schema_.tree.text().data() + value.begin;
+      if (value.size == raw.size() && std::memcmp(text, raw.data(), raw.size()) == 0) return true;
+    }
+    return false;
   }
 
   const char* pass_number(const SchemaNode* node, const char* at) {
     const char* const begin = at;
     if (*at == '-') ++at;
+    if (node != nullptr && (node->bare_types & kNumberBits) != 0) {
+      const char* const behind = pass_digits(at);
+      if (!goes_on_as_number(*behind)) return behind;
+    }
     uint64_t digits = 0;  // nonsense where there are too many
-    for (; at != end_ && is_digit(*at); ++at) {
-      digits = digits * 10 + static_cast<uint64_t>(*at - '0');
+    for (;; ++at) {
+      const uint64_t digit = static_cast<unsigned char>(*at) - uint64_t{'0'};
+      if (digit > 9) break;
+      digits = digits * 10 + digit;
     }
     const auto value = static_cast<int64_t>(*begin == '-' ? -digits : digits);
-    if (at != end_ && *at != ',' && !ends_scalar(*at)) return pass_fraction(node, begin, at, value);
+    if (goes_on_as_number(*at)) return pass_fraction(node, begin, at, value);
     if (node == nullptr) return at;
-    if ((node->types & (type_bit(JsonKind::number) | kIntegerBit)) == 0) return stop(at);
+    if ((node->types & kNumberBits) == 0) return stop(at);
     if (node->number) {
       const NumberChecks& checks = *node->number;
-      const bool is_small = static_cast<size_t>(at - begin) <= kMaxWhole;
+      const bool is_small = static_cast<size_t>(at - begin) <= PlainLimits::kMaxWhole;
       if (!is_small || value < checks.least || value > checks.most) return stop(at);
     }
     return is_one_of(node, begin, at) ? at : stop(at);
@@ -200,11 +161,11 @@ class PlainCheck {
   // The rest of a number that is not written as a whole one; `value`: what stands before.
   [[gnu::noinline]] const char* pass_fraction(const SchemaNode* node, const char* begin,
                                               const char* at, int64_t value) {
-    const bool is_small = static_cast<size_t>(at - begin) <= kMaxWhole;
+    const bool is_small = static_cast<size_t>(at - begin) <= PlainLimits::kMaxWhole;
     const char* const point = at++;
-    while (at != end_ && is_digit(*at)) ++at;
-    const bool is_decimal = *point == '.' && (at == end_ || ends_scalar(*at));
-    while (at != end_ && !ends_scalar(*at)) ++at;
+    at = pass_digits(at);
+    const bool is_decimal = *point == '.' && ends_scalar(*at);
+    while (!ends_scalar(*at)) ++at;
     if (node == nullptr) return at;
     if ((node->types & type_bit(JsonKind::number)) == 0) return stop(at);
     if (node->number) {
@@ -225,7 +186,7 @@ class PlainCheck {
     at = rpc::find_string_special(at + 1, end_, beyond_ascii);
     const bool is_at_end = at != end_ && *at == '"';
     at = is_at_end ? at + 1 : skip_string(at - 1);
-    if (node == nullptr) return at;
+    if (node == nullptr || (node->bare_types & kStringBit) != 0) return at;
     if (node->string) {
       const auto size = static_cast<size_t>(at - begin) - 2;
       const bool is_plain = is_at_end && beyond_ascii == 0;
@@ -248,14 +209,12 @@ class PlainCheck {
                                                          const char* at) {
     at = open(at);
     if (at == nullptr) return nullptr;
+    const SchemaNode* const items = node_of(checks == nullptr ? kNoNode : checks->items);
+    const size_t prefix = checks == nullptr ? 0 : checks->prefix.size();
     uint64_t count = 0;
     if (*at != ']') {
       do {
-        NodeId node = kNoNode;
-        if (checks != nullptr) {
-          node = count < checks->prefix.size() ? checks->prefix[count] : checks->items;
-        }
-        at = pass(node, at);
+        at = pass(count < prefix ? node_of(checks->prefix[count]) : items, at);
         ++count;
       } while (goes_on(at));
       if (!closes(at, ']')) return nullptr;
@@ -276,7 +235,6 @@ class PlainCheck {
     uint64_t seen = 0;                          // bits of properties
     if (*at != '}') {
       do {
-        NodeId node = properties.additional;
         const Property* property = likely;
         if (likely != properties.end && begins_with(at, *likely)) {
           at = skip_space(at + likely->start.size());
@@ -284,13 +242,14 @@ class PlainCheck {
           std::tie(at, property) = pass_other_key(properties, others, likely, at);
           if (at == nullptr) return nullptr;
         }
-        if (property != nullptr) {
-          if ((seen & property->bit) != 0) return stop(at);
-          seen |= property->bit;
-          likely = property + 1;
-          if (property->node != kNoNode) node = property->node;
+        if (property == nullptr) {
+          at = pass_any(node_of(checks == nullptr ? kNoNode : checks->additional), at);
+          continue;
         }
-        at = pass(node, at);
+        if ((seen & property->bit) != 0) return stop(at);
+        seen |= property->bit;
+        likely = property + 1;
+        at = pass(property->checked_by, at);
       } while (goes_on(at));
       if (!closes(at, '}')) return nullptr;
     }
@@ -310,11 +269,9 @@ class PlainCheck {
       if (checks == nullptr) return;
       begin = checks->properties.data();
       end = begin + checks->properties.size();
-      additional = checks->additional;
     }
     const Property* begin = nullptr;
     const Property* end = nullptr;
-    NodeId additional = kNoNode;
   };
   // Where the keys begin that are no properties.
   struct Others {
@@ -325,15 +282,22 @@ class PlainCheck {
   // Most clients name arguments in the order of the schema, and leave some out.
   [[nodiscard]] bool begins_with(const char* at, const Property& property) const {
     uint64_t first = 0;
-    constexpr size_t kWord = sizeof first;
-    if (end_ - at < static_cast<ptrdiff_t>(kWord)) return false;
-    std::memcpy(&first, at, kWord);
+    if (at < words_end_) {
+      std::memcpy(&first, at, kWord);
+    } else {
+      first = last_word(at);
+    }
     if ((first & property.mask) != property.first) return false;
     return property.start.size() <= kWord || goes_on_with(at, property.start);
   }
+  // With zeros, which are in no text, behind the end.
+  [[nodiscard, gnu::noinline]] uint64_t last_word(const char* at) const {
+    uint64_t word = 0;
+    std::memcpy(&word, at, static_cast<size_t>(end_ - at));
+    return word;
+  }
   // Its first word is there.
   [[nodiscard]] bool goes_on_with(const char* at, std::string_view start) const {
-    constexpr size_t kWord = sizeof(uint64_t);
     const size_t size = start.size();
     if (static_cast<size_t>(end_ - at) < size) return false;
     for (size_t i = kWord; i + kWord < size; i += kWord) {
@@ -361,7 +325,7 @@ class PlainCheck {
     at = rpc::skip_json_string(at, end_);
     const std::string_view key(begin, static_cast<size_t>(at - 1 - begin));
     at = skip_space(at);
-    if (rpc::has_escapes(key) || at == end_ || *at != ':') return {stop(at), nullptr};
+    if (rpc::has_escapes(key) || *at != ':') return {stop(at), nullptr};
     at = skip_space(at + 1);
     if (!spend(properties.size())) return {stop(at), nullptr};
     const auto found = std::ranges::find(properties, key, &Property::name);
@@ -391,27 +355,31 @@ class PlainCheck {
   // The first part of a container, or its end.
   const char* open(const char* at) {
     if (++depth_ > PlainLimits::kMaxDepth) return stop(at);
-    at = skip_space(at + 1);
-    return at == end_ ? stop(at) : at;
+    return skip_space(at + 1);
   }
   // Behind a part of a container; null passes. Whether there is another part, which is next then.
   bool goes_on(const char*& at) const {
     if (at == nullptr) return false;
     at = skip_space(at);
-    if (at >= end_ || *at != ',') return false;
+    if (*at != ',') return false;
     at = skip_space(at + 1);
     return true;
   }
   bool closes(const char*& at, char closer) {
-    const bool is_closed = at != nullptr && at < end_ && *at == closer;
+    const bool is_closed = at != nullptr && *at == closer;
     if (!is_closed && at != nullptr) at = stop(at);
     return is_closed;
   }
+  static const char* pass_digits(const char* at) {
+    while (is_digit(*at)) ++at;
+    return at;
+  }
+  static bool goes_on_as_number(char c) { return c == '.' || (c | 0x20) == 'e'; }
   static bool ends_scalar(char c) {
     return c == ',' || c == '}' || c == ']' || rpc::is_json_space(c);
   }
   [[nodiscard]] const char* skip_space(const char* at) const {
-    return at < end_ && *at <= ' ' ? skip_more_space(at) : at;
+    return *at <= ' ' ? skip_more_space(at) : at;
   }
   [[gnu::noinline]] const char* skip_more_space(const char* at) const {
     return rpc::skip_json_space(at, end_);
@@ -427,38 +395,13 @@ class PlainCheck {
 
   const CompiledSchema& schema_;
   const char* const end_;
+  const char* const words_end_;  // before it, a position has a whole word behind it
   const char* stopped_ = end_;
   size_t steps_;
   size_t depth_ = 0;
 };
 
 }  // namespace
-
-void prepare_plain_check(SchemaNode& node) {
-  node.is_plain = !node.is_false && (!node.parts || is_plain(*node.parts)) &&
-                  (!node.object || is_plain(*node.object)) &&
-                  (!node.array || is_plain(*node.array));
-  node.is_plain_alone = node.is_plain && !node.parts;
-  if (node.object) prepare(*node.object);
-  if (!node.number) return;
-  NumberChecks& checks = *node.number;
-  checks.least = INT64_MIN;
-  checks.most = INT64_MAX;
-  // Of a bound that is no small whole number, nothing is known: no number fits.
-  const auto raise = [&](std::string_view text, int64_t by) {
-    const auto bound = whole(text);
-    checks.least = bound ? std::max(checks.least, *bound + by) : INT64_MAX;
-  };
-  const auto lower = [&](std::string_view text, int64_t by) {
-    const auto bound = whole(text);
-    checks.most = bound ? std::min(checks.most, *bound - by) : INT64_MIN;
-  };
-  if (checks.min) raise(checks.min_text, 0);
-  if (checks.above) raise(checks.above_text, 1);
-  if (checks.max) lower(checks.max_text, 0);
-  if (checks.below) lower(checks.below_text, 1);
-  if (checks.divisor) checks.least = INT64_MAX;
-}
 
 bool fits_plainly(const CompiledSchema& schema, NodeId node, std::string_view text) {
   return PlainCheck(schema, text).run(node, text.data());

@@ -17,6 +17,7 @@ struct PlainLimits {
   static constexpr size_t kMaxDepth = 64;       // of schemas and values in each other
   static constexpr size_t kMaxProperties = 64;  // of an object's schema
   static constexpr size_t kMaxOthers = 16;      // members of an object that are no such properties
+  static constexpr size_t kMaxWhole = 18;       // characters of a number that is of 64 bits
   // A step is a value that is compared, or a byte that is looked at again.
   static constexpr size_t kBaseSteps = 100000;
   static constexpr size_t kStepsPerByte = 32;
@@ -26,7 +27,10 @@ struct PlainLimits {
 // is unclear.
 bool fits_plainly(const CompiledSchema& schema, NodeId node, std::string_view text);
 
-// Prepares a node for fits_plainly(). Called when all keywords of the node have been read.
-void prepare_plain_check(SchemaNode& node);
+// Without quotes, escapes and anything beyond ASCII.
+bool is_plain_text(std::string_view text);
+
+// Prepares the nodes for fits_plainly(). Called when all of them have been read; none moves then.
+void prepare_plain_check(CompiledSchema& schema);
 
 }  // namespace stdgate::schema

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "gateway/schema/json_schema.h"
-#include "gateway/schema/plain_check.h"
 #include "gateway/schema/schema_uri.h"
 
 namespace stdgate::schema {
@@ -136,7 +135,6 @@ bool SchemaCompiler::fill(NodeId id, ValueId schema) {
   SchemaNode node;
   if (tree_.kind(schema) != JsonKind::object) {
     node.is_false = !tree_.is_true(schema);
-    prepare_plain_check(node);
     out_.nodes[id] = std::move(node);
     return true;
   }
@@ -156,7 +154,6 @@ bool SchemaCompiler::fill(NodeId id, ValueId schema) {
       return false;
     }
   }
-  prepare_plain_check(node);
   out_.nodes[id] = std::move(node);
   return true;
 }

@@ -30,6 +30,8 @@ inline constexpr uint8_t kAnyType = (uint8_t{1} << (kJsonKinds + 1)) - 1;
 constexpr uint8_t type_bit(JsonKind kind) {
   return static_cast<uint8_t>(1U << static_cast<unsigned>(kind));
 }
+inline constexpr uint8_t kNumberBits = type_bit(JsonKind::number) | kIntegerBit;
+inline constexpr uint8_t kStringBit = type_bit(JsonKind::string);
 
 struct Sizes {
   uint64_t min = 0;
@@ -66,6 +68,8 @@ struct ArrayChecks {
   NodeId unevaluated = kNoNode;
 };
 
+struct SchemaNode;
+
 struct Property {
   std::string name;
   NodeId node = kNoNode;
@@ -74,7 +78,8 @@ struct Property {
   std::string start{};
   uint64_t first = 1;  // of `start`, the bytes that `mask` shows
   uint64_t mask = 0;
-  uint64_t bit = 0;  // its own among the properties, if they are few
+  uint64_t bit = 0;                        // its own among the properties, if they are few
+  const SchemaNode* checked_by = nullptr;  // what its value has to fit; null: every value fits
 };
 
 struct ObjectChecks {
@@ -111,7 +116,10 @@ struct SchemaNode {
   bool is_false = false;
   bool is_plain = false;        // see plain_check.h
   bool is_plain_alone = false;  // and has no parts
-  uint16_t resource = 0;        // the schema resource that contains it
+  uint8_t plain_types = 0;      // if it is plain alone, its types
+  // Those of them of which nothing else is checked. Arrays and objects do not count.
+  uint8_t bare_types = 0;
+  uint16_t resource = 0;  // the schema resource that contains it
   // `enum` and `const`: lists of values in the schema's text. The value must be in each list.
   std::vector<std::vector<ValueId>> values;
   std::unique_ptr<NumberChecks> number;
