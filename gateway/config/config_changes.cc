@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "gateway/schema/openrpc_document.h"
+
 namespace stdgate::config {
 namespace {
 
@@ -104,6 +106,11 @@ class Comparison {
 };
 
 }  // namespace
+
+bool operator==(const SchemaDocument& one, const SchemaDocument& other) {
+  return (one.document ? one.document->text() : "") ==
+         (other.document ? other.document->text() : "");
+}
 
 ConfigChanges changes_between(const Config& running, const Config& wanted) {
   return Comparison(running, wanted).run();

@@ -18,7 +18,7 @@
 
 #include "gateway/base/utf8.h"
 #include "gateway/config/option_reader.h"
-#include "gateway/config/options/gateway_rules.h"
+#include "gateway/config/options/section_rules.h"
 #include "gateway/config/principal_variables.h"
 #include "gateway/config/secret.h"
 #include "gateway/config/section_reader.h"

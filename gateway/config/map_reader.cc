@@ -4,7 +4,7 @@
 
 #include "gateway/base/address.h"
 #include "gateway/config/option_reader.h"
-#include "gateway/config/options/gateway_rules.h"
+#include "gateway/config/options/section_rules.h"
 #include "gateway/config/options/text_rules.h"
 
 namespace stdgate::config {

@@ -8,7 +8,7 @@ namespace stdgate::config {
 
 // Reads all keys into `out`, which keeps its defaults for absent ones, and records each mistake by
 // itself. `root` then has its parts and knows which keys failed, for the rules across keys
-// (options/gateway_rules.h).
+// (options/section_rules.h).
 void read_options(Section& root, Config& out);
 void read_options(Section& section, TlsConfig& out);
 

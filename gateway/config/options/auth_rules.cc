@@ -1,5 +1,3 @@
-#include "gateway/config/options/auth_rules.h"
-
 #include <algorithm>
 #include <charconv>
 #include <set>
@@ -9,6 +7,7 @@
 #include "gateway/base/web_url.h"
 #include "gateway/config/config_ranges.h"
 #include "gateway/config/key_file.h"
+#include "gateway/config/options/section_rules.h"
 #include "gateway/config/principal_variables.h"
 
 namespace stdgate::config {

@@ -4,16 +4,125 @@
 #include <array>
 #include <string>
 
-#include "gateway/config/options/check_options.h"
-#include "gateway/config/options/client_limits_options.h"
+#include "gateway/config/options/client_options.h"
 #include "gateway/config/options/option.h"
 #include "gateway/config/options/pool_options.h"
-#include "gateway/config/options/rlimits_options.h"
-#include "gateway/config/options/rule_options.h"
-#include "gateway/config/options/sandbox_options.h"
 #include "gateway/config/options/text_rules.h"
 
 namespace stdgate::config {
+
+// The keys of backends.<name>.sandbox, and the words that stand for some of them.
+inline constexpr auto kFilesystemOptions = std::to_array<Option<FilesystemConfig>>({
+    {.key = "default_read",
+     .type = Switch{&FilesystemConfig::default_read},
+     .help = "let the child read every file that its user may read",
+     .details =
+         "With `false` the child reads only the [system's](children.md#what-a-sandbox-holds) "
+         "files, the files beneath `cwd`, and the paths in `read` and `write`.",
+     .default_words = "true, with `read` false"},
+    {.key = "read",
+     .type = Paths{&FilesystemConfig::read, {0, kMaxSandboxPaths}},
+     .help = "directories and files that may be read and executed",
+     .details = "Relative ones are relative to `cwd`."},
+    {.key = "write",
+     .type = Paths{&FilesystemConfig::write, {0, kMaxSandboxPaths}},
+     .help = "directories and files that may be read, written, created and deleted",
+     .details = "Relative ones are relative to `cwd`.",
+     .default_words = "none"},
+});
+
+template <>
+struct OptionsOf<FilesystemConfig> {
+  static constexpr std::span<const Option<FilesystemConfig>> kRows = kFilesystemOptions;
+  static constexpr std::string_view kTitle = "Files of a sandbox";
+};
+
+inline constexpr auto kNetworkOptions = std::to_array<Option<NetworkConfig>>({
+    {.key = "connect",
+     .type = list_of<&NetworkConfig::connect>(kPort, {0, kMaxSandboxPorts}),
+     .help = "TCP ports that the child may connect to",
+     .default_words = "none"},
+    {.key = "bind",
+     .type = list_of<&NetworkConfig::bind>(kPort, {0, kMaxSandboxPorts}),
+     .help = "TCP ports that the child may listen on",
+     .default_words = "none"},
+    {.key = "unix",
+     .type = Switch{&NetworkConfig::unix_sockets},
+     .help = "the child may connect to Unix sockets, where a container engine or a database may "
+             "listen"},
+});
+
+template <>
+struct OptionsOf<NetworkConfig> {
+  static constexpr std::span<const Option<NetworkConfig>> kRows = kNetworkOptions;
+  static constexpr std::string_view kTitle = "Network of a sandbox";
+};
+
+inline constexpr auto kSandboxOptions = std::to_array<Option<SandboxConfig>>({
+    {.key = "filesystem",
+     .type = Part{&SandboxConfig::filesystem},
+     .help = "files that the child may reach"},
+    {.key = "network",
+     .type = WordOrPart<SandboxConfig>{&SandboxConfig::network},
+     .help = "sockets that the child may have",
+     .details = "`none`: no sockets. `outbound`: TCP to any port, and listening nowhere. `any`: as "
+                "without a sandbox."},
+    {.key = "required",
+     .type = Switch{&SandboxConfig::required},
+     .help = "do not start the child if the kernel cannot enforce the whole sandbox",
+     .details = "With `false` it starts with as much of it as the kernel can enforce; log, metrics "
+                "and `/debug/state` say so."},
+});
+
+template <>
+struct OptionsOf<SandboxConfig> {
+  static constexpr std::span<const Option<SandboxConfig>> kRows = kSandboxOptions;
+  static constexpr std::string_view kTitle = "Sandbox";
+};
+
+// The keys of backends.<name>.rlimits: setrlimit(2) for a child.
+inline constexpr auto kRlimitsOptions = std::to_array<Option<ResourceLimits>>({
+    {.key = "address_space",
+     .type = Size{&ResourceLimits::address_space_bytes, {kMiB, kMiB* kGiB}},
+     .help = "memory that a child can map (RLIMIT_AS)",
+     .default_words = "inherited"},
+    {.key = "cpu",
+     .type = Seconds{&ResourceLimits::cpu_seconds,
+                     {std::chrono::seconds(1), std::chrono::hours(24 * 365)}},
+     .help = "CPU time of a child, in whole seconds (RLIMIT_CPU)",
+     .default_words = "inherited"},
+    {.key = "open_files",
+     .type = Count{&ResourceLimits::open_files, {16, 1 << 20}},
+     .help = "file descriptors of a child (RLIMIT_NOFILE)",
+     .default_words = "inherited"},
+    {.key = "processes",
+     .type = Count{&ResourceLimits::processes, {1, 1 << 22}},
+     .help = "processes of the child's user (RLIMIT_NPROC)",
+     .default_words = "inherited"},
+});
+
+template <>
+struct OptionsOf<ResourceLimits> {
+  static constexpr std::span<const Option<ResourceLimits>> kRows = kRlimitsOptions;
+  static constexpr std::string_view kTitle = "Resource limits";
+};
+
+// The keys of backends.<name>.check: what is held against the schemas of tools.
+inline constexpr auto kCheckOptions = std::to_array<Option<CheckConfig>>({
+    {.key = "arguments",
+     .type = Switch{&CheckConfig::arguments},
+     .help = "answer a tool call whose arguments do not fit the inputSchema with a tool error that "
+             "says where the fault is and what was expected"},
+    {.key = "results",
+     .type = Switch{&CheckConfig::results},
+     .help = "turn results that do not fit the outputSchema into faults"},
+});
+
+template <>
+struct OptionsOf<CheckConfig> {
+  static constexpr std::span<const Option<CheckConfig>> kRows = kCheckOptions;
+  static constexpr std::string_view kTitle = "Check";
+};
 
 inline constexpr DurationRange kCallTime{std::chrono::milliseconds(1), std::chrono::hours(24)};
 

@@ -1,5 +1,3 @@
-#include "gateway/config/options/backend_rules.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -7,6 +5,7 @@
 
 #include "gateway/config/modern_clients.h"
 #include "gateway/config/options/backend_options.h"
+#include "gateway/config/options/section_rules.h"
 #include "gateway/config/value_names.h"
 #include "gateway/config/value_parser.h"
 #include "gateway/schema/openrpc_document.h"
@@ -73,8 +72,7 @@ void check_children(const Section& section, bool lanes_known, const BackendConfi
   }
 }
 
-}  // namespace
-
+// `lanes_known`: protocol and isolation could be read, so the pool can be checked against them.
 void check_pool(const Section& section, const LimitsConfig& limits, bool lanes_known,
                 const BackendConfig& backend) {
   const PoolConfig& pool = backend.pool;
@@ -93,6 +91,8 @@ void check_pool(const Section& section, const LimitsConfig& limits, bool lanes_k
                                     print_duration(pool.backoff_max) + ")");
   }
 }
+
+}  // namespace
 
 std::optional<Port> Port::parse(std::string_view text) {
   Port port;
@@ -139,6 +139,8 @@ void begin_section(NetworkConfig& out) { out.access = NetworkAccess::ports; }
 
 void begin_section(SandboxConfig& out) { out.used = true; }
 
+namespace {
+
 void complete_sandbox(const Section& sandbox, SandboxConfig& out) {
   const Section* const filesystem = sandbox.part("filesystem");
   if (filesystem == nullptr) return;
@@ -152,8 +154,6 @@ void complete_sandbox(const Section& sandbox, SandboxConfig& out) {
         "has no effect, as default_read lets the child read all files; leave one of them out");
   }
 }
-
-namespace {
 
 constexpr Duration kLinger = std::chrono::minutes(30);
 constexpr Duration kPromptTime = std::chrono::minutes(10);  // without a word of a model

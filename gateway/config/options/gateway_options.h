@@ -3,21 +3,199 @@
 
 #include <array>
 
-#include "gateway/config/options/audit_options.h"
 #include "gateway/config/options/auth_options.h"
 #include "gateway/config/options/backend_options.h"
 #include "gateway/config/options/limits_options.h"
-#include "gateway/config/options/log_options.h"
-#include "gateway/config/options/metrics_options.h"
 #include "gateway/config/options/option.h"
 #include "gateway/config/options/server_options.h"
-#include "gateway/config/options/sessions_options.h"
 #include "gateway/config/options/text_rules.h"
-#include "gateway/config/options/timeouts_options.h"
-#include "gateway/config/options/tls_options.h"
-#include "gateway/config/options/traces_options.h"
 
 namespace stdgate::config {
+
+// The keys of `tls`, at the top and of a listener.
+inline constexpr auto kTlsOptions = std::to_array<Option<TlsConfig>>({
+    {.key = "certificate",
+     .type = Paths{&TlsConfig::certificate, {1, kMaxCertificates}},
+     .flag = {.name = "--tls-certificate",
+              .placeholder = "FILE",
+              .help = "clients speak TLS; the certificate with its chain, in PEM"},
+     .help = "the certificate, with its chain behind it, in PEM",
+     .details = "Of several certificates, each client gets the one with the name that it asks for "
+                "(SNI), or the first. Files that change on disk are read again.",
+     .missing = "name the file of the certificate"},
+    {.key = "key",
+     .type = Paths{&TlsConfig::key, {1, kMaxCertificates}},
+     .flag = {.name = "--tls-key", .placeholder = "FILE", .help = "its private key, in PEM"},
+     .help = "the private key of each certificate, in the same order, in PEM",
+     .missing = "name the file of the certificate's private key"},
+    {.key = "client_ca",
+     .type = Text{&TlsConfig::client_ca, EmptyText::left_out, TextKind::path},
+     .flag = {.name = "--client-ca",
+              .placeholder = "FILE",
+              .help = "clients need a certificate of one of these authorities, in PEM"},
+     .help = "file with the authorities whose certificates are accepted from clients, in PEM"},
+    {.key = "client_certificate",
+     .type = Word{&TlsConfig::client_certificate},
+     .help = "whether a client needs a certificate",
+     .details = "With `optional` it needs none, but a bad one is refused.",
+     .default_words = "`require` with `client_ca`, otherwise `none`",
+     .applies = [](const TlsConfig& tls) { return !tls.client_ca.empty(); }},
+    {.key = "crl",
+     .type = Text{&TlsConfig::crl, EmptyText::left_out, TextKind::path},
+     .help = "file with the revocation lists of all authorities in client_ca, in PEM"},
+});
+
+template <>
+struct OptionsOf<TlsConfig> {
+  static constexpr std::span<const Option<TlsConfig>> kRows = kTlsOptions;
+  static constexpr std::string_view kTitle = "TLS";
+};
+
+// The keys of `sessions`: ids of MCP sessions.
+inline constexpr auto kSessionsOptions = std::to_array<Option<SessionsConfig>>({
+    {.key = "key_file",
+     .type = KeyFile{&SessionsConfig::key_file, &SessionsConfig::keys},
+     .flag = {.name = "--session-key-file", .placeholder = "FILE"},
+     .help = "file with the keys that seal session ids, so that the ids stay valid after a restart",
+     .details =
+         "Lines of 32 bytes as hex or base64, as `openssl rand -hex 32` writes them; `#` begins a "
+         "comment. The first key seals new ids; ids of every key are accepted. Every replica needs "
+         "the same file. Without a file the key is random, and ids end with the process."},
+    {.key = "ttl",
+     .type = Time{&SessionsConfig::ttl, {std::chrono::seconds(1), std::chrono::hours(24 * 365)}},
+     .flag = {.name = "--session-ttl", .placeholder = "TIME"},
+     .help = "time from a session's beginning until its id expires"},
+});
+
+template <>
+struct OptionsOf<SessionsConfig> {
+  static constexpr std::span<const Option<SessionsConfig>> kRows = kSessionsOptions;
+  static constexpr std::string_view kTitle = "Sessions";
+};
+
+// The keys of `log`.
+inline constexpr auto kLogOptions = std::to_array<Option<LogConfig>>({
+    {.key = "level",
+     .type = Word{&LogConfig::level},
+     .flag = {"--log-level"},
+     .help = "lowest level that is logged"},
+    {.key = "format",
+     .type = Word{&LogConfig::format},
+     .flag = {"--log-format"},
+     .help = "how lines are written"},
+    {.key = "calls",
+     .type = Switch{&LogConfig::calls},
+     .flag = {.name = "--no-call-log", .help = "no log line per call"},
+     .help = "one line per call"},
+    {.key = "payloads",
+     .type = Switch{&LogConfig::payloads},
+     .help = "log the messages themselves"},
+    {.key = "payload_limit",
+     .type = Size{&LogConfig::payload_limit, {1, 16 * kMiB}},
+     .help = "bytes shown of each message"},
+    {.key = "redact",
+     .type = list_of<&LogConfig::redact>(),
+     .help = "names of members whose values are hidden in logged messages",
+     .details = "Upper and lower case count alike, and JSON within a string is searched too."},
+});
+
+template <>
+struct OptionsOf<LogConfig> {
+  static constexpr std::span<const Option<LogConfig>> kRows = kLogOptions;
+  static constexpr std::string_view kTitle = "Log";
+};
+
+// The keys of `audit`: the record of who did what.
+inline constexpr auto kAuditOptions = std::to_array<Option<AuditConfig>>({
+    {.key = "file",
+     .type = Text{&AuditConfig::file, EmptyText::left_out, TextKind::path},
+     .flag = {.name = "--audit-file", .placeholder = "FILE"},
+     .help = "file of the record of who did what; without it nothing is recorded",
+     .details = "One JSON object a line. SIGHUP opens it again, after a log rotation. See "
+                "[Audit](audit.md).",
+     .missing = "name the file of the audit"},
+    {.key = "calls",
+     .type = list_of<&AuditConfig::calls>(kPattern, {0, kMaxPatterns}),
+     .help = "methods whose calls are recorded, as tools/call or resources/*",
+     .details = "Refusals and sessions are always recorded. A call of such a method is refused if "
+                "its line cannot be written."},
+    {.key = "arguments",
+     .type = Word{&AuditConfig::arguments},
+     .help = "how a call's params are recorded",
+     .details = "`digest`: their SHA-256. `full`: their text. `redacted`: the text, where the "
+                "values that `log.redact` names are hidden."},
+    {.key = "durable",
+     .type = Switch{&AuditConfig::durable},
+     .help = "answer a recorded call only when its line is on the disk",
+     .details = "Each recorded call then waits for the disk."},
+});
+
+template <>
+struct OptionsOf<AuditConfig> {
+  static constexpr std::span<const Option<AuditConfig>> kRows = kAuditOptions;
+  static constexpr std::string_view kTitle = "Audit";
+};
+
+// The keys of `metrics`.
+inline constexpr auto kMetricsOptions = std::to_array<Option<MetricsConfig>>({
+    {.key = "buckets",
+     .type = Buckets{&MetricsConfig::buckets, {1, kMaxBuckets}, kMaxBucketSeconds},
+     .help = "upper bounds of the histograms' buckets, in seconds, ascending"},
+    {.key = "methods",
+     .type = Count{&MetricsConfig::methods, {1, 100000}},
+     .help =
+         "names of methods that get a label of their own, per backend; as many names of tools do",
+     .details = "Further names are counted as `_other`."},
+    {.key = "method_names",
+     .type = list_of<&MetricsConfig::method_names>(),
+     .help = "methods that always get a label of their own, at every backend"},
+    {.key = "tool_names",
+     .type = list_of<&MetricsConfig::tool_names>(),
+     .help = "tools that always get a label of their own, at every backend"},
+});
+
+template <>
+struct OptionsOf<MetricsConfig> {
+  static constexpr std::span<const Option<MetricsConfig>> kRows = kMetricsOptions;
+  static constexpr std::string_view kTitle = "Metrics";
+};
+
+// The keys of `traces`: spans of calls, and where they are sent.
+inline constexpr auto kTracesOptions = std::to_array<Option<TracesConfig>>({
+    {.key = "endpoint",
+     .type = Text{&TracesConfig::endpoint},
+     .flag = {.name = "--traces-endpoint", .placeholder = "URL"},
+     .help = "collector for spans, by OTLP over HTTP with JSON; without it nothing is recorded",
+     .details =
+         "The collector's URL; a URL without a path gets `/v1/traces`. See [Traces](traces.md).",
+     .missing = "name the URL of the collector"},
+    {.key = "sample",
+     .type = Ratio{&TracesConfig::sample},
+     .help = "fraction that is recorded of the calls that come without a client's trace",
+     .details = "If a call comes with a trace, the client's decision holds."},
+    {.key = "service_name",
+     .type = Text{&TracesConfig::service_name},
+     .help = "name of this service in spans"},
+    {.key = "headers",
+     .type = Variables{&TracesConfig::headers, &TracesConfig::header_sources, kFieldName,
+                       Shown::hidden},
+     .help = "header fields sent to the collector, such as a credential",
+     .details = "Like `{ Authorization: { file: token } }`. Their values are never printed."},
+    {.key = "ca",
+     .type = FileText{&TracesConfig::ca_file, &TracesConfig::certificates},
+     .help = "a file with the certificate authorities to trust for the collector, in PEM",
+     .default_words = "those of the system"},
+    {.key = "queue",
+     .type = Count{&TracesConfig::queue, {kMinSpanQueue, kMaxSpanQueue}},
+     .help = "spans that wait to be sent, at most; a recorded call has three",
+     .details = "Further ones are dropped and counted."},
+});
+
+template <>
+struct OptionsOf<TracesConfig> {
+  static constexpr std::span<const Option<TracesConfig>> kRows = kTracesOptions;
+  static constexpr std::string_view kTitle = "Traces";
+};
 
 inline constexpr auto kGatewayOptions = std::to_array<Option<Config>>({
     {.key = "listen",

@@ -1,5 +1,3 @@
-#include "gateway/config/options/gateway_rules.h"
-
 #include <algorithm>
 #include <array>
 #include <set>
@@ -9,9 +7,7 @@
 #include "gateway/base/address.h"
 #include "gateway/base/ascii.h"
 #include "gateway/base/web_url.h"
-#include "gateway/config/options/auth_rules.h"
-#include "gateway/config/options/backend_rules.h"
-#include "gateway/config/options/server_rules.h"
+#include "gateway/config/options/section_rules.h"
 #include "gateway/config/principal_variables.h"
 #include "gateway/config/value_parser.h"
 
@@ -65,8 +61,6 @@ void check_headers(const Section& section, const TracesConfig& out) {
   }
 }
 
-}  // namespace
-
 void complete_traces(const Section& section, TracesConfig& out) {
   if (section.has("endpoint") && !section.failed("endpoint")) complete_endpoint(section, out);
   if (out.service_name.empty() || out.service_name.size() > kMaxServiceName) {
@@ -74,6 +68,8 @@ void complete_traces(const Section& section, TracesConfig& out) {
   }
   if (!section.failed("headers")) check_headers(section, out);
 }
+
+}  // namespace
 
 // Rules between the keys of `tls`.
 void complete_tls(const Section& section, TlsConfig& out) {

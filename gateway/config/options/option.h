@@ -286,7 +286,7 @@ struct Part {
 template <class S, class T>
 Part(T S::*) -> Part<S>;
 
-// Such a map, or a word that stands for a whole one (backend_rules.h).
+// Such a map, or a word that stands for a whole one (section_rules.h).
 template <class S>
 struct WordOrPart {
   std::variant<SandboxConfig S::*, NetworkConfig S::*, ExposeConfig S::*> member;

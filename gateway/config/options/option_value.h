@@ -9,9 +9,8 @@
 
 #include "gateway/base/check.h"
 #include "gateway/config/environment_section.h"
-#include "gateway/config/options/backend_rules.h"
 #include "gateway/config/options/option.h"
-#include "gateway/config/options/server_rules.h"
+#include "gateway/config/options/section_rules.h"
 #include "gateway/config/value_names.h"
 #include "gateway/config/value_parser.h"
 

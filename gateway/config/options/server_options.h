@@ -4,9 +4,8 @@
 #include <array>
 
 #include "gateway/config/options/backend_options.h"
-#include "gateway/config/options/client_limits_options.h"
+#include "gateway/config/options/client_options.h"
 #include "gateway/config/options/option.h"
-#include "gateway/config/options/rule_options.h"
 #include "gateway/config/options/text_rules.h"
 
 namespace stdgate::config {

@@ -1,12 +1,11 @@
 // Rules between the keys of virtual servers, and the meaning of their short forms.
-#include "gateway/config/options/server_rules.h"
-
 #include <algorithm>
 #include <array>
 #include <map>
 #include <set>
 
 #include "gateway/config/config.h"
+#include "gateway/config/options/section_rules.h"
 #include "gateway/config/options/text_rules.h"
 
 namespace stdgate::config {

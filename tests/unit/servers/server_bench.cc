@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "gateway/config/options/server_rules.h"
+#include "gateway/config/options/section_rules.h"
 #include "gateway/rpc/json_string.h"
 
 namespace stdgate::test {
