@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/acp/acp_texts.h"
+#include "gateway/acp/acp_dialect.h"
 #include "gateway/backend/upstream.h"
 #include "gateway/base/check.h"
 #include "gateway/rpc/json_member.h"

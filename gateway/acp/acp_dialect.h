@@ -6,8 +6,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "gateway/pool/dialect.h"
+#include "gateway/rpc/envelope.h"
 
 namespace stdgate::acp {
 
@@ -33,5 +35,15 @@ class AcpDialect final : public pool::Dialect {
   [[nodiscard]] std::string_view cancelled_by_child(const rpc::Envelope& notification,
                                                     std::string_view method) const override;
 };
+
+// --- Members of ACP's messages that AcpConnection reads and writes
+// The session that these params, or this result, name, decoded; empty: they name none.
+std::string session_in(std::string_view params);
+bool is_method(const rpc::Envelope& message, std::string_view method);
+// Whether its head has to name the session of its params.
+bool needs_session(const rpc::Envelope& message);
+// `answer`: to `initialize`; `result`: its member. The RFD has the id in the body, too.
+std::string with_connection_id(std::string_view answer, std::string_view result,
+                               const std::string& id);
 
 }  // namespace stdgate::acp
