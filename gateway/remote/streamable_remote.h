@@ -26,8 +26,6 @@
 #include "gateway/remote/remote.h"
 #include "gateway/remote/remote_post.h"
 #include "gateway/remote/remote_stream.h"
-#include "gateway/remote/request_fields.h"
-#include "gateway/remote/session_memory.h"
 #include "gateway/rpc/envelope.h"
 
 namespace stdgate::remote {

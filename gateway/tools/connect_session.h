@@ -16,7 +16,6 @@
 
 #include "gateway/base/random.h"
 #include "gateway/base/timers.h"
-#include "gateway/remote/problem.h"
 #include "gateway/remote/remote.h"
 #include "gateway/remote/remote_stream.h"
 #include "gateway/rpc/envelope.h"

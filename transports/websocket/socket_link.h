@@ -9,8 +9,8 @@
 #include <memory>
 #include <string>
 
+#include "gateway/remote/link_remote.h"
 #include "gateway/remote/remote.h"
-#include "gateway/remote/remote_link.h"
 #include "transports/fetch/curl_connection.h"
 #include "transports/websocket/message_reader.h"
 

@@ -1,10 +1,10 @@
 // EventReader: server-sent events, whole and cut at every place.
-#include "gateway/remote/event_reader.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
+
+#include "gateway/remote/remote_stream.h"
 
 namespace stdgate::remote {
 namespace {

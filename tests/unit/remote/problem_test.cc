@@ -1,12 +1,12 @@
 // Problem: what refusals of a server mean, and what is said of them.
-#include "gateway/remote/problem.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "gateway/remote/remote.h"
 
 namespace stdgate::remote {
 namespace {

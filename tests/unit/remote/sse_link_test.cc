@@ -1,7 +1,7 @@
 // Where an endpoint of MCP's older transport may be.
-#include "gateway/remote/sse_link.h"
-
 #include <gtest/gtest.h>
+
+#include "gateway/remote/http_remote.h"
 
 namespace stdgate::remote {
 namespace {
