@@ -11,9 +11,8 @@
 #include <utility>
 
 #include "gateway/base/timers.h"
-#include "gateway/servers/list_news.h"
+#include "gateway/servers/audience.h"
 #include "gateway/servers/listening.h"
-#include "gateway/servers/presence.h"
 #include "gateway/servers/virtual_sessions.h"
 
 namespace stdgate::servers {

@@ -23,12 +23,10 @@
 #include "gateway/base/timers.h"
 #include "gateway/policy/rules.h"
 #include "gateway/pool/pool_services.h"
+#include "gateway/servers/audience.h"
 #include "gateway/servers/element_list.h"
-#include "gateway/servers/member_listening.h"
-#include "gateway/servers/member_sight.h"
-#include "gateway/servers/member_state.h"
+#include "gateway/servers/listening.h"
 #include "gateway/servers/member_view.h"
-#include "gateway/servers/presence.h"
 #include "gateway/session/reply_sink.h"
 
 namespace stdgate::servers {

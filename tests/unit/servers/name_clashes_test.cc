@@ -1,11 +1,10 @@
 // Two members of a virtual server that show the same name.
-#include "gateway/servers/name_clashes.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "gateway/servers/members.h"
 #include "tests/unit/servers/server_bench.h"
 
 namespace stdgate::test {

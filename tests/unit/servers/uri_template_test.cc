@@ -1,8 +1,8 @@
-#include "gateway/servers/uri_template.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "gateway/servers/routes.h"
 
 namespace stdgate::servers {
 namespace {

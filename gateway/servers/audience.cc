@@ -1,4 +1,4 @@
-#include "gateway/servers/presence.h"
+#include "gateway/servers/audience.h"
 
 #include "gateway/base/check.h"
 
