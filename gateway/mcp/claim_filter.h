@@ -5,7 +5,7 @@
 //                          ◀─ input_required, requestState: sealed   ◀─ requestState
 //   tools/call, the same   ─▶ opened: to child 2, with its own bytes ─▶
 //
-// Job: seal claims (claim_places.h) on their way to clients, open them on their way back, and know
+// Job: seal claims (claims.h) on their way to clients, open them on their way back, and know
 // which children are needed for them. The claims of modern children are sealed, and the cursors of
 // all shared children. A claim is answered like an unknown one if it was not sealed for this client
 // at this backend, has expired, or belongs to a child that has gone. The client cannot tell these
@@ -22,8 +22,7 @@
 #include <vector>
 
 #include "gateway/call/chain.h"
-#include "gateway/mcp/claim_ledger.h"
-#include "gateway/mcp/claim_seal.h"
+#include "gateway/mcp/claims.h"
 #include "gateway/mcp/mcp_params.h"
 #include "gateway/mcp/task_listening.h"
 #include "gateway/pool/pool.h"

@@ -1,6 +1,6 @@
 // ListedFilter: the filter that judges calls by what their server lists: tools, prompts.
 //
-// Job: own the lists, and hand them to the judges (list_judge.h): pins, checks. Have a call wait
+// Job: own the lists, and hand them to the judges (ListJudge): pins, checks. Have a call wait
 // until the list that it is judged by is known, kMaxWait at most and within its deadline; ask the
 // server for that list, all pages, of the child that the call is for where its session has one of
 // its own; ask again when a list has changed or a child has ended. No child gets a judged call
@@ -19,11 +19,55 @@
 
 #include "gateway/base/timers.h"
 #include "gateway/call/chain.h"
-#include "gateway/mcp/list_judge.h"
+#include "gateway/call/filter.h"
 #include "gateway/pool/pool.h"
 #include "gateway/pool/pool_services.h"
 
 namespace stdgate::mcp {
+
+// Whose lists are the same: 0: of all that share children; else of a session, or of one child.
+using ListScope = uint64_t;
+
+// A page of a list that the filter has asked for.
+struct ListPage {
+  ListScope scope = 0;       // one list at a time is asked for in a scope
+  size_t list = 0;           // index in kPinnedLists
+  uint64_t child = 0;        // the number of the one that has given it; 0: not known
+  std::string_view payload;  // the result
+  bool is_first = false;     // nothing of the same list came before
+  bool is_last = false;
+};
+
+// ListJudge: judges calls by what their server lists: tools, prompts. ListedFilter asks for the
+// lists.
+class ListJudge {
+ public:
+  virtual ~ListJudge() = default;
+
+  // The list that the call is judged by; nothing: the call is not judged. May take the call.
+  virtual std::optional<size_t> on_request(call::CallPtr& call, const call::Request& request) = 0;
+  virtual call::Passage on_notification(const call::Notification& notification) = 0;
+  // The list is known. If the call is not taken, it goes on.
+  virtual void judge(call::CallPtr& call, const call::Request& request) = 0;
+  virtual void learn(const ListPage& page) = 0;
+  // An answer to a call of a client.
+  virtual void see(call::CallPtr& call, call::Answer& answer) = 0;
+  virtual void on_end(const call::Call& /*call*/, call::End& /*end*/) {}
+  virtual void forget_child(uint64_t child) = 0;
+  // A child has told that its list is another one by now.
+  virtual void on_changed(size_t /*list*/, uint64_t /*child*/) {}
+  virtual void drop_kept() {}
+
+  // --- Of a call that is judged
+  // Whether this child, whose list is known, may get the call.
+  [[nodiscard]] virtual bool suits(const call::Call& call, uint64_t child) const = 0;
+  // Whether no child may get the call, whatever else they list.
+  [[nodiscard]] virtual bool forbids(const call::Call& /*call*/) const { return false; }
+  // Ends a call that it forbids.
+  virtual void refuse(call::CallPtr /*call*/) {}
+  // Whether a server that refuses to list has nothing. If not, its list is not known.
+  [[nodiscard]] virtual bool takes_refusals() const { return true; }
+};
 
 class McpDialect;
 

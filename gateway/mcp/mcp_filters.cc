@@ -1,19 +1,60 @@
 #include "gateway/mcp/mcp_filters.h"
 
 #include <optional>
+#include <string>
 #include <utility>
 
+#include "gateway/call/chain.h"
 #include "gateway/mcp/cache_filter.h"
 #include "gateway/mcp/check_judge.h"
 #include "gateway/mcp/claim_filter.h"
-#include "gateway/mcp/era_answers.h"
+#include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/listed_filter.h"
+#include "gateway/mcp/mcp_revision.h"
 #include "gateway/mcp/param_filter.h"
 #include "gateway/mcp/pin_judge.h"
 
 namespace stdgate::mcp {
 
 namespace {
+
+// EraAnswers: notes the revision that a client speaks, and translates answers of children for
+// clients of the other era (era_bridge.h).
+//
+// The filter stands above the rules, because these judge and cut the words of the child.
+class EraAnswers final : public call::Filter {
+ public:
+  explicit EraAnswers(const pool::FilterServices& services)
+      : texts_(services.services.calls.reserve<call::KeptText>()) {
+    services.chain.add("eras", *this);
+  }
+
+  void on_begin(call::Call& call, const call::Arrival& arrival) override {
+    if (arrival.context.peer_kind == PeerKind::stateless) call.revision = kModernRevision;
+  }
+  void on_answer(call::CallPtr& call, call::Answer& answer) override {
+    const PeerKind client = call->client_kind.value_or(PeerKind::stateful);
+    if (call->child_kind && *call->child_kind != client) translate(*call, client, answer);
+  }
+
+ private:
+  void translate(call::Call& call, PeerKind client, call::Answer& answer) const;
+
+  const call::Slot<call::KeptText> texts_;  // the translated end of the answer
+};
+
+void EraAnswers::translate(call::Call& call, PeerKind client, call::Answer& answer) const {
+  rpc::Envelope seen = answer.message;
+  seen.payload = answer.payload;
+  std::string& text = texts_.of(call.slots).text;
+  text = ",";
+  const bool is_another = client == PeerKind::stateless
+                              ? bridge_to_modern(seen, call.method_name, text)
+                              : bridge_to_legacy(seen, call.method_name, call.memo_text, text);
+  if (!is_another) return;
+  text += '}';
+  answer.tail = text;
+}
 
 // The filters between rules and children.
 class McpFilters {

@@ -20,7 +20,7 @@
 
 #include "gateway/base/account.h"
 #include "gateway/base/timers.h"
-#include "gateway/mcp/claim_places.h"
+#include "gateway/mcp/claims.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/rpc/json_member.h"
 

@@ -7,7 +7,7 @@
 #include "gateway/base/base64.h"
 #include "gateway/base/utf8.h"
 #include "gateway/call/splice.h"
-#include "gateway/mcp/answer_cache.h"
+#include "gateway/mcp/cache_filter.h"
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/mcp/mcp_params.h"
 #include "gateway/mcp/modern_members.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "gateway/call/call_clock.h"
-#include "gateway/mcp/bridge/bridged_session.h"
+#include "gateway/mcp/bridge/session_listening.h"
 #include "gateway/rpc/known_message.h"
 
 namespace stdgate::mcp {

@@ -14,7 +14,6 @@
 #include "gateway/backend/bridge.h"
 #include "gateway/call/chain.h"
 #include "gateway/mcp/bridge/input_rounds.h"
-#include "gateway/mcp/bridge/key_watches.h"
 #include "gateway/mcp/bridge/modern_calls.h"
 #include "gateway/mcp/bridge/refused_greetings.h"
 #include "gateway/mcp/bridge/round_trips.h"

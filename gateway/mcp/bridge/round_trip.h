@@ -1,9 +1,11 @@
 // Trip: one call of a modern client at a legacy child that it has alone, see RoundTrips.
+// TripQuestions: what its child asks.
 //
 // For its child, the trip is the client of a session; the owner hears of the child's messages.
 // Owner: RoundTrips. Limits: Session::kMaxAsks questions, and config.limits.message bytes of them.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,8 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "gateway/backend/session_router.h"
 #include "gateway/call/call.h"
 #include "gateway/mcp/mcp_input.h"
+#include "gateway/pool/pool_services.h"
 #include "gateway/session/session_sink.h"
 
 namespace stdgate::mcp {
@@ -166,6 +170,36 @@ class Trip final : public session::SessionSink {
 
  private:
   TripOwner& owner_;
+};
+
+// TripQuestions: turns requests of the children of trips into questions for their clients; see
+// RoundTrips.
+//
+// Job: judge each request of a child by what the client of its call has declared, and add it to the
+// trip, as a question or as one to be refused. Where one child serves all calls of a principal,
+// questions before the first call are kept for the first client that may be asked. Owner:
+// RoundTrips. Limits: config.limits.message bytes of questions of one trip.
+class TripQuestions {
+ public:
+  TripQuestions(const pool::PoolServices& services, const backend::SessionRouter& sessions)
+      : services_(services), sessions_(sessions) {}
+
+  // A message of the trip's child. Returns whether it asks something.
+  bool take(Trip& trip, std::string_view text);
+  // The call of the trip has begun: takes the questions that its child asked before.
+  void take_first(Trip& trip);
+  // Adds a demand in a child's error (InputRuling::value).
+  void add_demand(Trip& trip, std::string value) {
+    trip.demands.push_back({next_key(), std::move(value)});
+  }
+
+ private:
+  std::string next_key() { return std::string(Trip::kOwnKey) + std::to_string(++keys_); }
+  bool add(Trip& trip, rpc::WireId ask, const rpc::Envelope& request, std::string_view method);
+
+  const pool::PoolServices& services_;
+  const backend::SessionRouter& sessions_;
+  uint64_t keys_ = 0;
 };
 
 }  // namespace stdgate::mcp

@@ -38,7 +38,6 @@
 #include "gateway/call/trace_filter.h"
 #include "gateway/mcp/bridge/round_trip.h"
 #include "gateway/mcp/bridge/trip_parking.h"
-#include "gateway/mcp/bridge/trip_questions.h"
 #include "gateway/mcp/mcp_input.h"
 #include "gateway/pool/pool.h"
 

@@ -1,7 +1,7 @@
 // Until when children are needed for what they have given out.
-#include "gateway/mcp/claim_ledger.h"
-
 #include <gtest/gtest.h>
+
+#include "gateway/mcp/claims.h"
 
 namespace stdgate::mcp {
 namespace {

@@ -1,10 +1,10 @@
 // Where states, tasks and cursors stand in messages, and where they do not.
-#include "gateway/mcp/claim_places.h"
-
 #include <gmock/gmock.h>
 
 #include <string>
 #include <vector>
+
+#include "gateway/mcp/claims.h"
 
 namespace stdgate::mcp {
 namespace {

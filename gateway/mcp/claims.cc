@@ -1,7 +1,8 @@
-#include "gateway/mcp/claim_places.h"
+#include "gateway/mcp/claims.h"
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/rpc/json_cursor.h"
@@ -9,7 +10,6 @@
 #include "gateway/rpc/json_string.h"
 
 namespace stdgate::mcp {
-
 namespace {
 
 constexpr std::string_view kAcknowledgedNote = "notifications/subscriptions/acknowledged";
@@ -103,6 +103,25 @@ class Search {
   std::vector<Claim> found_;
 };
 
+using Numbers = std::array<uint64_t, 4>;  // instance, child, number, end
+
+// Separates claims of one kind from all other texts that are sealed with the same keys.
+std::string_view purpose_of(ClaimKind kind) {
+  switch (kind) {
+    case ClaimKind::state:
+      return "stdgate state of a server";
+    case ClaimKind::task:
+      return "stdgate task of a server";
+    case ClaimKind::cursor:
+      return "stdgate cursor of a server";
+  }
+  return "";
+}
+
+size_t longest_of(ClaimKind kind) {
+  return kind == ClaimKind::task ? ClaimSeal::kMaxTask : ClaimSeal::kMaxText;
+}
+
 }  // namespace
 
 std::vector<Claim> claims_of_request(std::string_view params, std::string_view method) {
@@ -172,6 +191,109 @@ std::string with_edits(std::string_view text, std::span<const TextEdit> edits) {
     at = edit.part.data() + edit.part.size();
   }
   return edited.append(at, text.data() + text.size());
+}
+
+bool ClaimSeal::fits(ClaimKind kind, std::string_view text) {
+  return text.size() <= longest_of(kind);
+}
+
+std::optional<std::string> ClaimSeal::seal(ClaimKind kind, const GivenClaim& claim,
+                                           std::string_view identity) {
+  if (!fits(kind, claim.text)) return std::nullopt;
+  if (!instance_) instance_ = services_.core.random();
+  const auto end = static_cast<uint64_t>(claim.expires.time_since_epoch().count());
+  const Numbers numbers{*instance_, claim.child, claim.number, end};
+  std::string plain(reinterpret_cast<const char*>(numbers.data()), sizeof(numbers));
+  plain += claim.text;
+  return services_.core.states->seal_named(plain, context_of(kind, identity));
+}
+
+std::optional<GivenClaim> ClaimSeal::open(ClaimKind kind, std::string_view raw,
+                                          std::string_view identity) const {
+  // A longer text was never sealed: base64 adds a third, and the other fields are short.
+  if (raw.size() > 2 * longest_of(kind)) return std::nullopt;
+  std::string scratch;
+  const std::string_view text = rpc::decode_string(rpc::string_content(raw), scratch);
+  const auto plain = services_.core.states->open_named(text, context_of(kind, identity));
+  Numbers numbers{};
+  if (!plain || plain->size() < sizeof(numbers)) return std::nullopt;
+  std::memcpy(numbers.data(), plain->data(), sizeof(numbers));
+  return GivenClaim{instance_ == numbers[0], numbers[1], numbers[2],
+                    TimePoint(Duration(static_cast<Duration::rep>(numbers[3]))),
+                    plain->substr(sizeof(numbers))};
+}
+
+std::string ClaimSeal::context_of(ClaimKind kind, std::string_view identity) const {
+  std::string context(purpose_of(kind));
+  for (const std::string_view part : {std::string_view(services_.config.name), identity}) {
+    context.append(1, '\0').append(std::to_string(part.size())).append(1, ':').append(part);
+  }
+  return context;
+}
+
+void ClaimLedger::drop_ended(Child& child, TimePoint now) {
+  std::erase_if(child.states, [now](const auto& state) { return state.second <= now; });
+  std::erase_if(child.tasks, [now](const auto& entry) { return entry.second.ends <= now; });
+}
+
+uint64_t ClaimLedger::add_state(uint64_t child, TimePoint now) {
+  Child& giver = children_[child];
+  if (giver.states.size() >= kMaxStates) drop_ended(giver, now);
+  if (giver.states.size() >= kMaxStates) {
+    giver.states.erase(
+        std::ranges::min_element(giver.states, {}, [](const auto& state) { return state.second; }));
+  }
+  giver.states.emplace(++given_, expiry(now));
+  return given_;
+}
+
+void ClaimLedger::close_state(uint64_t child, uint64_t number) {
+  const auto giver = children_.find(child);
+  if (giver != children_.end()) giver->second.states.erase(number);
+}
+
+void ClaimLedger::note_task(uint64_t child, std::string_view id, std::optional<Duration> ttl,
+                            bool has_ended, TimePoint now) {
+  auto& tasks = children_[child].tasks;
+  auto task = tasks.find(id);
+  if (task == tasks.end()) {
+    if (tasks.size() >= max_tasks_) drop_ended(children_[child], now);
+    if (tasks.size() >= max_tasks_) {
+      tasks.erase(
+          std::ranges::min_element(tasks, {}, [](const auto& entry) { return entry.second.ends; }));
+    }
+    task = tasks.emplace(std::string(id), Task{now, TimePoint::max()}).first;
+  }
+  Task& known = task->second;
+  const bool has_end = ttl && *ttl < TimePoint::max() - known.begun;
+  const TimePoint end = has_end ? known.begun + *ttl : TimePoint::max();
+  // The end of a task may be told many times; only the first time counts.
+  const TimePoint told = has_ended ? std::min(known.ends, expiry(now)) : TimePoint::max();
+  known.ends = std::min(end, told);
+}
+
+TimePoint ClaimLedger::needed_until(uint64_t child, TimePoint now) const {
+  TimePoint until = TimePoint::min();
+  const auto giver = children_.find(child);
+  if (giver == children_.end()) return until;
+  const auto& [states, tasks] = giver->second;
+  for (const auto& [number, end] : states) until = std::max(until, end);
+  for (const auto& [id, task] : tasks) until = std::max(until, task.ends);
+  return until <= now ? TimePoint::min() : until;
+}
+
+size_t ClaimLedger::states(uint64_t child, TimePoint now) const {
+  const auto giver = children_.find(child);
+  if (giver == children_.end()) return 0;
+  return static_cast<size_t>(std::ranges::count_if(
+      giver->second.states, [now](const auto& state) { return state.second > now; }));
+}
+
+size_t ClaimLedger::tasks(uint64_t child, TimePoint now) const {
+  const auto giver = children_.find(child);
+  if (giver == children_.end()) return 0;
+  return static_cast<size_t>(std::ranges::count_if(
+      giver->second.tasks, [now](const auto& task) { return task.second.ends > now; }));
 }
 
 }  // namespace stdgate::mcp
