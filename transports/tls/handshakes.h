@@ -1,4 +1,5 @@
-// Handshakes: the TLS handshakes that are under way on a worker.
+// Handshakes: the TLS handshakes that are under way on a worker. And the outcome of one: the
+// certificate that the client has shown, or why it has failed.
 //
 // A handshake costs memory and a signature. So at most `limit` (limits.handshakes) are under way at
 // a time, from the first whole record of a client to the end of its handshake. One client (its
@@ -11,11 +12,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "gateway/base/client_address.h"
+#include "gateway/observer.h"
+#include "transports/net/peer_certificate.h"
+
+struct ssl_st;  // OpenSSL's SSL
 
 namespace stdgate::tls {
 
@@ -89,5 +96,19 @@ class Handshakes {
   // is used up is not looked at, however many of its handshakes wait.
   std::map<uint64_t, ClientAddress> next_;
 };
+
+// HandshakeError: why a handshake has failed, as OpenSSL says it. The only place that knows its
+// codes of reasons.
+struct HandshakeError {
+  HandshakeFailure reason = HandshakeFailure::other;
+  std::string detail;  // OpenSSL's words
+};
+
+// The error of the call on `ssl` that has just failed. Empties this thread's queue of errors.
+HandshakeError take_handshake_error(const ssl_st& ssl);
+
+// The certificate that the client has shown, after the handshake. Nothing: none, or one that has
+// not been verified.
+std::optional<net::PeerCertificate> client_certificate_of(const ssl_st& ssl);
 
 }  // namespace stdgate::tls

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "transports/tls/handshake_failure.h"
+#include "transports/tls/handshakes.h"
 
 namespace stdgate::tls {
 
