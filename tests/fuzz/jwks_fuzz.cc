@@ -4,7 +4,7 @@
 #include <string>
 
 #include "tests/fuzz/fuzz_target.h"
-#include "transports/auth/jwks.h"
+#include "transports/auth/issuer_keys.h"
 
 namespace stdgate::test {
 namespace {

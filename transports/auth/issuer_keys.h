@@ -1,4 +1,5 @@
 // IssuerKeys: the public keys of an issuer of tokens, from a file, or fetched and kept fresh.
+// Jwks: one set of them.
 //
 // Job: decide when to fetch and what to believe. Fetched keys are used until newer ones have come,
 // however long the issuer is down. They are fetched again before they are stale (Cache-Control:
@@ -17,15 +18,47 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
 
 #include "gateway/base/log.h"
 #include "gateway/base/timers.h"
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
-#include "transports/auth/jwks.h"
+#include "transports/auth/signature.h"
 #include "transports/fetch/fetcher.h"
 
 namespace stdgate::auth {
+
+// Jwks: the public keys of an issuer of tokens (RFC 7517).
+//
+// Keys that nothing here can use are left out: of other kinds, for encryption, too short. A set
+// with private or secret keys is refused, as it should not be where it is. Owner: IssuerKeys.
+// Limit: kMaxKeys.
+class Jwks {
+ public:
+  static constexpr size_t kMaxKeys = 100;
+
+  // The error says what is wrong with the set.
+  static tl::expected<Jwks, std::string> parse(std::string_view json);
+
+  [[nodiscard]] size_t size() const { return keys_.size(); }
+  // Whether there is a key with this id, whatever it is for.
+  [[nodiscard]] bool has(std::string_view id) const;
+  // The keys that `other` does not have.
+  [[nodiscard]] std::vector<std::string_view> ids_missing_in(const Jwks& other) const;
+  // The key with this id, or the only one where a token names none, if it is for the algorithm.
+  [[nodiscard]] evp_pkey_st* find(std::string_view id, const SignatureAlgorithm& algorithm) const;
+
+ private:
+  struct Key {
+    std::string id;                                 // empty: none
+    const SignatureAlgorithm* algorithm = nullptr;  // null: any that fits
+    PublicKey key;
+  };
+
+  std::vector<Key> keys_;
+};
 
 // Services for fetching keys; they outlive the keys.
 struct KeyServices {

@@ -1,10 +1,9 @@
 // Sets of public keys: which are read, and which key a token means.
-#include "transports/auth/jwks.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/test_issuer.h"
+#include "transports/auth/issuer_keys.h"
 
 namespace stdgate::auth {
 namespace {
