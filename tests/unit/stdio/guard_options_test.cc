@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "transports/stdio/guard/options.h"
+#include "transports/stdio/guard/command_start.h"
 
 namespace stdgate::guard {
 namespace {

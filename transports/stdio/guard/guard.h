@@ -18,7 +18,7 @@
 #include <string_view>
 
 #include "transports/net/file_descriptor.h"
-#include "transports/stdio/guard/options.h"
+#include "transports/stdio/guard/command_start.h"
 
 namespace stdgate::guard {
 
