@@ -11,7 +11,7 @@
 #include "gateway/config/config_parser.h"
 #include "gateway/config/secret.h"
 #include "gateway/config/value_names.h"
-#include "metrics/logs/log_style.h"
+#include "metrics/logs/log_line.h"
 
 namespace stdgate::app {
 

@@ -23,7 +23,6 @@
 #include "gateway/base/timers.h"
 #include "gateway/config/config.h"
 #include "metrics/audit/audit_file.h"
-#include "metrics/audit/chain.h"
 
 namespace stdgate::audit {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "metrics/audit/chain.h"
+#include "metrics/audit/audit_file.h"
 
 namespace stdgate::audit {
 

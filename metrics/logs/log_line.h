@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,6 +23,18 @@ class formatter;
 }  // namespace spdlog
 
 namespace stdgate::logs {
+
+// How lines of text look to their reader: a terminal, the journal of systemd, or anything else.
+enum class LineLook : uint8_t { plain, coloured, journal };
+
+// Of lines that are written to `fd`.
+LineLook look_of(int fd, const std::map<std::string, std::string>& environment);
+
+// Whether `fd` leads to the journal, as JOURNAL_STREAM says (systemd.exec(5)).
+bool is_journal(int fd, const std::map<std::string, std::string>& environment);
+
+// Whether `fd` is a terminal with colours (TERM), and NO_COLOR is unset or empty (no-color.org).
+bool takes_colour(int fd, const std::map<std::string, std::string>& environment);
 
 class LogLine {
  public:

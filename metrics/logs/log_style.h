@@ -12,7 +12,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -20,22 +19,6 @@
 #include "gateway/base/copy_text.h"
 #include "gateway/base/time.h"
 #include "gateway/base/utf8.h"
-
-namespace stdgate::logs {
-
-// How lines of text look to their reader: a terminal, the journal of systemd, or anything else.
-enum class LineLook : uint8_t { plain, coloured, journal };
-
-// Of lines that are written to `fd`.
-LineLook look_of(int fd, const std::map<std::string, std::string>& environment);
-
-// Whether `fd` leads to the journal, as JOURNAL_STREAM says (systemd.exec(5)).
-bool is_journal(int fd, const std::map<std::string, std::string>& environment);
-
-// Whether `fd` is a terminal with colours (TERM), and NO_COLOR is unset or empty (no-color.org).
-bool takes_colour(int fd, const std::map<std::string, std::string>& environment);
-
-}  // namespace stdgate::logs
 
 namespace stdgate::logs::log_style {
 

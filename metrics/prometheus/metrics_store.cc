@@ -1,11 +1,22 @@
 #include "metrics/prometheus/metrics_store.h"
 
+#include <algorithm>
+#include <cmath>
 #include <unordered_map>
 
 #include "gateway/base/check.h"
 
 namespace stdgate::metrics {
 namespace {
+
+// The longest duration that is, in seconds, not above the bound.
+Duration longest_within(double bound) {
+  if (bound > to_seconds(Buckets::kEndless)) return Duration::max();
+  Duration longest(std::llround(bound * 1e9));
+  while (to_seconds(longest) > bound) --longest;
+  while (to_seconds(longest + Duration(1)) <= bound) ++longest;
+  return longest;
+}
 
 // Calls `add_one` for each of `more` with the one of `all` that has its name, or is made for it.
 template <class AddOne>
@@ -20,6 +31,16 @@ void match_by_name(std::vector<Series>& all, const std::vector<Series>& more, Ad
 }
 
 }  // namespace
+
+Buckets::Buckets(std::span<const double> bounds) : bounds_(bounds.begin(), bounds.end()) {
+  for (const double bound : bounds_) longest_.push_back(longest_within(bound));
+  longest_.push_back(Duration::max());
+  for (size_t width = 1; width < kWidths; ++width) {
+    const Duration shortest(int64_t{1} << (width - 1));
+    const auto first = std::lower_bound(longest_.begin(), longest_.end(), shortest);
+    first_by_width_[width] = static_cast<uint32_t>(first - longest_.begin());
+  }
+}
 
 BackendSeries::BackendSeries(std::string_view backend) : Series(Scope::backend, backend) {
   methods.emplace_back(Scope::method, "_other");

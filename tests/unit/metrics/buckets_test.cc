@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "metrics/prometheus/histogram.h"
+#include "metrics/prometheus/metrics_store.h"
 
 namespace stdgate {
 namespace {

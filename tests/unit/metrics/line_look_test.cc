@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "metrics/logs/log_line.h"
-#include "metrics/logs/log_style.h"
 
 namespace stdgate::logs {
 namespace {
