@@ -16,9 +16,9 @@
 #include "gateway/pool/launch_spec.h"
 #include "transports/http/acp_endpoint.h"
 #include "transports/http/auth_endpoints.h"
-#include "transports/http/backend_paths.h"
 #include "transports/http/landing_page.h"
 #include "transports/http/mcp_endpoint.h"
+#include "transports/http/router.h"
 #include "transports/http/rpc_endpoint.h"
 #include "transports/websocket/websocket_endpoint.h"
 

@@ -6,7 +6,7 @@
 #include "gateway/base/ascii.h"
 #include "gateway/base/web_url.h"
 #include "tests/fuzz/fuzz_target.h"
-#include "transports/http/credentials.h"
+#include "transports/http/authentication.h"
 #include "transports/http/field_value.h"
 #include "transports/http/http1_head.h"
 #include "transports/http/request_head.h"

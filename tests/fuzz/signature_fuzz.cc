@@ -3,7 +3,7 @@
 #include <string>
 
 #include "tests/fuzz/fuzz_target.h"
-#include "transports/http/structured_field.h"
+#include "transports/http/message_signature.h"
 
 namespace stdgate::test {
 namespace {

@@ -20,6 +20,35 @@
 
 namespace stdgate::http {
 
+// Bytes of a credential; longer ones are malformed.
+inline constexpr size_t kMaxCredential = 16 << 10;
+
+// A page can send no header field with a WebSocket but the subprotocols that it offers, so its
+// credential may be one of them, as Kubernetes has it: this and the credential in base64url.
+inline constexpr std::string_view kBearerProtocol = "stdgate.bearer.";
+
+// The text of a credential that was shown in base64; overwritten when it goes.
+class DecodedCredential {
+ public:
+  DecodedCredential() = default;
+  ~DecodedCredential();
+  DecodedCredential(const DecodedCredential&) = delete;
+  DecodedCredential& operator=(const DecodedCredential&) = delete;
+
+  std::string text;
+};
+
+// The credential in a head (RFC 6750 section 2.1, and X-API-Key); one in the query is none, as it
+// ends up in logs and histories. Nothing: none is shown; other schemes than Bearer count as none.
+// The error is a sentence for people: the head could be read in more than one way, or not at all.
+// `decoded` outlives it.
+tl::expected<std::optional<auth::Credential>, std::string_view> read_credential(
+    const RequestHead& head, DecodedCredential& decoded);
+
+// The ticket that a request shows in its query; nothing: none. The name is found in this spelling
+// only.
+std::optional<std::string_view> shown_ticket(std::string_view query);
+
 // The sender of a request, as far as the request shows it.
 struct Sender {
   const RequestHead& head;

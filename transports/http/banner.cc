@@ -6,7 +6,7 @@
 #include <string_view>
 #include <variant>
 
-#include "transports/http/backend_paths.h"
+#include "transports/http/router.h"
 
 namespace stdgate::http {
 

@@ -30,8 +30,7 @@
 #include "gateway/base/storage_pool.h"
 #include "transports/http/admission.h"
 #include "transports/http/client_connection.h"
-#include "transports/http/connection_meter.h"
-#include "transports/http/http1_exchange.h"
+#include "transports/http/http1_request.h"
 #include "transports/net/stream.h"
 
 namespace stdgate::http {

@@ -6,8 +6,8 @@
 
 #include "gateway/config/value_names.h"
 #include "gateway/rpc/json_writer.h"
-#include "transports/http/backend_paths.h"
 #include "transports/http/field_value.h"
+#include "transports/http/router.h"
 
 namespace stdgate::http {
 

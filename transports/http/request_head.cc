@@ -4,7 +4,7 @@
 
 #include "gateway/base/ascii.h"
 #include "gateway/base/web_url.h"
-#include "transports/http/credentials.h"
+#include "transports/http/authentication.h"
 
 namespace stdgate::http {
 

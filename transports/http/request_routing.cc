@@ -7,7 +7,7 @@
 
 #include "gateway/rpc/json_writer.h"
 #include "transports/http/auth_endpoints.h"
-#include "transports/http/credentials.h"
+#include "transports/http/authentication.h"
 #include "transports/http/endpoint.h"
 #include "transports/http/field_value.h"
 #include "transports/http/origin_rules.h"

@@ -1,7 +1,6 @@
 #include "transports/http/rpc_endpoint.h"
 
 #include "gateway/rpc/json_string.h"
-#include "transports/http/backend_paths.h"
 #include "transports/http/field_value.h"
 #include "transports/http/request_head.h"
 #include "transports/http/rpc_exchange.h"

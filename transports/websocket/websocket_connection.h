@@ -34,7 +34,6 @@
 #include "gateway/session/session_sink.h"
 #include "transports/auth/authenticator.h"
 #include "transports/http/client_connection.h"
-#include "transports/http/connection_meter.h"
 #include "transports/net/stream.h"
 #include "transports/websocket/client_messages.h"
 #include "transports/websocket/client_pulse.h"

@@ -9,11 +9,11 @@
 
 #include "transports/auth/digest.h"
 #include "transports/http/acp_endpoint.h"
-#include "transports/http/backend_paths.h"
-#include "transports/http/credentials.h"
+#include "transports/http/authentication.h"
 #include "transports/http/field_value.h"
 #include "transports/http/mcp_exchange.h"
 #include "transports/http/response.h"
+#include "transports/http/router.h"
 #include "transports/websocket/websocket_connection.h"
 
 namespace stdgate::websocket {
@@ -76,8 +76,8 @@ bool is_key(std::string_view key) {
          std::ranges::all_of(key.substr(0, kDigits), is_base64_digit);
 }
 
-// Nothing: a credential is offered (http/credentials.h) and nothing else, so that no browser would
-// take the answer.
+// Nothing: a credential is offered (http/authentication.h) and nothing else, so that no browser
+// would take the answer.
 std::optional<std::string_view> choose_protocol(const http::RequestHead& head) {
   std::string_view chosen;
   std::string_view other;

@@ -7,7 +7,6 @@
 #include "tests/unit/http/codec_double.h"
 #include "tests/unit/http/http_world.h"
 #include "transports/http/admin_endpoint.h"
-#include "transports/http/credentials.h"
 #include "transports/http/http1_head.h"
 #include "transports/http/request_routing.h"
 

@@ -1,10 +1,10 @@
-#include "transports/http/http1_body.h"
-
 #include <gtest/gtest.h>
 
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "transports/http/http1_request.h"
 
 namespace stdgate {
 namespace {

@@ -1,9 +1,9 @@
-#include "transports/http/structured_field.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
+
+#include "transports/http/message_signature.h"
 
 namespace stdgate::http {
 namespace {

@@ -10,7 +10,7 @@
 #include "tests/unit/tls/tls_world.h"
 #include "tests/unit/websocket/client_frames.h"
 #include "tests/unit/websocket/websocket_world.h"
-#include "transports/http/connection_meter.h"
+#include "transports/http/client_connection.h"
 
 namespace stdgate::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "transports/http/connection_meter.h"
+#include "transports/http/client_connection.h"
 
 #include <utility>
 
