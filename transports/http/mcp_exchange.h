@@ -9,7 +9,7 @@
 
 #include "gateway/mcp/mcp_sessions.h"
 #include "gateway/mcp/modern_request.h"
-#include "transports/http/rpc_exchange.h"
+#include "transports/http/rpc_endpoint.h"
 
 namespace stdgate::http {
 
