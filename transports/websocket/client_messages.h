@@ -1,10 +1,13 @@
-// The messages of one WebSocket client, on their way to the core and kept before it.
+// The messages of one WebSocket client, on their way to the core and kept before it; and whether
+// they come in time (ClientPulse).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -14,6 +17,8 @@
 #include "gateway/base/storage_pool.h"
 #include "gateway/base/time.h"
 #include "gateway/base/trace_context.h"
+#include "gateway/config/config.h"
+#include "gateway/policy/rates.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/session/batch_answer.h"
 #include "gateway/session/session_sink.h"
@@ -23,6 +28,57 @@ class Server;
 }  // namespace stdgate::http
 
 namespace stdgate::websocket {
+
+// ClientPulse: whether a WebSocket client is alive, and whether its messages come in time.
+//
+// A value without a clock or a timer. A client that is silent for timeouts.ping is to be pinged,
+// and then has timeouts.pong to send anything. A message has to arrive at limits.min_rate, and be
+// complete within timeouts.request, like the body of a request. Owner: a WebSocket connection.
+class ClientPulse {
+ public:
+  // --- Silence
+  // Bytes have come, or reading was paused, so that none could come.
+  void note_heard(TimePoint now) {
+    heard_ = now;
+    pinged_.reset();
+  }
+  void note_ping(TimePoint now) { pinged_ = now; }
+  [[nodiscard]] bool awaits_pong() const { return pinged_.has_value(); }
+  // When the client is to be pinged, or given up.
+  [[nodiscard]] TimePoint silence_due(const config::TimeoutsConfig& timeouts) const {
+    return pinged_ ? *pinged_ + timeouts.pong : heard_ + timeouts.ping;
+  }
+
+  // --- Messages
+  // After each step while a message is incomplete and is being read.
+  void note_part(TimePoint now, uint64_t bytes_read) {
+    if (receiving_) return;
+    receiving_ = now;
+    rate_.begin(now, bytes_read);
+  }
+  // A message is complete, or no part of one has come.
+  void note_message() { receiving_.reset(); }
+  // When the last byte of an incomplete message came; nothing: there is no such message.
+  [[nodiscard]] std::optional<TimePoint> receiving_since() const {
+    return receiving_ ? std::optional(heard_) : std::nullopt;
+  }
+  [[nodiscard]] TimePoint message_due(const config::TimeoutsConfig& timeouts) const {
+    if (!receiving_) return TimePoint::max();
+    return std::min(rate_.due(timeouts.body), *receiving_ + timeouts.request);
+  }
+  bool is_message_late(TimePoint now, const config::TimeoutsConfig& timeouts, size_t min_rate,
+                       uint64_t bytes_read) {
+    return receiving_ &&
+           (now >= *receiving_ + timeouts.request ||
+            rate_.is_slow(now, timeouts.body, min_rate, [bytes_read] { return bytes_read; }));
+  }
+
+ private:
+  TimePoint heard_{};  // the last byte of the client, or when reading went on
+  std::optional<TimePoint> pinged_;
+  std::optional<TimePoint> receiving_;  // since its first byte
+  policy::RateWindow rate_;             // while receiving_
+};
 
 // KeptMessages: the messages of a client that have been read while the core takes none, in their
 // order, each with the time of its arrival.
