@@ -98,7 +98,7 @@ const std::vector<Layer>& layers() {
       {"transports/websocket/*",
        kUpstream + Patterns{"gateway/acp/*", "gateway/mcp/modern_request.h", "transports/net/*",
                             "transports/http/*", "transports/auth/authenticator.h",
-                            "transports/auth/digest.h", "transports/fetch/curl_connection.h",
+                            "transports/auth/digest.h", "transports/fetch/curl_web_client.h",
                             "gateway/remote/*"}},
       {"metrics/traces/*",
        kPool + Patterns{"metrics/backend_names.h", "transports/fetch/fetcher.h"}},

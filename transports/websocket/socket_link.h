@@ -11,7 +11,7 @@
 
 #include "gateway/remote/link_remote.h"
 #include "gateway/remote/remote.h"
-#include "transports/fetch/curl_connection.h"
+#include "transports/fetch/curl_web_client.h"
 #include "transports/websocket/message_reader.h"
 
 namespace stdgate::websocket {
