@@ -7,12 +7,12 @@
 #include "gateway/call/call_clock.h"
 #include "gateway/call/call_record.h"
 #include "gateway/call/message_trace.h"
+#include "gateway/rpc/message_text.h"
 
 namespace stdgate::call {
 
 namespace {
 
-constexpr std::string_view kHead = R"({"jsonrpc":"2.0","id":)";
 // Larger storage, which only a rare answer needs, is freed.
 constexpr size_t kMaxKeptText = 256 << 10;
 
@@ -279,7 +279,7 @@ void Chain::answer_error(const Call& call, const Absence& error, Outcome outcome
 void Chain::answer_tail(const Call& call, Outcome outcome, std::string_view tail,
                         std::optional<int64_t> error_code, std::string_view detail) {
   session::Reply reply;
-  reply.head = kHead;
+  reply.head = rpc::kIdHead;
   reply.id = call.id;
   reply.tail = tail;
   reply.error_code = error_code;

@@ -6,6 +6,7 @@
 
 #include "gateway/base/check.h"
 #include "gateway/rpc/json_string.h"
+#include "gateway/rpc/message_text.h"
 
 namespace stdgate::rpc {
 namespace {
@@ -188,7 +189,7 @@ void append_error(std::string& out, int code, std::string_view message, std::str
 
 void append_fault_response(std::string& out, std::string_view id, const FaultReport& report,
                            CodeSet codes, bool with_detail) {
-  out += R"({"jsonrpc":"2.0","id":)";
+  out += kIdHead;
   out += id.empty() ? std::string_view("null") : id;
   out += R"(,"error":)";
   std::string data;

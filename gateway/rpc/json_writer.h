@@ -1,7 +1,7 @@
 // JsonWriter: a JSON text that is written member by member.
 //
-// For documents: reports, pages, schemas. Messages of a fixed shape are put together where they are
-// sent, and log lines by log_style.h, which allocates nothing. Owner: the function that writes one.
+// For documents: reports, pages, schemas. Messages are written by message_text.h, and log lines by
+// log_style.h, which allocates nothing. Owner: the function that writes one.
 #pragma once
 
 #include <cstddef>
