@@ -8,6 +8,7 @@
 #include "gateway/pool/child_facts.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
+#include "gateway/rpc/message_text.h"
 
 namespace stdgate::acp {
 namespace {
@@ -139,8 +140,7 @@ tl::expected<call::ClientIntent, const char*> AcpDialect::read_client(
 }
 
 std::string AcpDialect::cancel(rpc::WireId id, pool::CancelReason /*reason*/) const {
-  return R"({"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":)" +
-         std::to_string(id) + "}}";
+  return rpc::notification_text(kCancel, R"({"requestId":)" + std::to_string(id) + "}");
 }
 
 std::string_view AcpDialect::cancelled_by_child(const rpc::Envelope& notification,

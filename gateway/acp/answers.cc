@@ -5,6 +5,7 @@
 
 #include "gateway/rpc/fault.h"
 #include "gateway/rpc/json_member.h"
+#include "gateway/rpc/message_text.h"
 
 namespace stdgate::acp {
 
@@ -48,10 +49,10 @@ std::vector<Answers::Lost> Answers::lost(uint32_t stream, uint64_t after,
   std::vector<Lost> lost;
   for (auto answer = answers_.upper_bound(after); answer != answers_.end(); ++answer) {
     if (answer->second.stream != stream || kept.contains(answer->first)) continue;
-    std::string text = R"({"jsonrpc":"2.0","id":)" + answer->second.id + R"(,"error":)";
-    rpc::append_error(text, rpc::rpc_error_code(rpc::RpcError::internal_error),
-                      "the answer was too much to keep while the client was away");
-    lost.push_back({answer->first, text + "}"});
+    lost.push_back(
+        {answer->first,
+         rpc::error_text(answer->second.id, rpc::rpc_error_code(rpc::RpcError::internal_error),
+                         "the answer was too much to keep while the client was away")});
   }
   return lost;
 }

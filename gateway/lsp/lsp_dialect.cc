@@ -5,6 +5,7 @@
 
 #include "gateway/pool/child_facts.h"
 #include "gateway/rpc/json_member.h"
+#include "gateway/rpc/message_text.h"
 
 namespace stdgate::lsp {
 
@@ -157,8 +158,7 @@ tl::expected<call::ClientIntent, const char*> LspDialect::read_client(
 }
 
 std::string LspDialect::cancel(rpc::WireId id, pool::CancelReason /*reason*/) const {
-  return R"({"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":)" + std::to_string(id) +
-         "}}";
+  return rpc::notification_text(kCancel, R"({"id":)" + std::to_string(id) + "}");
 }
 
 std::string_view LspDialect::cancelled_by_child(const rpc::Envelope& notification,
@@ -168,7 +168,7 @@ std::string_view LspDialect::cancelled_by_child(const rpc::Envelope& notificatio
 }
 
 std::string LspDialect::shutdown_request(rpc::WireId id) const {
-  return R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":"shutdown"})";
+  return rpc::request_text(id, "shutdown");
 }
 
 }  // namespace stdgate::lsp

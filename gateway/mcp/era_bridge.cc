@@ -7,6 +7,7 @@
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
+#include "gateway/rpc/message_text.h"
 
 namespace stdgate::mcp {
 
@@ -164,6 +165,13 @@ uint8_t listened_lists(const rpc::Envelope& request) {
   return lists;
 }
 
+std::string list_request(std::string_view method, std::string_view cursor, std::string_view stamp) {
+  std::string params = "{";
+  if (!cursor.empty()) params.append(R"("cursor":)").append(cursor).append(",");
+  params.append(R"("_meta":{)").append(stamp).append("}}");
+  return rpc::request_text(0, method, params);
+}
+
 std::string listen_request(std::string_view stamp, bool lists,
                            const std::set<std::string, std::less<>>& uris) {
   std::string wishes = "{";
@@ -171,9 +179,9 @@ std::string listen_request(std::string_view stamp, bool lists,
     if (lists) append_member(wishes, list.wish, "true");
   }
   append_member(wishes, kUpdatesWish, array_of(uris));
-  std::string text = R"({"jsonrpc":"2.0","id":"listen","method":"subscriptions/listen",)"
-                     R"("params":{"_meta":{)";
-  return text.append(stamp).append(R"(},"notifications":)").append(wishes).append("}}}");
+  std::string params = R"({"_meta":{)" + std::string(stamp) + R"(},"notifications":)";
+  params.append(wishes).append("}}");
+  return rpc::request_text(R"("listen")", "subscriptions/listen", params);
 }
 
 std::string subscription_tag(std::string_view id) {
@@ -188,16 +196,15 @@ std::string listening_end(std::string_view id) {
 std::string listening_acknowledgement(std::string_view id, uint8_t lists,
                                       std::span<const std::string> uris,
                                       std::span<const std::string> tasks) {
-  std::string text = R"({"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged",)"
-                     R"("params":{"_meta":{)" +
-                     subscription_tag(id) + R"(},"notifications":)";
   std::string honored = "{";
   for (const McpList& list : kMcpLists) {
     if ((lists & list.bit) != 0) append_member(honored, list.wish, "true");
   }
   append_member(honored, kUpdatesWish, array_of(uris));
   append_member(honored, kTasksWish, array_of(tasks));
-  return text.append(honored).append("}}}");
+  return rpc::notification_text(
+      "notifications/subscriptions/acknowledged",
+      R"({"_meta":{)" + subscription_tag(id) + R"(},"notifications":)" + honored + "}}");
 }
 
 std::string unsupported_version_error(std::string_view requested, bool is_modern) {

@@ -27,6 +27,10 @@ bool bridge_to_legacy(const rpc::Envelope& answer, std::string_view method,
 // The error names the modern revision, or the legacy revisions where only these are served.
 std::string unsupported_version_error(std::string_view requested, bool is_modern);
 
+// The gateway's own request for the page of a list at this cursor, raw; empty: the first page.
+// `stamp`: members of _meta.
+std::string list_request(std::string_view method, std::string_view cursor, std::string_view stamp);
+
 // --- Streams of subscriptions/listen. `id`: the id of the request, raw JSON
 // The member `result` that ends a stream.
 std::string listening_end(std::string_view id);

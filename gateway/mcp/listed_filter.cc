@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gateway/call/call_clock.h"
+#include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/mcp/tool_lock.h"
 #include "gateway/rpc/json_member.h"
@@ -13,13 +14,6 @@
 namespace stdgate::mcp {
 
 namespace {
-
-std::string list_request(std::string_view method, std::string_view cursor, std::string_view stamp) {
-  std::string text = R"({"jsonrpc":"2.0","id":0,"method":")" + std::string(method);
-  text.append(R"(","params":{)");
-  if (!cursor.empty()) text.append(R"("cursor":)").append(cursor).append(",");
-  return text.append(R"("_meta":{)").append(stamp).append("}}}");
-}
 
 // Readers could see different lists: it is none.
 bool is_ambiguous(const call::Answer& answer, size_t list) {

@@ -11,6 +11,7 @@
 #include "gateway/rpc/json_cursor.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
+#include "gateway/rpc/message_text.h"
 
 namespace stdgate::mcp {
 
@@ -143,11 +144,9 @@ void note_memo(const rpc::Envelope& request, std::string_view method, call::Clie
 // With one member in its params.
 std::string request_of(rpc::WireId id, std::string_view method, std::string_view key,
                        std::string_view value) {
-  std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":)";
-  rpc::append_json_string(text, method);
-  text.append(R"(,"params":{")").append(key).append("\":");
-  rpc::append_json_string(text, value);
-  return text + "}}";
+  std::string params = "{\"" + std::string(key) + "\":";
+  rpc::append_json_string(params, value);
+  return rpc::request_text(id, method, params.append("}"));
 }
 
 constexpr pool::DialectTraits kTraits = {
@@ -162,9 +161,7 @@ constexpr pool::DialectTraits kTraits = {
     .greeting_completion = R"({"jsonrpc":"2.0","method":"notifications/initialized"})",
     .probe = "server/discover",
     .listening_begun = "notifications/subscriptions/acknowledged",
-    .restart_notice =
-        R"({"jsonrpc":"2.0","method":"notifications/message","params":{"level":"warning",)"
-        R"("logger":"stdgate","data":"the server was restarted; what it kept in memory is gone"}})",
+    .restart_notice = kRestartNotice,
     .exit = {},
 };
 
@@ -181,16 +178,11 @@ std::shared_ptr<backend::Bridge> McpDialect::make_bridge(const backend::BridgePa
 }
 
 std::string McpDialect::greet(rpc::WireId id, std::optional<std::string_view> client) const {
-  std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":"initialize")";
-  if (client) {
-    if (!client->empty()) text.append(R"(,"params":)").append(*client);
-    return text.append("}");
-  }
-  text.append(R"(,"params":{"protocolVersion":")");
-  text.append(kMcpRevisions.front()).append(R"(","capabilities":{},"clientInfo":{"name":")");
-  text.append(name_).append(R"(","version":)");
-  rpc::append_json_string(text, version_);
-  return text.append("}}}");
+  if (client) return rpc::request_text(id, "initialize", *client);
+  std::string params = R"({"protocolVersion":")" + std::string(kMcpRevisions.front());
+  params.append(R"(","capabilities":{},"clientInfo":{"name":")").append(name_);
+  rpc::append_json_string(params.append(R"(","version":)"), version_);
+  return rpc::request_text(id, "initialize", params.append("}}"));
 }
 
 tl::expected<std::string, std::string> McpDialect::finish_handshake(
@@ -206,12 +198,11 @@ tl::expected<std::string, std::string> McpDialect::finish_handshake(
   if (!parse_mcp_revision(revision)) {
     return tl::unexpected("it speaks the unknown MCP revision " + std::string(revision));
   }
-  return R"({"jsonrpc":"2.0","method":"notifications/initialized"})";
+  return std::string(kTraits.greeting_completion);
 }
 
 std::string McpDialect::probe(rpc::WireId id) const {
-  return R"({"jsonrpc":"2.0","id":)" + std::to_string(id) +
-         R"(,"method":"server/discover","params":{"_meta":{)" + stamp_ + "}}}";
+  return rpc::request_text(id, kTraits.probe, R"({"_meta":{)" + stamp_ + "}}");
 }
 
 // Some children answer every request. A modern child names the version of the request.
@@ -425,9 +416,9 @@ std::string McpDialect::client_label(std::string_view params) const {
 }
 
 std::string McpDialect::cancel(rpc::WireId id, pool::CancelReason reason) const {
-  return R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":)" +
-         std::to_string(id) + R"(,"reason":")" + std::string(pool::cancel_reason_text(reason)) +
-         "\"}}";
+  std::string params = R"({"requestId":)" + std::to_string(id) + R"(,"reason":")";
+  params.append(pool::cancel_reason_text(reason)).append("\"}");
+  return rpc::notification_text("notifications/cancelled", params);
 }
 
 std::string_view McpDialect::cancelled_by_child(const rpc::Envelope& notification,

@@ -8,6 +8,7 @@
 #include "gateway/rpc/json_cursor.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
+#include "gateway/rpc/message_text.h"
 
 namespace stdgate::mcp {
 
@@ -44,9 +45,7 @@ std::string request_with(const rpc::Envelope& request, std::string_view members)
     if (params.back() != '{') params += ',';
     params += members;
   }
-  std::string text = R"({"jsonrpc":"2.0","id":)" + std::string(request.id);
-  text.append(R"(,"method":")").append(request.method).append(R"(","params":)").append(params);
-  return text + "}}";
+  return rpc::spelled_request_text(request.id, request.method, params.append("}"));
 }
 
 // `{"<capability>":{"<mode>":{}}}`
@@ -266,9 +265,7 @@ bool McpInput::is_consent(std::string_view answer) const {
   return action.empty() || rpc::json_string_equals(rpc::string_content(action), "accept");
 }
 
-std::string McpInput::ping(rpc::WireId id) const {
-  return R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":"ping"})";
-}
+std::string McpInput::ping(rpc::WireId id) const { return rpc::request_text(id, "ping"); }
 
 call::Absence McpInput::missing_capability(std::string_view capability) const {
   return {rpc::RpcError::missing_capability, "the client lacks a capability that this needs",

@@ -51,6 +51,11 @@ inline constexpr std::string_view kUpdatesWish = "resourceSubscriptions";
 // The member that names tasks.
 inline constexpr std::string_view kTasksWish = "taskIds";
 
+// What clients are told when the child of their session was replaced (docs/sessions.md).
+inline constexpr std::string_view kRestartNotice =
+    R"({"jsonrpc":"2.0","method":"notifications/message","params":{"level":"warning",)"
+    R"("logger":"stdgate","data":"the server was restarted; what it kept in memory is gone"}})";
+
 // Nothing for a text that is none of kMcpRevisions.
 std::optional<McpRevision> parse_mcp_revision(std::string_view text);
 // A view that stays valid for good.

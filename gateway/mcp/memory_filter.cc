@@ -10,6 +10,7 @@
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
+#include "gateway/rpc/message_text.h"
 
 namespace stdgate::mcp {
 
@@ -218,7 +219,7 @@ bool MemoryFilter::answer_greeting(call::CallPtr& call, const call::Request& req
   };
   if (greeting && version(*known) != version(params)) return false;
   call->child_kind = peer_kind;
-  std::string text = R"({"jsonrpc":"2.0","id":0,"result":)" + *known + "}";
+  std::string text = rpc::result_text("0", *known);
   const rpc::KnownMessage answer(text);
   if (!session.is_none()) owner_.greet(request, *call, answer.envelope());
   if (variant.empty()) has_told_shared_ = true;
@@ -489,11 +490,11 @@ void MemoryFilter::give_up_told(const Check& check, ListKind kind) {
 }
 
 void MemoryFilter::ask(std::string_view method, std::string_view cursor) {
-  std::string text = R"({"jsonrpc":"2.0","id":"remembered","method":")";
-  text.append(method).append(R"(","params":{)");
-  if (!cursor.empty()) text.append(R"("cursor":)").append(cursor);
+  std::string params = "{";
+  if (!cursor.empty()) params.append(R"("cursor":)").append(cursor);
   is_asking_ = true;
-  owner_.ask(checks_.front().session, text.append("}}"));
+  owner_.ask(checks_.front().session,
+             rpc::request_text(R"("remembered")", method, params.append("}")));
 }
 
 }  // namespace stdgate::mcp

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "gateway/call/call_clock.h"
+#include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/pool/dialect.h"
@@ -86,7 +87,7 @@ void ParamFilter::begin_asking() {
 
 void ParamFilter::ask(std::string_view cursor, uint64_t child) {
   ++pages_;
-  std::string text = tool_list_request(cursor, dialect_.stamp());
+  std::string text = list_request(kToolList, cursor, dialect_.stamp());
   const rpc::KnownMessage known(text);
   const rpc::Envelope& request = known.envelope();
   call::CallPtr call = services_.calls.take();

@@ -139,13 +139,6 @@ const char* compare(std::string_view raw, const Field& field) {
 
 }  // namespace
 
-std::string tool_list_request(std::string_view cursor, std::string_view stamp) {
-  std::string text = R"({"jsonrpc":"2.0","id":0,"method":")" + std::string(kToolList);
-  text.append(R"(","params":{)");
-  if (!cursor.empty()) text.append(R"("cursor":)").append(cursor).append(",");
-  return text.append(R"("_meta":{)").append(stamp).append("}}}");
-}
-
 bool may_mark(const rpc::Envelope& answer) { return may_hold_mark(answer.payload); }
 
 std::optional<ToolPage> read_tool_page(const rpc::Envelope& answer) {

@@ -41,8 +41,6 @@ struct ToolPage {
   std::string cursor;  // of the next page, raw JSON; empty: this is the last page
 };
 
-// A request for the page at this cursor; empty: the first page. `stamp`: members of _meta.
-std::string tool_list_request(std::string_view cursor, std::string_view stamp);
 // Whether the answer may mark an argument at all. Saves the walk through a large list.
 bool may_mark(const rpc::Envelope& answer);
 // The page in an answer. Nothing: the answer is no list.

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "gateway/pool/call_trace.h"
+#include "gateway/rpc/message_text.h"
 #include "gateway/rpc/version_member.h"
 
 namespace stdgate::pool {
@@ -48,21 +49,11 @@ void ChildInput::write_answer(const call::Outgoing& answer, std::optional<PeerKi
 }
 
 void ChildInput::write_result(std::string_view id, std::string_view result) {
-  write_member(id, R"("result":)", result);
+  if (takes_answers()) write_text(rpc::result_text(id, result));
 }
 
 void ChildInput::write_error(std::string_view id, int code, std::string_view message) {
-  std::string object;
-  rpc::append_error(object, code, message);
-  write_member(id, R"("error":)", object);
-}
-
-void ChildInput::write_member(std::string_view id, std::string_view member,
-                              std::string_view value) {
-  if (!takes_answers()) return;
-  std::string text = R"({"jsonrpc":"2.0","id":)";
-  text.append(id).append(",").append(member).append(value).append("}");
-  write_text(text);
+  if (takes_answers()) write_text(rpc::error_text(id, code, message));
 }
 
 bool Farewell::begin(rpc::WireId id, ChildLink& link) {

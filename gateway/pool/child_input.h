@@ -46,7 +46,6 @@ class ChildInput {
 
   [[nodiscard]] bool takes_answers() const;
   void write_without_version(call::Splice& splice);
-  void write_member(std::string_view id, std::string_view member, std::string_view value);
 
   const PoolServices& services_;
   const ChildName& name_;

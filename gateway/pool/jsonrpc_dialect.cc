@@ -1,6 +1,7 @@
 #include "gateway/pool/jsonrpc_dialect.h"
 
 #include "gateway/rpc/json_member.h"
+#include "gateway/rpc/message_text.h"
 
 namespace stdgate::pool {
 
@@ -28,12 +29,7 @@ std::string_view JsonRpcDialect::cancelled_by_child(const rpc::Envelope& notific
 
 std::string JsonRpcDialect::cancel(rpc::WireId id, CancelReason /*reason*/) const {
   if (cancel_method_.empty()) return {};
-  std::string text = R"({"jsonrpc":"2.0","method":)";
-  rpc::append_json_string(text, cancel_method_);
-  text += R"(,"params":{"id":)";
-  text += std::to_string(id);
-  text += "}}";
-  return text;
+  return rpc::notification_text(cancel_method_, R"({"id":)" + std::to_string(id) + "}");
 }
 
 }  // namespace stdgate::pool

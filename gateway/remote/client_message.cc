@@ -7,6 +7,7 @@
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
+#include "gateway/rpc/message_text.h"
 
 namespace stdgate::remote {
 namespace {
@@ -40,11 +41,6 @@ bool is_plain(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; }) &&
          !text.starts_with(' ') && !text.ends_with(' ') && !text.starts_with("=?base64?");
 }
-
-// The text that the gateway sends when a child was replaced (docs/sessions.md).
-constexpr std::string_view kNotice =
-    R"({"jsonrpc":"2.0","method":"notifications/message","params":{"level":"warning",)"
-    R"("logger":"stdgate","data":"the server was restarted; what it kept in memory is gone"}})";
 
 }  // namespace
 
@@ -184,11 +180,11 @@ std::vector<ClientMessage> SessionMemory::wishes() const {
 
 std::vector<std::string> SessionMemory::notices() const {
   std::vector<std::string> notices;
-  if (has_served_) notices.emplace_back(kNotice);
+  if (has_served_) notices.emplace_back(mcp::kRestartNotice);
   if (!has_changed_) return notices;
   for (const mcp::McpList& list : mcp::kMcpLists) {
     if (!rpc::find_member(capabilities_, list.capability)) continue;
-    notices.push_back(R"({"jsonrpc":"2.0","method":")" + std::string(list.changed) + R"("})");
+    notices.push_back(rpc::notification_text(list.changed));
   }
   return notices;
 }

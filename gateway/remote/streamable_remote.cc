@@ -6,6 +6,7 @@
 #include "gateway/base/utf8.h"
 #include "gateway/remote/remote.h"
 #include "gateway/rpc/json_member.h"
+#include "gateway/rpc/message_text.h"
 
 namespace stdgate::remote {
 
@@ -334,8 +335,7 @@ bool StreamableRemote::pass_error_on(RemotePost& post) {
   if (!document || document->batch || !document->messages[0].ok()) return false;
   const rpc::Envelope& answer = document->messages[0].envelope;
   if (answer.kind != rpc::MessageKind::error) return false;
-  services_.client.send(R"({"jsonrpc":"2.0","id":)" + message.id + R"(,"error":)" +
-                        std::string(answer.payload) + "}");
+  services_.client.send(rpc::error_text(message.id, answer.payload));
   return true;
 }
 

@@ -6,7 +6,9 @@
 
 #include "gateway/call/call_clock.h"
 #include "gateway/mcp/bridge/session_listening.h"
+#include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
+#include "gateway/rpc/message_text.h"
 
 namespace stdgate::mcp {
 
@@ -111,9 +113,8 @@ const char* InputRounds::ask_all(uint64_t number, const call::Call& call,
     return "the client has no stream on which it could be asked";
   }
   for (const InputDemand& demand : demands.all) {
-    std::string text = R"({"jsonrpc":"2.0","id":0,"method":)" + demand.method;
-    if (!demand.params.empty()) text.append(R"(,"params":)").append(demand.params);
-    text += '}';
+    std::string text =
+        rpc::spelled_request_text("0", rpc::string_content(demand.method), demand.params);
     const rpc::KnownMessage known(text);
     std::string scratch;
     const std::string_view method = known.envelope().decoded_method(scratch);

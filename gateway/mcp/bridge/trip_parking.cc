@@ -7,6 +7,7 @@
 
 #include "gateway/base/check.h"
 #include "gateway/rpc/known_message.h"
+#include "gateway/rpc/message_text.h"
 
 namespace stdgate::mcp {
 
@@ -156,8 +157,7 @@ void TripParking::refuse_state(call::CallPtr call) const {
 }
 
 void TripParking::answer_ask(const Trip& trip, rpc::WireId ask, std::string_view member) const {
-  std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(ask) + ",";
-  text.append(member).append("}");
+  std::string text = rpc::response_text(std::to_string(ask), member);
   const rpc::KnownMessage answer(text);
   sessions_.pass_answer(trip.session, answer.envelope());
 }

@@ -93,10 +93,10 @@ TEST(ParamHeaders, AListComesInParts) {
   ASSERT_EQ(page->tools.size(), 2U);
   EXPECT_EQ(page->tools[1].name, "b");
   EXPECT_EQ(page->cursor, R"("x\"y")");
-  EXPECT_EQ(mcp::tool_list_request(page->cursor, R"("v":1)"),
+  EXPECT_EQ(mcp::list_request(mcp::kToolList, page->cursor, R"("v":1)"),
             R"({"jsonrpc":"2.0","id":0,"method":"tools/list","params":{"cursor":"x\"y",)"
             R"("_meta":{"v":1}}})");
-  EXPECT_EQ(mcp::tool_list_request({}, R"("v":1)"),
+  EXPECT_EQ(mcp::list_request(mcp::kToolList, {}, R"("v":1)"),
             R"({"jsonrpc":"2.0","id":0,"method":"tools/list","params":{"_meta":{"v":1}}})");
   for (const char* const result : {"{}", "[]", "1", R"({"tools":{}})"}) {
     EXPECT_FALSE(page_of(result).has_value()) << result;
