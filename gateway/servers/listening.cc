@@ -11,6 +11,7 @@
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
+#include "gateway/rpc/message_text.h"
 #include "gateway/servers/text_edits.h"
 
 namespace stdgate::servers {
@@ -174,8 +175,7 @@ call::CallContext MemberListening::context_for(const std::optional<policy::Princ
 }
 
 void MemberListening::cancel(backend::Upstream& upstream, const Call& call) const {
-  std::string text =
-      R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"listen"}})";
+  std::string text = rpc::notification_text("notifications/cancelled", R"({"requestId":"listen"})");
   const rpc::KnownMessage known(text);
   upstream.take_cancel({known.envelope()}, context_for(call.principal));
 }

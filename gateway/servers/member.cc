@@ -10,6 +10,7 @@
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
+#include "gateway/rpc/message_text.h"
 #include "gateway/schema/canonical_json.h"
 #include "gateway/servers/member_request.h"
 #include "gateway/servers/message_texts.h"
@@ -264,19 +265,19 @@ bool Member::has_failed() const {
 void Member::ask(MemberView& view, ListKind kind, std::string_view cursor) {
   const session::Tag tag = ++last_tag_;
   asks_[tag] = {&view, kind};
-  std::string text = R"({"jsonrpc":"2.0","id":"stdgate-)" + std::to_string(tag) + R"(","method":")";
-  text.append(facts_of(kind).method).append(R"(","params":)");
+  std::string params;
   if (kind == ListKind::greeting) {
-    text += services_.greeting;
+    params = services_.greeting;
   } else {
-    text += '{';
-    if (view.is_modern) text.append(R"("_meta":{)").append(services_.stamp).append("}");
+    params += '{';
+    if (view.is_modern) params.append(R"("_meta":{)").append(services_.stamp).append("}");
     if (!cursor.empty()) {
-      text.append(view.is_modern ? "," : "").append(R"("cursor":)").append(cursor);
+      params.append(view.is_modern ? "," : "").append(R"("cursor":)").append(cursor);
     }
-    text += '}';
+    params += '}';
   }
-  text += '}';
+  std::string text =
+      rpc::request_text("\"stdgate-" + std::to_string(tag) + "\"", facts_of(kind).method, params);
   if (view.part != nullptr) return view.part->ask(tag, std::move(text));
   const rpc::KnownMessage known(text);
   call::CallContext context;

@@ -5,6 +5,7 @@
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
+#include "gateway/rpc/message_text.h"
 #include "gateway/servers/text_edits.h"
 #include "gateway/servers/tool_search.h"
 
@@ -40,19 +41,18 @@ rpc::FaultReport report_of(const session::Reply& reply, std::string_view error) 
 }
 
 std::string cancel_notice(session::Tag tag) {
-  return R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":)" +
-         std::to_string(tag) + "}}";
+  return rpc::notification_text("notifications/cancelled",
+                                R"({"requestId":)" + std::to_string(tag) + "}");
 }
 
 std::string level_request(std::string_view level) {
-  std::string text = R"({"jsonrpc":"2.0","id":"stdgate-level","method":"logging/setLevel",)";
-  return text.append(R"("params":{"level":)").append(json_text(level)).append("}}");
+  return rpc::request_text(R"("stdgate-level")", "logging/setLevel",
+                           R"({"level":)" + json_text(level) + "}");
 }
 
 std::string subscribe_request(std::string_view uri) {
-  std::string text = R"({"jsonrpc":"2.0","id":)" + json_text("stdgate " + std::string(uri));
-  text.append(R"(,"method":"resources/subscribe","params":{"uri":)");
-  return text.append(json_text(uri)).append("}}");
+  return rpc::request_text(json_text("stdgate " + std::string(uri)), "resources/subscribe",
+                           R"({"uri":)" + json_text(uri) + "}");
 }
 
 std::string with_logger(const rpc::Envelope& notification, std::string_view member) {

@@ -12,6 +12,7 @@
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
+#include "gateway/rpc/message_text.h"
 #include "gateway/servers/text_edits.h"
 #include "gateway/servers/tool_look.h"
 
@@ -274,8 +275,7 @@ std::optional<size_t> Routes::giver_of(const rpc::Envelope& request,
 
 std::optional<Routes::TaskPlace> Routes::member_of_task(const std::string& id,
                                                         const call::CallContext& context) {
-  std::string text = R"({"jsonrpc":"2.0","id":0,"method":"tasks/get","params":{"taskId":)";
-  text.append(json_text(id)).append("}}");
+  std::string text = rpc::request_text(0, "tasks/get", R"({"taskId":)" + json_text(id) + "}");
   const rpc::KnownMessage question(text);
   if (const auto giver = giver_of(question.envelope(), context)) return TaskPlace{*giver, id};
   const TaskNames::Task* const task = tasks_.find(TaskNames::owner_of(context), id);

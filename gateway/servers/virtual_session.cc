@@ -6,6 +6,7 @@
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
+#include "gateway/rpc/message_text.h"
 #include "gateway/servers/member_request.h"
 #include "gateway/servers/message_texts.h"
 #include "gateway/session/subscriptions.h"
@@ -58,8 +59,7 @@ tl::expected<void, rpc::FaultReport> Part::open() {
   }
   call::CallContext context = own_context();
   context.tag = kGreeting;
-  submit(R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":)" + session_.greeting + "}",
-         context);
+  submit(rpc::request_text(0, "initialize", session_.greeting), context);
   return {};
 }
 
@@ -117,8 +117,7 @@ void Part::cancel(session::Tag tag) {
     queued_.erase(queued);
     return;
   }
-  tell(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":)" +
-       std::to_string(tag) + "}}");
+  tell(cancel_notice(tag));
 }
 
 // --- What the member says ------------------------------------------------------------------------
@@ -142,7 +141,7 @@ void Part::take_greeting(const session::Reply& reply) {
     return owner_.on_part_over(*this);
   }
   is_greeted_ = true;
-  tell(R"({"jsonrpc":"2.0","method":"notifications/initialized"})");
+  tell(rpc::notification_text("notifications/initialized"));
   owner_.on_part_greeted(*this);
   for (Queued& queued : std::exchange(queued_, {})) {
     if (is_over_) {

@@ -7,6 +7,7 @@
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/known_message.h"
+#include "gateway/rpc/message_text.h"
 #include "gateway/servers/message_texts.h"
 
 namespace stdgate::servers {
@@ -199,7 +200,7 @@ void VirtualSessions::tell_changed(const ListNews& news) {
     const uint8_t lists = news.of(session.identity, id);
     for (const mcp::McpList& list : mcp::kMcpLists) {
       if ((list.bit & lists) == 0) continue;
-      tell(session, {}, R"({"jsonrpc":"2.0","method":")" + std::string(list.changed) + "\"}");
+      tell(session, {}, rpc::notification_text(list.changed));
     }
   });
 }
@@ -255,10 +256,9 @@ std::optional<uint64_t> VirtualSessions::question_of(const Part& part, std::stri
 void VirtualSessions::ask_client(Part& part, const rpc::Envelope& question) {
   VirtualSession& session = part.session();
   if (session.questions.size() >= VirtualSession::kMaxQuestions || session.has_ended) {
-    std::string error = R"({"jsonrpc":"2.0","id":)" + std::string(question.id) + R"(,"error":)";
-    rpc::append_error(error, rpc::rpc_error_code(rpc::RpcError::internal_error),
-                      "the client has too many questions to answer");
-    return part.tell(error + "}");
+    return part.tell(rpc::error_text(question.id,
+                                     rpc::rpc_error_code(rpc::RpcError::internal_error),
+                                     "the client has too many questions to answer"));
   }
   const uint64_t id = ++session.last_question;
   session.questions[id] = {part.member(), std::string(question.id)};
