@@ -57,12 +57,10 @@ tl::expected<ListenedWishes, const char*> Listening::wishes_of(std::string_view 
 
 std::string Listening::request_for(session::Tag tag, std::string_view meta,
                                    const ListenedWishes& wishes) {
-  std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(tag);
-  text.append(R"(,"method":"subscriptions/listen","params":{"_meta":)").append(meta);
-  text.append(R"(,"notifications":{)");
-  append_texts(mcp::kUpdatesWish, wishes.uris, text);
-  append_texts(mcp::kTasksWish, wishes.tasks, text);
-  return text.append("}}}");
+  std::string params = R"({"_meta":)" + std::string(meta) + R"(,"notifications":{)";
+  append_texts(mcp::kUpdatesWish, wishes.uris, params);
+  append_texts(mcp::kTasksWish, wishes.tasks, params);
+  return rpc::request_text(tag, "subscriptions/listen", params.append("}}"));
 }
 
 void Listening::begin(uint64_t key, call::CallPtr call, uint8_t lists,
@@ -105,7 +103,7 @@ void Listening::tell_changed(const ListNews& news) {
     const auto lists = static_cast<uint8_t>(news.of(call->identity, {}) & listener.lists);
     for (const mcp::McpList& list : mcp::kMcpLists) {
       if ((list.bit & lists) == 0) continue;
-      tell(*call, R"({"jsonrpc":"2.0","method":")" + std::string(list.changed) + "\"}");
+      tell(*call, rpc::notification_text(list.changed));
     }
   }
 }
