@@ -8,6 +8,7 @@
 #include "gateway/mcp/modern_request.h"
 #include "gateway/mcp/param_headers.h"
 #include "gateway/rpc/json_string.h"
+#include "gateway/rpc/message_text.h"
 #include "transports/http/field_value.h"
 #include "transports/http/mcp_exchange.h"
 #include "transports/http/request_head.h"
@@ -191,9 +192,7 @@ std::optional<mcp::McpRevision> spoken_revision(const RequestHead& head) {
 }
 
 void respond_problem(Exchange& exchange, const mcp::ModernProblem& problem, std::string_view id) {
-  std::string text = R"({"jsonrpc":"2.0","id":)";
-  text.append(id.empty() ? std::string_view("null") : id).append(R"(,"error":)");
-  text.append(problem.error).append("}\n");
+  const std::string text = rpc::error_text(id, problem.error) + "\n";
   const RefusalNote note{problem.status == 404 ? Refusal::not_found : Refusal::bad_request,
                          problem.reason};
   exchange.respond({.status = problem.status, .content_type = kJsonType, .refusal = note}, text);

@@ -6,6 +6,7 @@
 #include "gateway/backend/upstream.h"
 #include "gateway/mcp/modern_request.h"
 #include "gateway/rpc/json_string.h"
+#include "gateway/rpc/message_text.h"
 #include "gateway/rpc/version_member.h"
 #include "transports/http/field_value.h"
 #include "transports/http/request_head.h"
@@ -233,19 +234,12 @@ void StreamEndpoint::serve(Exchange& exchange, std::span<char> /*body*/) {
   }
   const std::string_view query = exchange.head.query();
   const auto params = query_parameter(query, "params");
-  const std::string id = id_of(query);
-  request_ = R"({"jsonrpc":"2.0","id":)";
-  request_ += id;
-  request_ += R"(,"method":)";
-  rpc::append_json_string(request_, *query_parameter(query, "method"));
-  if (params) {
-    // Checked alone first: params that close the object early could add members to the request.
-    const std::string alone = R"({"jsonrpc":"2.0","id":1,"method":"m","params":)" + *params + '}';
-    if (!fits(alone, *params, &rpc::Envelope::params)) return exchange.fail(kBadParams);
-    request_ += R"(,"params":)";
-    request_ += *params;
+  // Checked alone first: params that close the object early could add members to the request.
+  if (params && !fits(rpc::request_text(1, "m", *params), *params, &rpc::Envelope::params)) {
+    return exchange.fail(kBadParams);
   }
-  request_ += '}';
+  request_ =
+      rpc::request_text(id_of(query), *query_parameter(query, "method"), params.value_or(""));
   exchange.handler<RpcExchange>().start({upstream_, parser_, limits_.message},
                                         {request_.data(), request_.size()}, true, exchange);
 }
@@ -266,8 +260,7 @@ bool StreamEndpoint::fits(std::string_view request, std::string_view text,
 std::string StreamEndpoint::id_of(std::string_view query) {
   const auto id = query_parameter(query, "id");
   if (!id) return "1";
-  if (fits(R"({"jsonrpc":"2.0","id":)" + *id + R"(,"method":"m"})", *id, &rpc::Envelope::id))
-    return *id;
+  if (fits(rpc::request_text(*id, "m"), *id, &rpc::Envelope::id)) return *id;
   std::string quoted;
   rpc::append_json_string(quoted, *id);
   return quoted;

@@ -9,6 +9,7 @@
 #include "gateway/backend/upstream.h"
 #include "gateway/base/check.h"
 #include "gateway/mcp/modern_request.h"
+#include "gateway/rpc/message_text.h"
 #include "gateway/rpc/version_member.h"
 #include "transports/http/server.h"
 
@@ -167,9 +168,9 @@ void ClientMessages::hand_over_modern(const rpc::Document& document, call::CallC
 void ClientMessages::refuse_modern(std::string_view id, const call::CallContext& context,
                                    std::string_view error, const char* reason) {
   backend_.count_refused(rpc::faults::because(rpc::Fault::invalid_request, reason), id, context);
-  const std::array<std::string_view, 5> parts = {R"({"jsonrpc":"2.0","id":)", id, R"(,"error":)",
-                                                 error, "}"};
-  write_answer_(parts);
+  const std::string text = rpc::error_text(id, error);
+  const std::string_view whole = text;
+  write_answer_({&whole, 1});
 }
 
 bool ClientMessages::hand_over_next() {
