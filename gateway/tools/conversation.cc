@@ -11,6 +11,7 @@
 #include "gateway/pool/child_output.h"
 #include "gateway/pool/launch_spec.h"
 #include "gateway/rpc/fault.h"
+#include "gateway/rpc/message_text.h"
 #include "gateway/tools/local_files.h"
 
 namespace stdgate::tools {
@@ -325,15 +326,11 @@ void Conversation::reply(const rpc::Envelope& request) {
   std::string scratch;
   const std::string_view method = request.decoded_method(scratch);
   keep(seen_.asked, shown(method));
-  std::string text = R"({"jsonrpc":"2.0","id":)" + std::string(request.id);
-  if (const auto result = services_.dialect.answer_child(method); !result.empty()) {
-    text.append(R"(,"result":)").append(result);
-  } else {
-    text += R"(,"error":)";
-    rpc::append_error(text, rpc::rpc_error_code(rpc::RpcError::method_not_found),
-                      "Method not found");
-  }
-  write(text + "}");
+  const std::string_view result = services_.dialect.answer_child(method);
+  write(result.empty()
+            ? rpc::error_text(request.id, rpc::rpc_error_code(rpc::RpcError::method_not_found),
+                              "Method not found")
+            : rpc::result_text(request.id, result));
 }
 
 void Conversation::on_oversized_frame(const rpc::OversizedFrame& frame) {

@@ -10,6 +10,7 @@
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/pool/handshake.h"
 #include "gateway/rpc/json_member.h"
+#include "gateway/rpc/message_text.h"
 #include "gateway/tools/gateway_yaml.h"
 #include "gateway/tools/hints.h"
 #include "gateway/tools/listing.h"
@@ -330,7 +331,7 @@ void Doctor::examine_plain() {
 }
 
 void Doctor::shut_down(Conversation& child) {
-  child.say(R"({"jsonrpc":"2.0","method":"initialized","params":{}})");
+  child.say(rpc::notification_text("initialized", "{}"));
   ask(
       child, "shutdown", [this](rpc::WireId id) { return dialect().shutdown_request(id); },
       timeout_);
@@ -398,7 +399,7 @@ void Doctor::try_other_framing() {
 
 Doctor::Request Doctor::request_of(std::string_view method, std::string_view params) {
   return [method = std::string(method), params = std::string(params)](rpc::WireId id) {
-    return request_text(id, method, params);
+    return rpc::request_text(id, method, params);
   };
 }
 

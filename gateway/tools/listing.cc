@@ -12,6 +12,7 @@
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/json_walk.h"
+#include "gateway/rpc/message_text.h"
 #include "gateway/tools/json_node.h"
 #include "gateway/tools/peer.h"
 
@@ -91,7 +92,7 @@ PrincipalView::PrincipalView(const config::Config& config, const config::Backend
 
 bool PrincipalView::shows_list(std::string_view method) {
   if (!rules_.any()) return true;
-  text_ = request_text(1, method, "{}");
+  text_ = rpc::request_text(1, method, "{}");
   const auto request = parser_.parse(text_);
   STDGATE_CHECK(request && request->messages[0].ok());
   return rules_.judge(request->messages[0].envelope, method, principal_).verdict !=

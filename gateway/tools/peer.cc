@@ -14,7 +14,7 @@
 #include "gateway/config/text_file.h"
 #include "gateway/config/value_names.h"
 #include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/message_text.h"
 #include "gateway/tools/conversation.h"
 #include "gateway/tools/findings.h"
 #include "gateway/tools/json_node.h"
@@ -57,13 +57,6 @@ std::optional<std::vector<PeerBackend>> listed_backends(std::string_view text) {
     backends.push_back(std::move(backend));
   }
   return backends;
-}
-
-std::string request_text(uint64_t id, std::string_view method, std::string_view params) {
-  std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":)";
-  rpc::append_json_string(text, method);
-  if (!params.empty()) text.append(R"(,"params":)").append(params);
-  return text + "}";
 }
 
 tl::expected<config::Config, std::string> gateway_config_of(const ToolArguments& arguments,
@@ -156,14 +149,15 @@ class GatewayPeer final : public Peer {
   tl::expected<std::string, Trouble> call(const std::string& backend, const std::string& method,
                                           const std::string& params) override {
     return result_of(backend,
-                     client_.send(path_of(backend), request_text(++last_id_, method, params)));
+                     client_.send(path_of(backend), rpc::request_text(++last_id_, method, params)));
   }
 
   std::vector<Result> call_all(const std::vector<PeerCall>& calls) override {
     std::vector<fetch::HttpRequest> requests;
     requests.reserve(calls.size());
     for (const PeerCall& one : calls) {
-      requests.push_back({path_of(one.backend), request_text(++last_id_, one.method, one.params)});
+      requests.push_back(
+          {path_of(one.backend), rpc::request_text(++last_id_, one.method, one.params)});
     }
     std::vector<fetch::HttpClient::Result> answers = client_.send_all(requests);
     std::vector<Result> results;
@@ -329,7 +323,7 @@ class CommandPeer final : public Peer {
   tl::expected<std::string, Trouble> call(const std::string& /*backend*/, const std::string& method,
                                           const std::string& params) override {
     const rpc::WireId id = child_->next_id();
-    auto answer = child_->ask(id, request_text(id, method, stamped(params)), timeout_);
+    auto answer = child_->ask(id, rpc::request_text(id, method, stamped(params)), timeout_);
     if (!answer) return tl::unexpected(why("gave no answer to " + method));
     return std::move(answer->text);
   }

@@ -77,9 +77,6 @@ std::string no_backend_text(const config::Config& config, const std::string& nam
 fetch::GatewayAddress address_of(const config::ListenerConfig& listener, bool has_tls);
 fetch::GatewayAddress address_of(const config::Config& config);
 
-// "{"jsonrpc":"2.0","id":ID,"method":…}"
-std::string request_text(uint64_t id, std::string_view method, std::string_view params = {});
-
 // The gateway's configuration, from the file of --config, else gateway.yaml. Succeeds even if
 // environment variables are missing that only the gateway has.
 tl::expected<config::Config, std::string> gateway_config_of(const ToolArguments& arguments,

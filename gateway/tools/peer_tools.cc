@@ -14,6 +14,7 @@
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_writer.h"
+#include "gateway/rpc/message_text.h"
 #include "gateway/servers/tool_look.h"
 #include "gateway/tools/backend_lives.h"
 #include "gateway/tools/listing.h"
@@ -310,9 +311,10 @@ ToolOutput list_tools(const ToolArguments& arguments, const ToolSurroundings& su
 
 // --- call ------------------------------------------------------------------------------------
 
-// Why `params` cannot stand in a request; nothing: they are a JSON object or array.
+// Why `params`, which are not empty, cannot stand in a request; nothing: they are a JSON object or
+// array.
 std::optional<std::string> problem_of(const std::string& params) {
-  std::string probe = R"({"jsonrpc":"2.0","method":"m","params":)" + params + "}";
+  std::string probe = rpc::notification_text("m", params);
   rpc::EnvelopeParser parser({});
   const auto document = parser.parse(probe);
   if (document && !document->batch && document->messages[0].ok() &&
