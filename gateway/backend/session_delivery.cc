@@ -35,9 +35,11 @@ void SessionDelivery::on_notification(pool::Child& child, const rpc::Envelope& n
   const bool has_clients = child.isolation() == config::Isolation::shared || is_of_trip(child);
   const pool::Audience audience =
       has_clients ? services_.dialect.audience(notification, method) : pool::Audience();
-  const bool is_passed = pass_notification(child, notification, method, audience);
-  const bool is_streamed = services_.dialect.cancelled_by_child(notification, method).empty() &&
-                           pass_to_only_stream(child, notification, audience);
+  const std::string_view cancelled = services_.dialect.cancelled_by_child(notification, method);
+  const bool is_passed = cancelled.empty()
+                             ? pass_notification(child, notification, method, audience)
+                             : pass_cancel(child, notification, cancelled);
+  const bool is_streamed = cancelled.empty() && pass_to_only_stream(child, notification, audience);
   const bool is_listened = bridge_.pass_to_listeners(child, notification, audience.list);
   if (is_passed || is_streamed || is_listened) {
     note_passed(method);
@@ -71,8 +73,6 @@ bool SessionDelivery::pass_to_only_stream(pool::Child& child, const rpc::Envelop
 
 bool SessionDelivery::pass_notification(pool::Child& child, const rpc::Envelope& notification,
                                         std::string_view method, const pool::Audience& audience) {
-  const std::string_view cancelled = services_.dialect.cancelled_by_child(notification, method);
-  if (!cancelled.empty()) return pass_cancel(child, notification, cancelled);
   if (child.isolation() == config::Isolation::session) {
     const session::Session* session = sessions_.listener(child.lease());
     if (session == nullptr) return false;
