@@ -3,7 +3,6 @@
 // Flags and file share one validation: a flag is a Setting for parse_config(). The only I/O is
 // reading the configuration file and the files of variables that it names; the environment is
 // passed in. Errors are texts for stderr.
-// passed in. Errors are texts for stderr.
 #pragma once
 
 #include <cstdint>
@@ -61,8 +60,7 @@ tl::expected<config::Config, std::string> load_config(const CommandLine& command
                                                       const config::Environment& environment,
                                                       std::vector<std::string>* files = nullptr);
 
-// As load_config(), for one backend alone: variables that only the rest of the file names need not
-// be set.
+// Loads one backend. Variables that only the rest of the file names may be unset.
 tl::expected<config::Config, std::string> load_config_of(const CommandLine& command_line,
                                                          const config::Environment& environment,
                                                          const std::string& backend);

@@ -43,8 +43,7 @@ Findings unpinned_backends(const config::Config& config);
 Findings unchecked_schemas(const config::Config& config);
 // A line of what is pinned for each backend that has pins, as comments of YAML.
 std::string pin_lines(const config::Config& config);
-// What else is to be said of `bridge` of MCP backends, once for all that it is the same for, as
-// comments of YAML.
+// Further notes on `bridge` of MCP backends, one line for equal backends, as comments of YAML.
 std::string bridge_lines(const config::Config& config);
 // A public URL that takes credentials in plain text.
 Findings exposed_url(const config::Config& config);

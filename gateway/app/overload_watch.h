@@ -60,11 +60,11 @@ struct OverloadServices {
 // happens in the turn after an account has come near its bound, with each reading, and before a
 // connection is cut or refused because of its memory.
 //
-// The allocator keeps freed memory until it is asked to give it back. It is asked when kMuch has
-// gathered, when the held memory has fallen to half from at least kMuch, or, while memory is tight,
-// for kLittle. Giving back costs the loop some 130 ms for a gigabyte. So the gateway waits at least
-// kRest before it asks again, and 20 times as long as the last time took (kRestPerCost). Owner: the
-// worker.
+// The allocator returns freed memory to the system only on request. The gateway requests it in
+// three cases: kMuch has gathered; the held memory has fallen to half, from at least kMuch; or
+// memory is tight, and kLittle has gathered. Returning a gigabyte takes the loop some 130 ms. So
+// the gateway pauses before the next request: at least kRest (kRestWhileTight), and 20 times as
+// long as the last request took (kRestPerCost). Owner: the worker.
 class OverloadWatch final : public policy::Relief, private AccountWatch {
  public:
   static constexpr Duration kPeriod = std::chrono::milliseconds(250);

@@ -5,8 +5,8 @@
 // timeouts.drain has passed. Then calls get a fault, WebSockets end (1001), MCP sessions are
 // forgotten, and connections to agents end; the next backend takes over sessions whose ids carry
 // enough. Then the children are ended. The backend is destroyed after its last endpoint, which the
-// exchanges that use it own. Owner: the generation. What ends a backend happens in some turn of the
-// loop, so they are looked at after each turn; a timer wakes the loop for what time alone ends.
+// exchanges that use it own. Owner: the generation. Checked after each turn of the loop; a timer
+// covers deadlines.
 #pragma once
 
 #include <functional>

@@ -24,8 +24,8 @@
 
 namespace stdgate::app {
 
-// Of the values of env and env_file, which may be secrets, while the key stands in a file: enough
-// to see a change, too little to find out a value.
+// Digest of the values of env and env_file, for memory_key(). The values may be secrets, and the
+// key is stored in a file. So the digest is short: it shows a change, but no value.
 uint16_t digest_of_values(const config::BackendConfig& backend);
 
 // The key of what is remembered about a server: it identifies the program that the server's
@@ -36,7 +36,7 @@ std::string memory_key(const pool::LaunchSpec& launch, uint16_t values);
 
 // What is wrong with the directory, or why it cannot be made.
 tl::expected<void, std::string> check_state_dir(const std::string& path);
-// The same; makes it if it is not there.
+// Like check_state_dir(), but creates the directory.
 tl::expected<void, std::string> prepare_state_dir(const std::string& path);
 
 // state_file(): the bytes of a file. The reverse gives the text in them; nothing: the bytes are not

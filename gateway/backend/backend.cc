@@ -61,24 +61,23 @@ std::shared_ptr<Bridge> Backend::make_bridge(bool has_principals) {
   return bridge ? std::move(bridge) : std::make_shared<Bridge>();
 }
 
-// The filters in the order in which a request passes them. Answers, faults and ends take the other
-// direction.
+// A request passes the filters in this order. Answers, faults and ends take the other direction.
 void Backend::assemble() {
   add_first_filters();
   // Rules judge and cut the words of the child; the filters above translate the result.
   const pool::FilterServices of_protocol{services_, pool_, chain(), delivery_, input_timeout_};
   outer_filters_ = dialect().add_filters(of_protocol, pool::FilterLayer::outer);
-  // Before all filters that may answer in place of a child: the client sees no more than it may,
-  // whoever answers.
+  // Before all filters that may answer in place of a child: rules cut their answers too.
   add_rules();
-  // Below the rules, which cut what it answers to rpc.discover, and above all that a child gets.
+  // Below the rules, which cut its answer to rpc.discover. Above everything that changes messages
+  // for a child.
   if (config().document.document) {
     chain().own<call::SchemaFilter>("schema", chain(), chain_services());
   }
   // Above the filters that keep lists: a client that asks again after a notice gets a new list.
   if (has_peer_kinds_) chain().add("lists", lists_);
-  // What is judged by what a server lists. Above all that answers in its place, whose answers are
-  // judged too.
+  // Filters that judge by a server's lists. Above all filters that answer in place of the server,
+  // so that their answers are judged too.
   judging_filters_ = dialect().add_filters(of_protocol, pool::FilterLayer::judging);
   // Before what concerns a child alone: while none runs, it answers in its place.
   if (sleeping_) sleeping_->recall().add_to(chain());

@@ -1,10 +1,11 @@
-// Bridge: connects clients and children of a backend of which one is stateful and the other
-// stateless (see PeerKind).
+// Bridge: connects stateful clients to stateless children of a backend, and stateless clients to
+// stateful children (see PeerKind).
 //
-// A protocol of one kind has none: this class, which does nothing. A protocol of two makes its own
-// (Dialect::make_bridge). The bridge has filters in the chain, hears of what the pool cannot give
-// to a child, asks clients of one kind what children of the other want to know, and listens at
-// children for clients. Calls that it keeps are at no child. Owner: the backend.
+// A protocol with one kind of peers uses this class, which does nothing. A protocol with two kinds
+// makes its own bridge (Dialect::make_bridge). The bridge has filters in the chain, hears of what
+// the pool cannot give to a child, asks clients of one kind what children of the other want to
+// know, and listens at children for clients. Calls that it keeps are at no child. Owner: the
+// backend.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ namespace stdgate::backend {
 
 class SessionRouter;
 
-// Parts of the backend, some of which are constructed after the bridge; they outlive it.
+// Parts of the backend. They outlive the bridge; some are constructed after it.
 struct BridgeParts {
   Upstream& backend;
   config::BackendConfig& config;  // the one in `services`
@@ -50,11 +51,11 @@ class Bridge : public pool::BridgeEvents {
   Bridge& operator=(const Bridge&) = delete;
 
   // --- The chain
-  // Where its filters stand: above what concerns a child alone; below those that learn from
-  // answers; next to the pool.
+  // Places of the bridge's filters: above the filters that only concern children; below the filters
+  // that learn from answers; next to the pool.
   enum class Place : uint8_t { above_children, below_answers, at_pool };
   virtual void add_filter(call::Chain& /*chain*/, Place /*place*/) {}
-  // The changes of a request for a child of the other kind than its client's.
+  // The changes of a request whose child is not of its client's kind.
   [[nodiscard]] virtual call::PeerChanges changes_of(const rpc::Envelope& /*request*/,
                                                      const call::CallContext& /*context*/) const {
     return {};
@@ -118,11 +119,11 @@ class Bridge : public pool::BridgeEvents {
   virtual void go_on(session::SessionId /*session*/) {}
   // The server is awake again.
   virtual void go_on_all() {}
-  // See ChildListener::let_sleep(). `calls`: all that listen. Returns the sessions whose calls were
-  // ended; none: another call listens.
+  // See ChildListener::let_sleep(). `calls`: number of calls that listen. Returns the sessions
+  // whose calls were ended; none: another call listens.
   virtual std::vector<session::SessionId> fall_asleep(size_t /*calls*/) { return {}; }
-  // What sessions subscribe to at children that know no sessions. wants(): the bridge listens for
-  // the key.
+  // Subscriptions of sessions whose children know no sessions. wants(): the bridge listens for the
+  // key.
   [[nodiscard]] virtual bool wants(session::SessionId /*session*/, std::string_view /*key*/) const {
     return false;
   }

@@ -1,10 +1,9 @@
-// FilteredUpstream: an upstream whose messages pass a chain of filters: what is the same for all of
-// these.
+// FilteredUpstream: base class of upstreams whose messages pass a chain of filters.
 //
 // Job: own the filters of every protocol and say where they stand; begin a call for each request
-// and hand it to the chain; answer what is malformed; count what is dropped. What the chain ends
-// in, and which filters stand between, is the derived class's: a pool of children (Backend), or
-// members (servers::VirtualServer). Owner: Upstreams.
+// and hand it to the chain; answer what is malformed; count what is dropped. The derived class adds
+// the other filters and the end of the chain: a pool of children (Backend), or members
+// (servers::VirtualServer). Owner: Upstreams.
 #pragma once
 
 #include <memory>

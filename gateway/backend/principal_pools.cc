@@ -434,7 +434,8 @@ pool::BackendStatus PrincipalPools::status() const {
   keep_first(sum.busiest_sessions,
              [](const auto& a, const auto& b) { return a.messages > b.messages; });
   pool::ExitJournal::keep_last(sum.exits);
-  // If one principal's children fail, those of others may work. A missing program fails for all.
+  // If one principal's children fail, other principals' children may work. A missing program fails
+  // for all.
   constexpr auto kFailing = pool::BackendState::failing;
   const bool is_missing = lobby.state == kFailing && sum.state == kFailing;
   sum.ready = !draining_ && !is_missing;

@@ -91,8 +91,8 @@ class PrincipalPools final : public Upstream {
                           const call::CallContext& context) const override;
   [[nodiscard]] bool holds_work() const override;
 
-  // The status of all pools together. Ready whatever the pools are: if one principal's children
-  // cannot be started, those of the others may.
+  // The status of all pools together. The backend counts as ready even if a pool fails, because
+  // other principals' children may still start.
   [[nodiscard]] pool::BackendStatus status() const override;
   void check_invariants() override;
 

@@ -3,9 +3,10 @@
 //   child of one session     everything goes to that session
 //   shared child             progress: the call's session (the backend knows the call)
 //                            other notifications: the receivers that the dialect's Audience names
-//                            requests: the session that all calls there belong to, those in
-//                            flight and those given up but not answered yet; if there is none,
-//                            the child gets an error (-32601)
+//                            requests: the session that owns all calls at the child, in flight
+//                            or given up but not answered yet; without such a session, the child
+//                            gets an error (-32601)
+//
 // A /rpc stream whose call is the only one at its shared child gets the child's notifications too.
 // Owner: the backend. Children reach it through the chain's filters (ChainListener).
 #pragma once

@@ -32,7 +32,7 @@ class SessionJournal {
   void serve(session::Session& session, pool::Child& child) const;
   void park(session::Session& session, ParkReason reason);
   void wake(session::Session& session);
-  // The session has a child again. Of sessions that share children: the session is used again.
+  // The session has a child again. If sessions share children: the session is used again.
   void resume(session::Session& session) { set_state(session, SessionState::live); }
   void revive(session::Session& session, RevivalOutcome outcome, Duration since_request);
   void close(session::Session& session);

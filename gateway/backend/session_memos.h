@@ -2,8 +2,9 @@
 // sessions tell their children, so that later children can be told again.
 //
 // Where sessions share children, the gateway subscribes and sets the log level at the children once
-// for all sessions. What a session tells its own child is noted when the child has answered, in the
-// SessionMemory of the lease. Owner: the backend. Limits: the limits of SessionMemory.
+// for all sessions. Where a session has its own child, its requests are noted in the SessionMemory
+// of the lease when the child has answered. Owner: the backend. Limits: the limits of
+// SessionMemory.
 #pragma once
 
 #include <optional>

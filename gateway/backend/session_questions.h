@@ -80,8 +80,8 @@ class SessionQuestions final : private session::AskListener {
   session::AskIndex& of_children() { return of_children_; }
   // Withdraws the open questions of this round, and tells the client.
   void withdraw(session::Session& session, uint64_t round) const;
-  // The client will not answer any question: tells the client, and ends the questions for those who
-  // have asked.
+  // The client will not answer any question: cancels the questions at the client, and answers them
+  // with errors in its place.
   void give_up(session::Session& session);
   // A question to this session is over: the clocks of its calls continue.
   void note_end(session::SessionId session, const session::Ask& ask) const;

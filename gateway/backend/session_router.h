@@ -54,7 +54,7 @@ class SessionRouter final : public pool::SessionEvents {
                                                           session::SessionSink& sink,
                                                           const policy::Client& client,
                                                           bool may_sleep = false);
-  // Opens a session that has begun in another process with `beginning`. It has no child yet.
+  // Opens a session that has begun in another process with `beginning`, without a child.
   tl::expected<session::SessionId, rpc::FaultReport> adopt(session::Caller caller,
                                                            session::SessionSink& sink,
                                                            const policy::Client& client,
@@ -74,8 +74,8 @@ class SessionRouter final : public pool::SessionEvents {
   void hold_turn(bool held) { is_turn_taken_ = held; }
   [[nodiscard]] session::SessionId turns() const { return turns_; }
   [[nodiscard]] bool is_turn_taken() const { return is_turn_taken_; }
-  // Opens a session for a call that listens for updates of these keys. Keys for which there is no
-  // room are removed from `keys`.
+  // Opens a session for a call that listens for updates of these keys. Removes keys from `keys` if
+  // there is no room for them.
   tl::expected<session::SessionId, rpc::FaultReport> open_watch(session::Caller caller,
                                                                 session::SessionSink& sink,
                                                                 std::vector<std::string>& keys);
@@ -96,7 +96,7 @@ class SessionRouter final : public pool::SessionEvents {
   tl::expected<void, rpc::FaultReport> use(session::SessionId session);
   // A child has answered the greeting (params) of the session's client.
   void introduce(session::SessionId session, std::string_view greeting);
-  // As use(), for a message that needs no child.
+  // Like use(), but for a message that needs no child.
   void touch(session::SessionId session);
   // The session has begun without a child.
   void begin_parked(session::SessionId session) { journal_.begin_parked(known(session)); }
@@ -134,10 +134,10 @@ class SessionRouter final : public pool::SessionEvents {
 
   // The one end of every session, of clients or not, from whatever cause. Its child, the messages
   // that wait for the child, and its listener end with it, and children that wait for its answers
-  // get an error. The caller withdraws the session's calls at shared children, and those of its
-  // listener. Then wishes().settle() ends subscriptions that no other session needs.
+  // get an error. The caller withdraws the session's calls at shared children, and its listener's
+  // calls. Then wishes().settle() ends subscriptions that no other session needs.
   [[nodiscard]] EndedSession end(session::SessionId session);
-  // What sessions want from shared children.
+  // Subscriptions and log levels of sessions at shared children.
   [[nodiscard]] SharedWishes& wishes() { return wishes_; }
   [[nodiscard]] const SharedWishes& wishes() const { return wishes_; }
   // A child has gone: answers to its requests are dropped.
@@ -310,7 +310,7 @@ class SessionRouter final : public pool::SessionEvents {
     if (starts != nullptr) starts->use(client, services_.core.clock.now());
   }
   // Whether the messages of sessions that share children are taken. With isolation `session`, a
-  // session has no child of its own only for a moment, in which its messages are refused instead.
+  // session lacks a child of its own only for a moment. Then its messages are refused instead.
   [[nodiscard]] bool takes_messages() const {
     return reading_ || services_.config.isolation == config::Isolation::session;
   }

@@ -84,7 +84,7 @@ class SharedWishes {
   }
 
   // Ends the process if an invariant is broken. `sessions`: number of clients' sessions; `wishes`:
-  // number of those with a level of their own.
+  // number of sessions with a level of their own.
   void check_invariants(size_t sessions, size_t wishes,
                         const std::function<bool(session::SessionId)>& is_open) const;
 

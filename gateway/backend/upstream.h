@@ -32,7 +32,7 @@
 
 namespace stdgate::backend {
 
-// What has become of a client's message.
+// The fate of a client's message.
 enum class Admission : uint8_t {
   answered_by_reply,   // a request: its answer comes, or came, through the sink
   delivered,           // a notification: written to a child or queued for one
@@ -96,7 +96,7 @@ class Upstream {
   // or its body was too large. `id` is raw JSON, or empty for null.
   virtual void refuse(const rpc::FaultReport& report, std::string_view id,
                       const call::CallContext& context) = 0;
-  // As refuse(), for a transport that answers by itself: only counts.
+  // Only counts the refusal, because the transport answers by itself. Otherwise like refuse().
   virtual void count_refused(const rpc::FaultReport& report, std::string_view id,
                              const call::CallContext& context) = 0;
   // The client has gone: its calls are cancelled at the children and never answered.
@@ -113,8 +113,8 @@ class Upstream {
   // called any more. `why`: if empty, the client has gone, and the calls are not answered;
   // otherwise a fault with this text answers them. Without effect on a closed session.
   virtual void close_session(session::SessionId session, std::string_view why) = 0;
-  // As open_session(), for a session that has begun in another process with `beginning`. The
-  // session gets a child with its first message.
+  // Opens a session that has begun in another process with `beginning`. The session gets a child
+  // with its first message. Otherwise like open_session().
   virtual tl::expected<session::SessionId, rpc::FaultReport> adopt_session(
       session::Caller caller, session::SessionSink& sink, const policy::Client& client,
       const session::Beginning& beginning) = 0;
@@ -149,8 +149,8 @@ class Upstream {
   // This upstream has replaced `former`. Claims that the children of `former` have given out go
   // back to these children while they run.
   void succeed(Upstream& former);
-  // The upstream is not configured any more. It takes a request without a session only if the
-  // request brings back a claim that a child has given out here.
+  // The upstream is not configured any more. From now on, a request without a session is taken only
+  // if it brings back a claim that a child has given out here.
   void retire() { is_retired_ = true; }
   // Whether this request brings back a claim of a child of this upstream that still runs.
   [[nodiscard]] virtual bool gave(const rpc::Envelope& /*request*/,
@@ -215,7 +215,8 @@ UpstreamFacts upstream_facts(BackendId id, const config::BackendConfig& config,
 // OpenSession: a session of an upstream, and the place of its sink among the callers: they are
 // taken together, and given back together.
 //
-// Owner: the object that is, or has, the sink. It closes the session before the upstream goes.
+// Owner: the object that is, or has, the sink. The owner closes the session before the upstream
+// goes.
 class OpenSession {
  public:
   // Both outlive this.
@@ -251,10 +252,11 @@ class OpenSession {
 // tag for all.
 enum class Tags : uint8_t { one_each, shared };
 
-// Passes the messages of a document to an upstream, one by one and in order. The one place where
-// transports and sessions hand messages over. Calls `expect(message, context)` before each message,
-// because its answer may come at once, and `leave_out()` after a message that will get no answer.
-// False: no message was taken, for lack of room.
+// Passes the messages of a document to an upstream, one by one and in order. Transports that take
+// batches use it. AcpConnection, and ClientMessages for answers, call accept() themselves. Calls
+// `expect(message, context)` before each message, because its answer may come at once, and
+// `leave_out()` after a message that will get no answer. False: no message was taken, for lack of
+// room.
 template <class Expect, class LeaveOut>
 bool dispatch(Upstream& upstream, const rpc::Document& document, call::CallContext context,
               Tags tags, Expect&& expect, LeaveOut&& leave_out) {

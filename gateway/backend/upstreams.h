@@ -1,4 +1,4 @@
-// Upstreams: all upstreams that a gateway serves, and those of former configurations that still
+// Upstreams: the upstreams that a gateway serves, and upstreams of former configurations that still
 // have work to finish. They are independent: the failure of one does not affect the others. Owner:
 // the generation.
 #pragma once

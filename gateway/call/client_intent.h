@@ -49,7 +49,7 @@ struct ClientIntent {
   SessionMemo memo = SessionMemo::none;
   std::string_view memo_text;
   // Whether this request is the first that a session's own child has to answer: see
-  // Dialect::greeting().
+  // DialectTraits::greeting.
   bool greets = false;
   // Whether the answer to this request describes the session's own child: see Dialect::facts().
   bool introduces = false;

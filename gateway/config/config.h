@@ -40,10 +40,10 @@ enum class Revision : uint8_t { automatic, legacy, modern };
 // client can be lost or shown to another client.
 enum class Bridge : uint8_t { automatic, on, off };
 
-// What becomes of what a server offers and is not pinned: nothing, it is told, it does not exist.
+// Treatment of unpinned elements: ignore, log, hide.
 enum class Pins : uint8_t { off, warn, enforce };
 
-// What is held against schemas: of tools, or of the methods of an OpenRPC document.
+// Which messages are validated against schemas, of tools or of an OpenRPC document's methods.
 struct CheckConfig {
   bool arguments = false;
   bool results = false;

@@ -16,13 +16,12 @@ struct ModernClients {
 
 // For a backend with `protocol: mcp` whose server is of an older revision.
 ModernClients modern_clients(const BackendConfig& backend);
-// As modern_clients(), for the clients of a virtual server that has it as a member.
+// Like modern_clients(), for clients of a virtual server that has the backend as a member.
 ModernClients modern_clients_of_servers(const BackendConfig& backend);
-// As modern_clients(), for a server of both eras.
+// Like modern_clients(), for a server that serves clients with and without sessions.
 ModernClients modern_clients_of_both_eras(const BackendConfig& backend);
 
-// What else is to be said of `bridge` of such a backend: how others are served, and what differs in
-// a virtual server. Empty: nothing.
+// Notes on `bridge` of such a backend: other clients, and virtual servers. Empty: there are none.
 std::string more_on_bridge(const BackendConfig& backend);
 
 }  // namespace stdgate::config

@@ -5,8 +5,8 @@
 // an hour of silence. Owner: the child. Limit: kMaxEntries calls. Beyond it the set counts as
 // neither empty nor of one session for the rest of the child's life.
 //
-// GivenUpCalls: the ids of the last calls that were taken back, by which their late answers are
-// recognized.
+// GivenUpCalls: recognizes late answers to calls that were taken back, by the ids of the last such
+// calls.
 #pragma once
 
 #include <cstddef>

@@ -14,7 +14,7 @@ tl::expected<void, rpc::FaultReport> BoundCalls::submit(call::CallPtr& call,
     events_.on_misdirected(std::move(call), message);
     return {};
   }
-  // A request of the gateway may be what those that wait here wait for.
+  // The calls that wait here may depend on a request of the gateway.
   const bool is_next = child->bound().empty() || call->is_own;
   if (is_next && child->has_room_for_bound() && child->admits(*call)) {
     give_(*child, std::move(call), message);

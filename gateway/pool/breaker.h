@@ -33,8 +33,8 @@ enum class Loss : uint8_t {
 
 class Breaker {
  public:
-  // The delay of a replacement "at once". It keeps the start out of the call that reports the lost
-  // child.
+  // The delay of a replacement "at once", so that the start is not part of the call that reports
+  // the lost child.
   static constexpr Duration kAtOnce{1};
 
   // The longest wait for a child that no call or session waits for.

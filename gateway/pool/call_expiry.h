@@ -1,10 +1,10 @@
 // CallExpiry: ends calls that are due (call_clock.h), wherever they are, and notices children that
 // hang.
 //
-// One timer serves all calls of a pool. The timer fires at the earliest deadline. It may fire too
-// early, because it is not moved when that call ends. A call with a sign of life since its deadline
-// was set gets a later deadline. The clock of a call stands while its child waits for an answer of
-// its client, and while its child is not read. Owner: the pool.
+// One timer serves all calls of a pool. The timer fires at the earliest deadline. When that call
+// ends, the timer is not moved, so it may fire too early. A call with a sign of life since its
+// deadline was set gets a later deadline. The clock of a call stands while its child waits for an
+// answer of its client, and while its child is not read. Owner: the pool.
 #pragma once
 
 #include <functional>

@@ -1,11 +1,11 @@
-// CallTable: the calls in flight at one child, in the order in which they were sent.
+// CallTable: the calls in flight at one child, ordered by when they were sent.
 //
-// Job: give each call its wire id and find a call by its id. It also counts how much the child has
-// to do and whose calls these are, because that is asked with each message of a child and of a
-// session. The gateway's own calls, which have no caller, are in the table too: the calls of a
-// handshake or a revival, subscriptions, a farewell. Owner: the child. Limits:
-// config.pool.max_in_flight calls, and as many bound calls (Route::is_bound). Calls that listen
-// come on top, as many as there are ids (Correlator::kMaxEntries).
+// Job: give each call its wire id and find a call by its id. Keep counts of the child's work and of
+// the calls of each session, because each message of a child or session needs them. The gateway's
+// own calls, which have no caller, are in the table too: the calls of a handshake or a revival,
+// subscriptions, a farewell. Owner: the child. Limits: config.pool.max_in_flight calls, and as many
+// bound calls (Route::is_bound). Calls that listen come on top, as many as there are ids
+// (Correlator::kMaxEntries).
 #pragma once
 
 #include <cstddef>
@@ -72,7 +72,7 @@ class CallTable {
   call::Call& replace(rpc::WireId id, call::CallPtr call);
   // `id` must be in flight.
   call::CallPtr close(rpc::WireId id);
-  // Like close(), but `id` may be any id; null if no call with it is in flight.
+  // Removes the call with this id, which may be any id; null: no such call is in flight.
   call::CallPtr take(rpc::WireId id);
   // Removes all calls, and returns the calls of clients.
   std::vector<call::CallPtr> take_all();
@@ -86,20 +86,21 @@ class CallTable {
   [[nodiscard]] bool has_ended(rpc::WireId id) const { return calls_.has_ended(id); }
   // The call with this id, which must be in flight.
   call::Call& at(rpc::WireId id) { return *calls_.at(id); }
-  // The only call in flight that can cause what the child says; null when there are none or
-  // several. Two kinds of calls cause nothing: a call that listens, apart from messages that name
-  // it, and a call of the gateway's own that sets the level of log messages.
+  // The only call in flight that can cause the child's messages; null: none can, or several. Two
+  // kinds of calls cause nothing: a call that listens, apart from messages that name it, and a call
+  // of the gateway's own that sets the level of log messages.
   call::Call* only() { return causing() == 1 ? &at(causing_ids_) : nullptr; }
-  // At a shared child: whether a call of this session can cause what the child says.
+  // Whether a call of this session can cause messages of the child, which is shared.
   [[nodiscard]] bool has_call_of(session::SessionId session) const {
     return sessions_.calls_of(session) > 0;
   }
-  // At a shared child: the session of all calls that can cause what it says. An empty id: there are
-  // no such calls. Nothing: the calls are of several sessions, or some have no session.
+  // The session that owns all calls that can cause messages of the child, which is shared. An empty
+  // id: there are no such calls. Nothing: the calls are of several sessions, or some have no
+  // session.
   [[nodiscard]] std::optional<session::SessionId> only_session() const {
     return sessions_.only(causing());
   }
-  // At a child that is not shared: whether it has calls with Call::alone.
+  // Whether the child, which is not shared, has calls with Call::alone.
   [[nodiscard]] bool has_calls_alone() const { return alone_ > 0; }
   // The call whose progress the child names by this token; null: none. A child of a session was
   // sent its client's own tokens, but for calls with Call::alone. Other children were sent wire
@@ -123,7 +124,7 @@ class CallTable {
   [[nodiscard]] bool full_for_bound() const { return calls_.full() || bound_ >= max_working_; }
   [[nodiscard]] size_t size() const { return calls_.size(); }
   [[nodiscard]] size_t own() const { return own_; }
-  // Calls that the child has to work on: all calls except those that listen.
+  // Calls that the child has to work on: all calls but the ones that listen.
   [[nodiscard]] size_t working() const { return calls_.size() - listening_; }
   // Grows with working() and with the bytes of all messages in flight.
   [[nodiscard]] size_t load() const { return working() * kBytesPerCall + bytes_; }
@@ -159,7 +160,8 @@ class CallTable {
   size_t silent_ = 0;     // calls in `calls_` that cause nothing
   size_t bound_ = 0;      // bound calls in `calls_` that do not listen
   size_t bytes_ = 0;      // of the requests in flight
-  // XOR of the ids of the calls that can cause something: if there is one such call, its id.
+  // XOR of the ids of the calls that can cause something. A single such call makes it that call's
+  // id.
   rpc::WireId causing_ids_ = 0;
   SessionCounts sessions_;  // of the calls that can cause something, at a shared child
   size_t alone_ = 0;        // calls with Call::alone, at a child that is not shared

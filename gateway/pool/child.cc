@@ -150,7 +150,7 @@ void Child::resume_clocks(session::SessionId of) {
 
 // --- Output of the process -----------------------------------------------------------------
 
-// An answer to this id has come. It may be unusable or too late.
+// An answer to this id has come, perhaps an unusable or late one.
 void Child::note_answered(rpc::WireId id) {
   if (!abandoned_.empty()) abandoned_.finish(id);
   handshake_.note_answered(id);
@@ -311,8 +311,9 @@ void Child::hear_out() {
   input_.write_text(services_.dialect.ping(ping.wire_id));
 }
 
-// The child answered the probe so late that it was greeted as a stateful child. It may behave as
-// one from now on, so the gateway begins with the next child as a stateless one.
+// The child answered the probe so late that it was greeted as a stateful child. This child may
+// behave as a stateful one from now on. So the gateway ends it, and greets the next child as a
+// stateless one.
 bool Child::take_late_discovery(rpc::WireId id, const rpc::Envelope& answer) {
   if (state_ != ChildState::starting) return false;
   const bool is_stateless = handshake_.finish_late(id, answer);

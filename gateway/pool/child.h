@@ -78,7 +78,8 @@ class Child final : private ChildEvents, private ChildMessages {
   [[nodiscard]] bool admits(const call::Call& call) const {
     return listener_.admits(call, number());
   }
-  // As has_room(), for a bound call. A child that retires still takes bound calls.
+  // Whether the child can be given one more bound call now. A child that retires still takes bound
+  // calls.
   [[nodiscard]] bool has_room_for_bound() const {
     return (state_ == ChildState::ready || state_ == ChildState::busy) &&
            !calls_.full_for_bound() && link_->unsent_bytes() < ChildLink::kHighWatermark;
@@ -156,7 +157,7 @@ class Child final : private ChildEvents, private ChildMessages {
   CallTable& calls() { return calls_; }
   // Takes a call back without an answer and tells the process so.
   call::CallPtr abandon(rpc::WireId id, CancelReason reason);
-  // At a shared child: abandoned calls that the process may still work on and report about.
+  // Abandoned calls that the process may still work on and report about. For shared children.
   [[nodiscard]] const AbandonedCalls& abandoned() const { return abandoned_; }
   // A message was withheld because of the abandoned calls.
   void note_withheld() {

@@ -28,7 +28,7 @@ struct ChildFacts {
   friend bool operator==(const ChildFacts&, const ChildFacts&) = default;
 };
 
-// From the members that answers to `initialize` have in several protocols. `result` is raw JSON:
+// Reads the members that answers to `initialize` have in several protocols. `result` is raw JSON:
 // serverInfo with name and version, and capabilities. The dialect adds the version of the protocol.
 ChildFacts greeting_facts(std::string_view result);
 

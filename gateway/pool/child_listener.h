@@ -41,7 +41,7 @@ class ChildListener {
   // need it. max(): the end is not known yet; a later event will tell it.
   static constexpr TimePoint kNotNeeded = TimePoint::min();
   [[nodiscard]] virtual TimePoint needed_until(uint64_t child) const = 0;
-  // As needed_until(), without the work that another child can take over.
+  // Until when the child has work that no other child can take over. See needed_until().
   [[nodiscard]] virtual TimePoint works_until(uint64_t child) const = 0;
   // Nothing but calls that listen keeps the only child. True: these were the gateway's own, and
   // have been ended, so the server may sleep.

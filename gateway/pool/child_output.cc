@@ -67,7 +67,7 @@ void ChildOutput::on_frame(std::span<char> message) {
     unread.feed(text);
     drop({is_json ? DropReason::not_rpc : DropReason::not_json, document.error().reason, text,
           unread.id(), text.size()});
-    // What is cut by the end of the output ends with the child.
+    // A message that the end of the output cuts off is not judged: its call ends with the child.
     if (!has_ended_ && !unread.names_method()) end_call_of(unread.id(), document.error().reason);
     return;
   }

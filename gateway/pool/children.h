@@ -43,7 +43,7 @@ class Children {
   // The shared child with the least to do among the children with room for a call, and that may be
   // given this one; null if none has room.
   [[nodiscard]] Child* least_loaded(const call::Call* call = nullptr) const;
-  // A child of the session lane that has no session; null if there is none.
+  // A child of the session lane without a session; null: none.
   [[nodiscard]] Child* warm() const;
 
   struct Census {
@@ -63,7 +63,7 @@ class Children {
   // How many children of each lane there may be at the moment. Where sessions share children, the
   // session lane is for calls that need a child alone.
   [[nodiscard]] uint32_t session_places() const;
-  // As session_places(), but includes a place that is withheld from sessions for a while.
+  // Includes a place that is withheld from sessions for a while, unlike session_places().
   [[nodiscard]] uint32_t most_session_places() const;
   [[nodiscard]] uint32_t shared_places() const;
   // Why a session has no child, for its client: all places are taken.

@@ -75,13 +75,13 @@ struct DialectTraits {
   std::span<const std::string_view> methods{};
   // The method of greet(). The client of a session's own child sends the same request.
   std::string_view greeting{};
-  // For the log: the key to change when a child does not answer the greeting.
+  // Configuration key that the log names when a child does not answer the greeting.
   std::string_view greeting_hint{};
   // The notification that completes a client's greeting.
   std::string_view greeting_completion{};
   // The method of probe(); empty: the protocol has one kind (see PeerKind).
   std::string_view probe{};
-  // The notification by which a child says that it has begun to listen for a call.
+  // The notification of a child that has begun to listen for a call.
   std::string_view listening_begun{};
   // A log message of level warning: the server has lost what it kept in memory for this client.
   std::string_view restart_notice{};
@@ -103,7 +103,7 @@ class Dialect : public call::Protocol {
                                           std::optional<std::string_view> /*client*/) const {
     return {};
   }
-  // As DialectTraits::greeting_hint, for a child that refuses with this answer.
+  // Like DialectTraits::greeting_hint, but for a child that refuses with this answer.
   [[nodiscard]] virtual std::string_view refusal_hint(const rpc::Envelope& /*answer*/) const {
     return traits_.greeting_hint;
   }
@@ -128,8 +128,8 @@ class Dialect : public call::Protocol {
   // see Introduction.
   [[nodiscard]] virtual std::string ping(rpc::WireId /*id*/) const { return {}; }
 
-  // Adds the protocol's filters to the chain, in the order in which a request passes them. The
-  // result owns the filters, and ends before the chain; null: there are none.
+  // Adds the protocol's filters to the chain, in the order of requests. The result owns the
+  // filters, and ends before the chain; null: no filters.
   [[nodiscard]] virtual std::shared_ptr<void> add_filters(const FilterServices& /*services*/,
                                                           FilterLayer /*layer*/) const {
     return nullptr;
@@ -160,8 +160,8 @@ class Dialect : public call::Protocol {
   // Name and version of the client, for people, from the params of its greeting; may be empty.
   [[nodiscard]] virtual std::string client_label(std::string_view /*params*/) const { return {}; }
 
-  // What a client's request or notification means for a child. `method` is decoded. An error is a
-  // constant phrase: the message is an invalid request.
+  // The meaning of a client's request or notification for a child. `method` is decoded. An error is
+  // a constant phrase: the message is an invalid request.
   [[nodiscard]] virtual tl::expected<call::ClientIntent, const char*> read_client(
       const rpc::Envelope& message, std::string_view method,
       const call::Reading& reading) const = 0;

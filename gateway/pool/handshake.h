@@ -21,7 +21,7 @@
 
 namespace stdgate::pool {
 
-// A client's greeting, with which the gateway greets a child.
+// A client's greeting, which the gateway repeats to a child.
 struct Introduction {
   std::string params;  // raw JSON; empty: the gateway introduces itself
   // A child that is greeted so may ask something before it gets any call.
@@ -90,7 +90,7 @@ class Handshake {
 
   // The answer to the client's greeting has come.
   void learn(const rpc::Envelope& answer);
-  // What the process has said about itself; empty before the answer.
+  // Facts that the process has told about itself; empty before the answer.
   [[nodiscard]] const ChildFacts& facts() const { return facts_; }
 
   // The deadline has passed, and the child is given up. Returns the reason in words.

@@ -24,10 +24,10 @@ class KeptPlaces {
              const std::vector<std::unique_ptr<Child>>& children)
       : services_(services), queues_(queues), children_(children) {}
 
-  // The number of all kept places, and of those that are not lent at the moment.
+  // The number of kept places, and how many of them are not lent at the moment.
   [[nodiscard]] uint32_t all() const;
   [[nodiscard]] uint32_t unlent() const { return is_lending() ? 0 : all(); }
-  // When the kept places may be lent; nothing: there are none, or all are lent already.
+  // When the kept places may be lent; nothing: no place is left to lend.
   [[nodiscard]] std::optional<TimePoint> lends_at() const;
   // A call without a session has come.
   void note_call(TimePoint arrived) { last_call_ = arrived; }

@@ -44,8 +44,8 @@ class PeerVerdict {
   // A child has shown its kind. Returns whether the kind is news.
   bool learn(PeerKind peer_kind);
   // A child that was greeted in this way has failed to start. Returns whether the failure is
-  // excused. It is excused if the probe has caused it; the next child is not probed. It is also
-  // excused if the server has been exchanged; then the next child is probed again.
+  // excused: if the probe has caused it (the next child is not probed), or if the server has been
+  // exchanged (the next child is probed again).
   bool excuses(Greeting greeting, StartFailure failure);
   // A session's own child is not a stateful one, so the next shared child is probed again.
   void doubt();

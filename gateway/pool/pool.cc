@@ -400,7 +400,7 @@ size_t Pool::calls() const {
     if (lease.queue.has_calls()) count += lease.queue.size();
   });
   for (const auto& child : children_.all()) count += child->in_flight();
-  // Whoever waits for what the gateway itself asks is counted.
+  // The gateway's own requests count only where a client or a session waits for them.
   for_each_call([&count](const call::Call& call) {
     count -= call.is_own && call.caller == session::Callers::kGateway && call.session.is_none();
   });

@@ -63,7 +63,7 @@ class Pool final : private ChildOwner {
   [[nodiscard]] uint32_t session_places() const {
     return services_.config.isolation == config::Isolation::shared ? 0 : children_.session_places();
   }
-  // Whether there are such places at all, even if none is free at the moment.
+  // Whether sessions may have such places at all, even if none is free at the moment.
   [[nodiscard]] bool has_own_places() const { return children_.most_session_places() > 0; }
 
   // Takes the call and answers it through PoolEvents, perhaps before this returns. An error says
@@ -108,7 +108,7 @@ class Pool final : private ChildOwner {
   // The child with this number, as long as it runs.
   [[nodiscard]] Child* find_child(uint64_t number) const { return children_.find(number); }
   [[nodiscard]] std::span<const std::unique_ptr<Child>> children() const { return children_.all(); }
-  // Takes back these calls, and cancels those that are in flight.
+  // Takes back these calls, and cancels them where they are in flight.
   std::vector<call::CallPtr> withdraw(const Matches& matches);
 
   // Shutdown, step by step: take no new calls; end the rest with a fault; end the children.

@@ -40,7 +40,7 @@ struct CoreServices {  // one for the whole gateway
   policy::ClientRates* session_starts =
       nullptr;  // rates of sessions with a child of their own; null: no limit
   const WallClock* wall_clock = nullptr;         // for CallRecord::arrived_at; null: not recorded
-  Audit* audit = nullptr;                        // null: there is none
+  Audit* audit = nullptr;                        // null: no audit
   const policy::Overload* overload = nullptr;    // null: never
   session::StateSeal* states = nullptr;          // of parked calls; null: none is parked
   const config::TracesConfig* traces = nullptr;  // which calls get spans; null: none
@@ -61,7 +61,7 @@ struct PoolServices {  // one a backend
   const LaunchSpec& launch;
   const Dialect& dialect;
   call::CallStore& calls;
-  // What is shown in place of a child's text that may hold a secret; none: the text itself.
+  // Replaces secrets in a child's text before the text is shown; none: the text is shown as it is.
   std::function<std::string(std::string_view)> hide_secrets = {};
   bool traces = core.log.enabled(LogLevel::debug);  // each message's way is logged (call_trace.h)
   Payer payer = core.payer_of(backend);             // pays for what is kept for no client
@@ -70,7 +70,7 @@ struct PoolServices {  // one a backend
   [[nodiscard]] Payer payer_for(Account* client) const { return {client, payer.held}; }
 };
 
-// From the backend of the filters.
+// Parts of a backend that its filters use.
 struct FilterServices {
   const PoolServices& services;
   Pool& pool;  // may not be constructed yet

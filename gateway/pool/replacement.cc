@@ -86,7 +86,7 @@ void Replacement::replace_shared(Child& child) {
     retire(child);
   }
   if (holds_work(child)) {
-    // What comes back has its whole time, as a call under way has.
+    // Work that comes back has its whole time, like a call under way.
     child.wear().since = now();
     return;
   }
@@ -98,8 +98,8 @@ bool Replacement::holds_work(const Child& child) const {
   return listener_.works_until(child.number()) > now();
 }
 
-// Why the child may not stop taking calls yet. It may if a successor takes them, or if there is no
-// room for one, so that calls have to wait.
+// Why the child may not stop taking calls yet. The child may stop if a successor takes them, or if
+// there is no room for one, so that calls have to wait.
 ReplaceWait Replacement::wait_of(const Child& child) const {
   if (const Child* const successor = children_.find(child.wear().successor); successor != nullptr) {
     return runs(*successor) ? ReplaceWait::none : ReplaceWait::successor;

@@ -5,8 +5,9 @@
 // when it has none. Where there is no room for a successor, one worn child at a time takes no more
 // calls at once, and new calls wait. A worn child of a session takes no more messages either: the
 // session is parked when it has no call, and revived by the next message. A child that holds work
-// (ChildListener::works_until) stays for it, and serves on where there is no room for a successor.
-// Without such work, a call under way has BackendConfig::timeout from then on. Owner: the pool.
+// (ChildListener::works_until) stays for it. Without room for a successor, it also continues to
+// take calls. Without such work, a call under way has BackendConfig::timeout from then on. Owner:
+// the pool.
 #pragma once
 
 #include <array>

@@ -22,7 +22,7 @@
 
 namespace stdgate::pool {
 
-// What a filter that answers for a server needs from its backend.
+// The backend, as a filter that answers for its server needs it.
 class RecallOwner {
  public:
   virtual ~RecallOwner() = default;

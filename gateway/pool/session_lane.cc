@@ -178,7 +178,7 @@ bool SessionLane::free_place() {
 }
 
 // The next session to give way. A session that waits for a child and needs none any more comes
-// first, sessions whose client has a stream open come last. Null: there is none at the moment.
+// first, sessions whose client has a stream open come last. Null: none at the moment.
 Lease* SessionLane::longest_idle() {
   if (!services_.config.gives_way()) return nullptr;
   Lease* longest = nullptr;
@@ -297,8 +297,8 @@ void SessionLane::lose_child(Lease& lease, session::SessionEnd end, const rpc::F
   }
 }
 
-// The child has gone, but the session can have another one, for which queued messages wait. They
-// fail too if the child has gone before it was greeted, because the backend probably cannot start.
+// The child has gone, but the session can have another one: queued messages wait for it. They fail
+// too if the child has gone before it was greeted, because the backend probably cannot start.
 void SessionLane::fail(Lease& lease, const rpc::FaultReport& report,
                        std::vector<call::CallPtr> calls) {
   const session::SessionId session = lease.session;

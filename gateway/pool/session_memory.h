@@ -18,8 +18,8 @@
 
 namespace stdgate::pool {
 
-// What is known about a client that has greeted no child here: its session comes from another
-// process, or the gateway greets for it.
+// Facts about a client that has greeted no child here: its session comes from another process, or
+// the gateway greets for it.
 struct Knowledge {
   std::string_view greeting;
   // A child may ask something once it has been greeted; it gets no calls before that is answered.

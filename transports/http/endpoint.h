@@ -62,8 +62,8 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   // Judges the head, before any of the body has been read; an error ends the request.
   // AdmissionPolicy has judged before who may call.
   virtual std::optional<HttpError> admit(Exchange& exchange) = 0;
-  // Answers an admitted request, now or later, through exchange.client. The body's bytes may be
-  // changed and are valid during the call only.
+  // Answers an admitted request through `exchange`, now or later. The body's bytes may be changed
+  // and are valid during the call only.
   virtual void serve(Exchange& exchange, std::span<char> body) = 0;
   // Answers a request whose body cannot be taken. Only where POST is allowed.
   virtual void refuse(Exchange& exchange, const rpc::FaultReport& report);

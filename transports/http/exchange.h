@@ -160,8 +160,8 @@ class Exchange {
   void upgrade(std::string_view fields, std::unique_ptr<UpgradedConnection> successor);
 
   // --- For endpoints: the request
-  // That of this exchange from now on, made if the last one was of another kind. A kind has a
-  // static member kKind.
+  // The handler of this exchange from now on. Reuses the former handler if it is of the same type.
+  // The address of the static member kKind identifies the type.
   template <class Handler>
   Handler& handler() {
     if (handler_kind_ != &Handler::kKind) {
@@ -191,7 +191,7 @@ class Exchange {
   [[nodiscard]] bool is_head_request() const { return has_head_ && head.method() == Method::head; }
 
   // --- For the codec
-  // From the first byte of a request to the end of its answer.
+  // The exchange is open from the first byte of a request to the end of its answer.
   void begin() { is_open_ = true; }
   [[nodiscard]] bool is_open() const { return is_open_; }
   // Before a head is read that is not the one before.
@@ -221,17 +221,18 @@ class Exchange {
   }
 
   // --- For routing: who sends it
-  auth::Identity identity;  // of who sends this request
-  // The finding about the sender, where it was needed before the route: a signature is judged once.
+  auth::Identity identity;  // of the sender
+  // The identity of the sender, or the error, if routing needed it. Kept for admission, so that a
+  // signature is checked only once.
   std::optional<tl::expected<auth::Identity, IdentityError>> found;
-  // Of the authentication, under which `identity` is true of each request with this head; 0: it is
-  // of this request only.
+  // The revision of the authentication for which `identity` holds for every request with this head.
+  // 0: `identity` holds for this request only.
   uint32_t identity_revision = 0;
 
   // --- For routing: what follows from the head and the rules; see forget_judgement()
-  uint32_t epoch = 0;     // of the rules that `admitted` was found by
-  bool admitted = false;  // by `endpoint`: all of this is known
-  // Once the request has been routed. The endpoint may be gone when the epoch is another one.
+  uint32_t epoch = 0;     // epoch of the rules that led to `admitted`
+  bool admitted = false;  // by `endpoint`; the members below hold
+  // Set by routing. May dangle if `epoch` is not the present one.
   Endpoint* endpoint = nullptr;
   Guards guards;              // of the route
   ConnectionTraits traits;    // of its connection, as trusted proxies say

@@ -7,8 +7,8 @@
 //
 // Requests that come while one is being answered are kept, and wait their turn. Reading continues,
 // so that the end of input is noticed. While a call is under way, the end of input cancels the
-// call, because half-closing cannot be told from closing. Between requests, answers are sent before
-// the connection ends.
+// call, because half-closing cannot be told from closing. If the client's bytes end between
+// requests, the answers that are due are sent before the connection closes.
 //
 // Owner: the server. Owns its Stream. Owns its request and Exchange from the first byte of a
 // request until it has been idle for kKeptTime, so the next head is compared with the last one, and

@@ -81,7 +81,8 @@ class Handshakes {
     ++client.under_way;
     ++under_way_;
   }
-  // After each change of a client, which may be gone then.
+  // Updates next_, and erases the client if it has no handshakes. To be called after each change of
+  // a client.
   void settle(const ClientAddress& key, Client& client);
 
   size_t limit_;
@@ -90,7 +91,7 @@ class Handshakes {
   size_t under_way_ = 0;
   size_t waiting_ = 0;
   uint64_t tickets_ = 0;
-  // As they are counted. None of them has nothing under way and nothing that waits.
+  // By counted(). Each client has at least one handshake under way or waiting.
   std::unordered_map<ClientAddress, Client, ClientAddressHash> clients_;
   // The first ticket of each client that waits and has some of its share left: a client whose share
   // is used up is not looked at, however many of its handshakes wait.

@@ -40,7 +40,7 @@ class MemoryBio {
     const std::string_view left = left_.view();
     return static_cast<uint8_t>(place < left.size() ? left[place] : fresh_[place - left.size()]);
   }
-  // Nothing of it is read any more.
+  // Discards the unread bytes.
   void drop_unread() {
     fresh_ = {};
     left_.release();

@@ -54,7 +54,8 @@ class TlsStream final : public net::Stream,
   static constexpr size_t kSealAhead = 256 << 10;
   static constexpr Duration kLingerTime = std::chrono::seconds(2);
   static constexpr size_t kLingerBytes = 64 << 10;
-  // Beside one for each MiB that it sends: an update costs far more than its bytes.
+  // Key updates that a client may cause, besides one for each MiB that it sends. An update costs
+  // far more than its bytes.
   static constexpr uint64_t kMaxKeyUpdates = 32;
 
   TlsStream(const TlsStreamServices& services, std::shared_ptr<const TlsContext> context,
@@ -69,13 +70,13 @@ class TlsStream final : public net::Stream,
   void resume_read(PauseReason reason) override;
   void write(std::span<const std::string_view> parts) override;
   using net::Stream::write;
-  // Of plaintext that waits, and of sealed bytes below.
+  // Plaintext that waits to be sealed, plus sealed bytes that wait in the stream below.
   [[nodiscard]] size_t unsent_bytes() const override;
   void set_watermark(size_t bytes) override;
   [[nodiscard]] std::optional<net::PeerCertificate> peer_certificate() const override;
   void shutdown_write() override;  // by close_notify
   void close() override;           // with close_notify, if nothing is unsent
-  // Plaintext; what is written counts once nothing of it waits below.
+  // Plaintext. Written bytes count as soon as none of them waits in the stream below.
   [[nodiscard]] uint64_t bytes_read() const override { return bytes_read_; }
   [[nodiscard]] uint64_t bytes_written() const override;
   [[nodiscard]] uint64_t bytes_taken() const override { return below_->bytes_taken(); }
