@@ -28,7 +28,7 @@ namespace stdgate::mcp {
 // The longest time that a result is kept here, whatever lifetime it states.
 inline constexpr Duration kMaxCacheTime = std::chrono::hours(24);
 
-// What a result says about caching.
+// The terms of caching in a result.
 struct CacheTerms {
   Duration lasts{0};
   bool is_public = false;  // it may be shown to other clients

@@ -128,7 +128,7 @@ void CheckJudge::overhear(std::string_view payload, uint64_t child) {
     gather(listed.scope);
   }
   if (has_room && !has_changed) return;
-  // It has not told so. The other pages may have changed too.
+  // The child has changed its tools without telling. The other pages may have changed too.
   lists_.distrust(listed.scope, kTools, child);
 }
 
@@ -278,7 +278,7 @@ std::optional<std::string> CheckJudge::misfit_of_result(const call::Call& call,
   const std::string_view type = members[2].value_or(R"("complete")");
   if (members[0].value_or("false") == "true") return std::nullopt;  // errors have no result
   if (!members[1]) {
-    // What is not complete has none yet.
+    // A result that is not complete has no structuredContent yet.
     if (members[3] || type != R"("complete")") return std::nullopt;
     return "structuredContent: expected, as there is an outputSchema";
   }

@@ -2,11 +2,12 @@
 // lists.
 //
 // Job: answer a call whose arguments do not fit by a tool error that says where and what was
-// expected, so that a model can mend it; turn a result that does not fit into a fault. What
-// children list may differ: only those get a call whose own list it fits, and a result is held
-// against the list of the child that gave it. A schema that cannot be compiled, or that there is no
-// room for, lets all pass, and is told and counted. A notification that calls a tool is dropped.
-// Owner: the backend. Limits: those of ToolSchemas and ToolList: other tools are not checked.
+// expected, so that a model can mend it; turn a result that does not fit into a fault. Lists of
+// children may differ: a child gets a call only if the call fits the child's own list, and a result
+// is checked against the list of the child that gave it. A schema that cannot be compiled, or has
+// no room, lets everything pass, and is logged and counted. A notification that calls a tool is
+// dropped. Owner: the backend. Limits: the limits of ToolSchemas and ToolList; tools beyond them
+// are not checked.
 #pragma once
 
 #include <map>
@@ -40,18 +41,18 @@ class CheckJudge final : public ListJudge {
  private:
   using Tool = ToolList::Tool;
   using ToolsRef = std::shared_ptr<const ToolList>;  // equal ones are shared
-  // What a child has listed.
+  // The tools that a child has listed.
   struct Listed {
     ListScope scope = 0;
     ToolsRef tools;                        // null: nothing yet
     std::map<ListScope, ToolList> coming;  // the pages so far, while the list is being asked for
   };
-  // What the children of a scope list, each list once.
+  // Distinct tool lists of a scope.
   struct Known {
     std::vector<ToolsRef> lists;
     TimePoint asked{};  // for the latest list
   };
-  // Of a call that has been judged.
+  // State of a judged call.
   struct State {
     std::vector<ToolsRef> fits;  // the lists that it fits
     const ToolList::Tools::value_type* tool =

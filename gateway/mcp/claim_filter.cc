@@ -63,7 +63,7 @@ bool declares_tasks(std::string_view capabilities) {
       .starts_with('{');
 }
 
-// For the log only; clients are not told.
+// Only the log gets the reason; clients are not told.
 std::string_view reason_of(ReturnEnd end) {
   switch (end) {
     case ReturnEnd::unknown:

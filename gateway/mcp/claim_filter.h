@@ -1,4 +1,4 @@
-// ClaimFilter: routes what a client brings back to the child that has given it to the client.
+// ClaimFilter: routes the claims that clients bring back to the children that gave them.
 //
 //   client                    gateway                                   child 2
 //   tools/call             ─▶ tools/call                             ─▶

@@ -86,7 +86,7 @@ class Search {
       } while (cursor.take(','));
     });
   }
-  // Adds the claims in the members by which tasks/get and notifications describe a task.
+  // Adds the claims in the members that describe a task in tasks/get and in notifications.
   void add_of_task(std::string_view quoted, std::string_view value) {
     if (is_key(quoted, "taskId")) add(ClaimKind::task, value);
     if (is_key(quoted, "result")) add_meta_of(value);

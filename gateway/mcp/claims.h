@@ -2,7 +2,7 @@
 // input (MCP 2026-07-28, basic/patterns/mrtr), the id of a task (the extension
 // io.modelcontextprotocol/tasks), the cursor of a list (server/utilities: pagination).
 //
-// Here are their places in messages, their sealed form (ClaimSeal), and what is known of those that
+// Here are their places in messages, their sealed form (ClaimSeal), and the record of claims that
 // children have given out (ClaimLedger). The ClaimFilter uses them.
 #pragma once
 
@@ -57,7 +57,7 @@ struct TextEdit {
 // `edits`: in the order of their parts.
 std::string with_edits(std::string_view text, std::span<const TextEdit> edits);
 
-// What is sealed with a claim.
+// The facts that are sealed with a claim.
 struct GivenClaim {
   bool is_ours = false;  // sealed by this instance
   uint64_t child = 0;    // number of the child that has given it; 0: any child may get it
@@ -68,13 +68,12 @@ struct GivenClaim {
 
 // ClaimSeal: seals claims for clients, and opens the claims that clients bring back.
 //
-// A sealed claim holds the text that the child has written, and the number of that child. It can be
-// opened for the same principal at the backend of the same name; all anonymous clients are one
-// principal. The same claim is sealed to the same text each time, because clients compare ids. The
-// child of a state or a task runs in one process of the gateway, so the number of that process's
-// backend (`instance`) is sealed too. A cursor of another instance can be opened, and goes to any
-// child. Owner: the ClaimFilter. Limits: kMaxText and kMaxTask bytes of a claim, as the child
-// spells it.
+// A sealed claim holds the text that the child has written, and the number of that child. Only the
+// same principal can use it, at the backend of the same name; all anonymous clients are one
+// principal. Sealing a claim twice gives the same text, because clients compare ids. The child of a
+// state or a task runs in one process of the gateway, so the number of that process's backend
+// (`instance`) is sealed too. A cursor of another instance can be opened, and goes to any child.
+// Owner: the ClaimFilter. Limits: kMaxText and kMaxTask bytes of a claim, as the child spells it.
 class ClaimSeal {
  public:
   static constexpr size_t kMaxText = 1 << 20;

@@ -168,7 +168,7 @@ void ListedFilter::on_released(call::CallPtr call, const call::Request& request)
     if (listing.is_asked && now() < listing.until && chain_.hold(call, request, listing.until)) {
       return;
     }
-    // It has changed while it came.
+    // The list has changed while it came.
     if (!listing.is_asked && listing.has_changed) return wait(call, request);
     return refuse(std::move(call), listing.refusal.value_or(rpc::faults::child_failed(
                                        "what the server offers could not be asked for")));
@@ -309,7 +309,7 @@ void ListedFilter::end_asking_child(const Key& key, bool is_known) {
   listing.is_asked = false;
   const uint64_t child = key.first & ~kOfChild;
   const bool is_gone = pool_.find_child(child) == nullptr;
-  // It has changed while it came.
+  // The list has changed while it came.
   if (is_known && listing.has_changed && !is_gone && listing.failures++ < kMaxChanges) {
     return begin_asking(key, session::SessionId());
   }

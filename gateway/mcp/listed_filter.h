@@ -1,12 +1,11 @@
-// ListedFilter: the filter that judges calls by what their server lists: tools, prompts.
+// ListedFilter: the filter that judges calls by the lists of their server: tools, prompts.
 //
-// Job: own the lists, and hand them to the judges (ListJudge): pins, checks. Have a call wait
-// until the list that it is judged by is known, kMaxWait at most and within its deadline; ask the
-// server for that list, all pages, of the child that the call is for where its session has one of
-// its own; ask again when a list has changed or a child has ended. No child gets a judged call
-// before its own list has been compared: until then the call waits in the pool. A call whose list
-// cannot be had is refused: what cannot be judged does not pass. Owner: the backend. Limits:
-// kMaxPages of a list; those of the chain for calls that are held.
+// Job: own the lists, and hand them to the judges (ListJudge): pins, checks. A call waits until its
+// list is known, kMaxWait at most and within its deadline. The filter asks the server for all pages
+// of the list; where a session has its own child, that child is asked. It asks again when a list
+// has changed or a child has ended. A judged call waits in the pool until the child's own list has
+// been compared. A call whose list cannot be obtained is refused, because it cannot be judged.
+// Owner: the backend. Limits: kMaxPages of a list; the chain's limits for calls that are held.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +24,7 @@
 
 namespace stdgate::mcp {
 
-// Whose lists are the same: 0: of all that share children; else of a session, or of one child.
+// Identifies who shares a list: 0 for shared children, else a session or child.
 using ListScope = uint64_t;
 
 // A page of a list that the filter has asked for.
@@ -123,8 +122,8 @@ class ListedFilter final : public call::Filter {
     TimePoint until{};
   };
   struct State {
-    bool is_own = false;  // it asks for a list
-    uint32_t judges = 0;  // those that judge it by `list`, a bit each
+    bool is_own = false;  // the call asks for a list
+    uint32_t judges = 0;  // the ones that judge the call by `list`, a bit each
     size_t list = 0;
     ListScope scope = 0;
     void clear() { *this = State(); }
@@ -156,7 +155,7 @@ class ListedFilter final : public call::Filter {
   [[nodiscard]] bool may_get(const call::Call& call, const pool::Child& child) const;
   // Null: the call is not judged.
   [[nodiscard]] const State* judged(const call::Call& call) const;
-  // The first judge of a judged call for which `predicate` holds; null: none.
+  // The first judge of a judged call that satisfies `predicate`; null: none.
   template <class Predicate>
   [[nodiscard]] ListJudge* judge_of(const State& state, Predicate&& predicate) const;
   // Whether the child has been compared, and suits.
@@ -176,9 +175,8 @@ class ListedFilter final : public call::Filter {
   std::map<Key, Listing> listings_;
   mutable const std::map<Key, Listing>::value_type* recent_ = nullptr;  // asked about last
   uint8_t place_ = 0;                                                   // in the chain
-  std::set<Place>
-      compared_;  // all that the child lists is known, and no change has been told since
-  std::vector<Place> wanted_;          // children that are to be asked
+  std::set<Place> compared_;   // the child's whole list is known, and no change has been told since
+  std::vector<Place> wanted_;  // children that are to be asked
   std::map<Place, TimePoint> failed_;  // could not be asked; until when they are not asked again
   bool looks_again_ = false;           // at the calls that wait
   Timer settle_timer_;  // asking and refusing change the pool, which is at work in admits()

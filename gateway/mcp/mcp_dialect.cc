@@ -103,7 +103,7 @@ bool note_tool(const McpParams& params, call::ClientIntent& intent) {
   return true;
 }
 
-// Notes the token by which the client asks for progress. Null, or what is wrong with it.
+// Notes the client's token for progress. Returns what is wrong with it, or null.
 const char* note_token(const McpParams& params, call::ClientIntent& intent) {
   const rpc::Member& token = params.meta ? params.of_meta.progress_token : params.meta;
   if (!token) return rpc::is_absent(token) ? nullptr : "params name _meta or progressToken twice";
@@ -141,7 +141,7 @@ void note_memo(const rpc::Envelope& request, std::string_view method, call::Clie
   }
 }
 
-// With one member in its params.
+// A request with one member in its params.
 std::string request_of(rpc::WireId id, std::string_view method, std::string_view key,
                        std::string_view value) {
   std::string params = "{\"" + std::string(key) + "\":";

@@ -77,7 +77,7 @@ class McpFilters {
   ParamFilter params_;
 };
 
-// The one right below the rules, and those who judge by what servers list.
+// The filter that asks for the lists of servers, and the judges that use them.
 class JudgingFilters {
  public:
   JudgingFilters(const pool::FilterServices& services, const McpDialect& dialect)

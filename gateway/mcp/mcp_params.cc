@@ -86,13 +86,13 @@ class ParamReader {
        {"requestState", &McpParams::request_state, kStateParam},
        {"inputResponses", &McpParams::input_responses, kResponsesParam}}};
   static constexpr size_t kLongest = 14;
-  // By the size of its name: all are different.
+  // Each key at the size of its name; no two have the same size.
   static constexpr std::array<Key, kLongest + 1> kBySize = [] {
     std::array<Key, kLongest + 1> keys{};
     for (const Key& key : kKeys) keys[key.name.size()] = key;
     return keys;
   }();
-  // kNoParam: there is none of this size.
+  // kNoParam: no key has this size.
   static const Key& key_of(size_t size) { return kBySize[size > kLongest ? 0 : size]; }
 
   void keep(const Key& key, std::string_view value) {

@@ -51,7 +51,8 @@ struct McpParams : call::KnownParams {
   rpc::Member request_state = meta;
   rpc::Member input_responses = meta;
   McpMeta of_meta;
-  // Those for which some readers take another key too: see json_string.h.
+  // Bits of the members for which params also have a key that some readers take for theirs
+  // (json_string.h).
   uint8_t similar = 0;
   [[nodiscard]] bool has_similar(int keys) const { return (similar & keys) != 0; }
 };

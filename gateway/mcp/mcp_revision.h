@@ -1,6 +1,6 @@
 // The revisions of the Model Context Protocol, and what each offers. Revisions with a handshake
-// belong to the legacy era; only these are told apart. The modern era, in which every request
-// stands alone, begins with 2026-07-28.
+// belong to the legacy era; only these are told apart. The modern era, where every request stands
+// alone, begins with 2026-07-28.
 #pragma once
 
 #include <array>
@@ -51,7 +51,7 @@ inline constexpr std::string_view kUpdatesWish = "resourceSubscriptions";
 // The member that names tasks.
 inline constexpr std::string_view kTasksWish = "taskIds";
 
-// What clients are told when the child of their session was replaced (docs/sessions.md).
+// The notice to clients that the child of their session was replaced (docs/sessions.md).
 inline constexpr std::string_view kRestartNotice =
     R"({"jsonrpc":"2.0","method":"notifications/message","params":{"level":"warning",)"
     R"("logger":"stdgate","data":"the server was restarted; what it kept in memory is gone"}})";

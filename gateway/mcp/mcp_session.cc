@@ -87,7 +87,7 @@ tl::expected<void, rpc::FaultReport> McpSession::open(const policy::Client& clie
   return {};
 }
 
-// The ids of events differ from those that the other process gave out.
+// Event ids here differ from the ones that the other process gave out.
 tl::expected<void, rpc::FaultReport> McpSession::adopt(const policy::Client& client,
                                                        const session::CarriedSession& carried,
                                                        std::optional<McpRevision> revision) {
@@ -184,8 +184,8 @@ void McpSession::announce(std::string_view event_name, std::string_view data) {
   listening_.write(event_name, {&data, 1});
 }
 
-// Whether the session was served by another process when this event was sent. Events have the plain
-// prefix in the process in which the session began.
+// Whether the session was served by another process when this event was sent. In the process where
+// the session began, events have the plain prefix.
 bool McpSession::is_of_another_process(std::string_view event_id) const {
   const std::string_view own =
       std::string_view(events_.id_prefix).substr(0, events_.id_prefix.find('.'));

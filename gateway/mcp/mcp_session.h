@@ -32,7 +32,7 @@ class McpSessionOwner {
   virtual void on_session_over(McpSession& session) = 0;
 };
 
-// What all sessions of a backend have in common.
+// Services shared by all sessions of a backend.
 struct McpSessionServices {
   backend::Upstream& backend;
   session::Callers& callers;
@@ -82,7 +82,7 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   [[nodiscard]] McpRevision revision() const override { return revision_; }
   [[nodiscard]] bool is_over() const { return over_; }
   [[nodiscard]] TimePoint expiry() const { return expiry_; }
-  // Since when there has been no request and no open stream; nothing while there is one.
+  // Since when the session has had no request and no open stream; nothing: it has one now.
   [[nodiscard]] std::optional<TimePoint> idle_since() const;
 
   enum class Posted : uint8_t {

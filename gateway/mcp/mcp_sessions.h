@@ -83,10 +83,10 @@ class McpSessions final : private McpSessionOwner {
   tl::expected<McpSession*, rpc::FaultReport> reach(std::string_view id, McpSession::Kind kind,
                                                     const policy::Client& client,
                                                     std::optional<McpRevision> revision);
-  // As reach(), among the sessions that are known here.
+  // Like reach(), but only for sessions that are known here.
   [[nodiscard]] McpSession* find(std::string_view id, McpSession::Kind kind,
                                  const policy::Principal* principal) const;
-  // Whether this is the id of a session here or at a predecessor, whoever owns it.
+  // Whether this is the id of a session here or at a predecessor, of any principal.
   [[nodiscard]] bool has(std::string_view id) const {
     return sessions_.contains(id) || (predecessor_ != nullptr && predecessor_->has(id));
   }
@@ -131,7 +131,7 @@ class McpSessions final : private McpSessionOwner {
   void on_session_over(McpSession& session) override;
   void close_those_over();
   void settle_idle();
-  // Forgets the session. It can be taken over again if its id carries enough.
+  // Forgets the session. Its id may carry enough to take it over again.
   void forget(McpSession& session);
   void make_room();
   [[nodiscard]] std::vector<McpSession*> idle_sessions(const Account* client) const;
@@ -144,8 +144,8 @@ class McpSessions final : private McpSessionOwner {
   std::unordered_map<std::string, std::unique_ptr<McpSession>, Hash, std::equal_to<>> sessions_;
   std::unordered_map<const Account*, size_t> counts_;  // number of sessions by account
   std::vector<std::string> over_;       // ids of sessions that are over and will be closed soon
-  size_t next_bucket_ = 0;              // the bucket of sessions_ in which make_room() looks first
-  McpSessions* predecessor_ = nullptr;  // null: there is none
+  size_t next_bucket_ = 0;              // the bucket of sessions_ where make_room() looks first
+  McpSessions* predecessor_ = nullptr;  // null: no predecessor
   McpSessions* successor_ = nullptr;    // has this as its predecessor; null: none
   Timer over_timer_;
   Timer idle_timer_;

@@ -5,7 +5,6 @@
 // precedes them, the response becomes a stream of events. Where the owner keeps events, as a
 // session does, a client whose response broke off can continue on another one. Owner: an
 // McpStreamOwner, such as an McpSession. The sink may come and go; only the stream calls it.
-// McpSession. The sink may come and go; only the stream calls it.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +20,14 @@
 
 namespace stdgate::mcp {
 
-// The events of all streams of a session, from which streams are resumed.
+// The events of all streams of a session, for resuming them.
 struct McpEventLog {
   std::string id_prefix;  // first part of event ids: names the session
   session::ReplayLog log;
   StoragePool& storages;
 };
 
-// What streams need from their owner; outlives them.
+// The owner of streams, which outlives them.
 class McpStreamOwner {
  public:
   virtual ~McpStreamOwner() = default;
@@ -62,7 +61,7 @@ class McpStream {
   void begin();
   // Ends the response without waiting for answers.
   void end();
-  // As end(), and tells the client when to come back for the rest.
+  // Ends the response like end(), and tells the client when to come back for the rest.
   void end_for_now();
 
   // The messages of a POST are handed over from here to end_messages(); see BatchAnswer.

@@ -151,7 +151,7 @@ void MemoryFilter::on_request(call::CallPtr& call, const call::Request& request)
   }
 }
 
-// Whoever is about to wake the server learns for the program that it starts.
+// Finds the memory of the program that would be started now, which may be another one.
 void MemoryFilter::look_again() {
   if (now() - looked_ < kLookEvery) return;
   looked_ = now();
@@ -162,7 +162,7 @@ void MemoryFilter::look_again() {
   drop_pages();
 }
 
-// What nobody is there for, or is for others, is left to the filters and the pool below.
+// Whether the memory may answer the request. All others are left to the filters and the pool below.
 bool MemoryFilter::is_served(const call::Request& request, PeerKind peer_kind) const {
   if (request.context.peer_kind != PeerKind::stateless) return true;
   // Modern clients have no sessions with children of their own.
@@ -429,7 +429,7 @@ void MemoryFilter::begin_check(const call::Call& call) {
 void MemoryFilter::on_end(const call::Call& call, call::End& end) {
   if (!is_check(call)) return;
   is_asking_ = false;
-  // No child could take the question, or none has answered it. It would fail again at once.
+  // No child could take the question, or none has answered it. Asking again at once would fail too.
   const bool is_answered = end.outcome == Outcome::ok() || end.outcome == Outcome::error();
   if (!is_answered && !checks_.empty()) put_off_check();
   timer_.arm(now());

@@ -58,7 +58,7 @@ class Runs {
   const std::string_view text_;
   const std::span<const std::string_view> gone_;
   call::PeerChanges found_;
-  const char* begin_ = nullptr;  // of the run; null: there is none
+  const char* begin_ = nullptr;  // of the run; null: no run
   const char* end_ = nullptr;
   const char* kept_end_ = nullptr;  // of the last member that stays; null: none yet
 };

@@ -24,7 +24,7 @@ std::string untagged(const rpc::Envelope& notification);
 // asked, in the form of the modern era.
 std::string modern_stamp(std::string_view greeting);
 
-// As modern_stamp(), for requests of the gateway itself, which has no capabilities.
+// The stamp for requests of the gateway itself, which has no capabilities. See modern_stamp().
 std::string stamp_of_gateway(std::string_view name, std::string_view version);
 
 }  // namespace stdgate::mcp

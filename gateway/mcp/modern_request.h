@@ -32,8 +32,8 @@ struct ModernProblem {
 // Whether a message of the document names its version in its body, as modern requests do.
 bool has_modern(const rpc::Document& document);
 
-// What is wrong with a modern request; nothing: it may pass. `params`: of the request. The overload
-// without headers is for transports like stdio.
+// Finds the problem of a modern request; nothing: the request may pass. `params`: of the request.
+// The overload without headers is for transports like stdio.
 std::optional<ModernProblem> check_modern(const rpc::Envelope& request, const McpParams& params,
                                           const ModernHeaders& headers);
 std::optional<ModernProblem> check_modern(const rpc::Envelope& request, const McpParams& params);

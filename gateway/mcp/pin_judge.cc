@@ -208,7 +208,7 @@ void PinJudge::learn(const ListPage& page) {
   shown.coming.erase(page.scope);
 }
 
-// The numbers of the last list that is known as a whole are those that are told.
+// Reports the numbers of the last list that is known as a whole.
 void PinJudge::count(size_t list, const Counts& counts) {
   for (size_t state = 0; state < kPinStateCount; ++state) {
     const auto change =
@@ -238,7 +238,8 @@ void PinJudge::see(call::CallPtr& call, call::Answer& answer) {
   cut_.clear();
   if (cut_.capacity() > kMaxKeptList) std::string().swap(cut_);
   const bool is_cut = rpc::cut_elements(answer.payload, facts->member, elements, {}, cut_);
-  // What a child that runs shows counts for calls until it has been asked itself.
+  // Until the gateway has asked a running child itself, calls are judged by what clients saw of its
+  // list.
   if (lists_.scope_of_child(answer.child) && !(seen.turned.empty() && seen.back.empty())) {
     Shown& known = shown_[list][answer.child];
     bool is_news = !seen.turned.empty();

@@ -1,10 +1,11 @@
-// PinJudge: lets clients see and use only what is pinned of a server (tool_lock.h).
+// PinJudge: lets clients see and use only the pinned elements of a server (tool_lock.h).
 //
-// Job: take out of lists what is new, or not as it was pinned; refuse calls of it, as if it did not
-// exist; know from the whole list of each child which pinned names a server has turned into
-// something else. One child that has turned a name is enough: the name is refused at all. With
-// `warn` nothing is refused, and what differs is told. Owner: the backend. Limits: those of the
-// lock file; a name that is not pinned is never kept, but for kMaxTold that are told.
+// Job: remove elements from lists if they are not pinned or have changed since. Refuse calls of
+// them, as if they did not exist. Learn from the whole list of each child which pinned names the
+// server has turned into something else. If one child has turned a name, the name is refused at all
+// children. With `warn` nothing is refused, and differences are logged. Owner: the backend. Limits:
+// the limits of the lock file. Names that are not pinned are not kept, except hashes of kMaxTold
+// that were logged.
 #pragma once
 
 #include <array>
@@ -46,18 +47,18 @@ class PinJudge final : public ListJudge {
  private:
   using Names = std::set<std::string, std::less<>>;
   using Counts = std::array<uint32_t, kPinStateCount>;
-  // What a list, or the pages of it so far, has of the lock.
+  // Pinned names found so far in a list.
   struct Seen {
     Names turned;  // pinned, and another thing
     Names back;    // a child has turned them, and now they are as they were pinned
     Counts counts{};
   };
-  // What a child has shown of a list.
+  // State of one child's list.
   struct Shown {
     Names turned;                      // see Seen
     std::map<ListScope, Seen> coming;  // while the list is being asked for
   };
-  // Of a call that asks for a list, or uses what is on one.
+  // State of a call that asks for a list, or uses an element of one.
   struct State {
     bool has_cursor = false;
     size_t list = 0;

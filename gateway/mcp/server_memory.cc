@@ -97,8 +97,8 @@ Learned ServerMemory::learn_greeting(std::string_view variant, PeerKind peer_kin
   std::string& kept = use(variant, peer_kind).greeting;
   if (kept == payload) return Learned::same;
   const bool is_first = kept.empty();
-  // Another version of the server: that clients of both saw different lists is no sign. What else
-  // the greeting says may be for one client.
+  // With another version of the server, lists that differ are no sign that each client has its own.
+  // Only the version counts, because the rest of the greeting may be for one client.
   if (!is_first && is_other_version(kept, payload)) lists_differ_ = false;
   kept = payload;
   note_change();

@@ -1,10 +1,10 @@
 // ServerMemory: what a server has said about itself, and its lists, as last seen.
 //
-// Kept by variant: what clients with the same greeting are told is alike, what others are told may
-// not be. What children that clients share have said is the variant without a name. A list that
-// differs between principals, or between sessions though no child has said that it has changed, is
-// found out, and no list of the server is kept any more. Owner: ServerMemories, and the filters
-// that answer from it; the backends of the principals of one server have one together. Limits:
+// Answers are kept by variant: clients with the same greeting get the same answers, clients with
+// other greetings may get others. Answers of shared children are stored under the empty variant
+// name. If a list differs between principals, or between sessions though no child has told of a
+// change, no list of the server is kept any more. Owner: ServerMemories, and the filters that
+// answer from it; the backends of the principals of one server have one together. Limits:
 // kMaxVariants, the one used longest ago goes; kMaxEntry bytes of an answer, kMaxBytes of all, and
 // what the payer has left.
 #pragma once

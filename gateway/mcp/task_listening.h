@@ -32,7 +32,7 @@ class TaskListening {
   static constexpr size_t kMaxHeld = 64;
   static constexpr size_t kMaxHeldBytes = 1 << 20;
 
-  // `owner`: the filter from which events continue up the chain.
+  // `owner`: events continue up the chain from this filter.
   TaskListening(const pool::FilterServices& services, const call::Filter& owner);
 
   // The request for one other child.

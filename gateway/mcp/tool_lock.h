@@ -2,8 +2,8 @@
 // file has them.
 //
 // Definitions are compared as canonical JSON (RFC 8785), all members of them. The digests in the
-// file are for people and for other programs. Owner: whoever reads the file. Limits: those of a
-// configuration's file.
+// file are for people and for other programs. Owner: the reader of the file. Limits: the limits of
+// a configuration's file.
 #pragma once
 
 #include <array>

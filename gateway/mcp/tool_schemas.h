@@ -1,9 +1,9 @@
 // ToolSchemas: the schemas of the tools that the children of a backend list, and these lists.
 //
 // Job: keep each schema's text once, however many children list it; compile a schema when it is
-// needed; charge all that is kept to the backend. Compiled schemas are a cache: those that have not
-// been used for longest make room for others, and are compiled again when they are needed. Owner:
-// the check judge, together with the lists and schemas, which give their bytes back when their
+// needed; charge the memory to the backend. Compiled schemas are a cache: the ones unused for
+// longest make room for others, and are compiled again when they are needed. Owner: the check
+// judge, together with the lists and schemas, which give their bytes back when their
 // last user has gone. Limits: kMaxText for texts and lists, kMaxCompiled for what is compiled; each
 // at most kPartOfAccount of what the backend may hold.
 #pragma once
@@ -33,7 +33,8 @@ class ToolSchemas : public std::enable_shared_from_this<ToolSchemas> {
   static constexpr size_t kMaxCompiled = size_t{16} << 20;
   static constexpr size_t kPartOfAccount = 4;
 
-  // A schema that checks nothing: of which tool, and why; empty: that has been told.
+  // Reports a schema that cannot be compiled, or has no room. `why`: empty if the lack of room has
+  // been reported before.
   using Tell = std::function<void(std::string_view tool, std::string_view why)>;
 
   // Bytes of a list or a schema, given back at its end.
@@ -126,7 +127,7 @@ class ToolList {
 
   struct Tool {
     SchemaRef input;   // null: it is not checked
-    SchemaRef output;  // null: the same, or there is none
+    SchemaRef output;  // null: it is not checked, or the tool has none
     friend bool operator==(const Tool&, const Tool&) = default;
   };
   using Tools = std::map<std::string, Tool, std::less<>>;

@@ -129,7 +129,7 @@ void Aggregate::take(call::CallPtr call, const call::Request& request, Kept kept
       *call, services_.dialect.absence(request.method, route.element, route.name, peer_kind));
 }
 
-// For one more subscription of the session.
+// Whether the request is one more subscription than the session may have.
 bool Aggregate::lacks_room(const call::Request& request, const Route& route) {
   if (!same_text(request.method, "resources/subscribe")) return false;
   const VirtualSession* const session = sessions_.find(request.context.session);
@@ -137,7 +137,7 @@ bool Aggregate::lacks_room(const call::Request& request, const Route& route) {
 }
 
 void Aggregate::listen(call::CallPtr call, const call::Request& request, Kept kept) {
-  // It has waited, and those that listened have been told the end.
+  // The call has waited; calls that listened before have already been ended.
   if (is_draining_) {
     return services_.chain.on_fault(std::move(call), rpc::faults::shutting_down());
   }

@@ -1,5 +1,5 @@
-// Who hears of changed lists of a virtual server: Presence, the clients that are here; ListNews,
-// which lists have changed, for which of them.
+// Receivers of changed lists of a virtual server. Presence: the clients that are here. ListNews:
+// changed lists, by their receivers.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct Audience {
   }
 };
 
-// ListNews: which lists have changed, for which clients.
+// ListNews: changed lists, by the clients that are to be told.
 class ListNews {
  public:
   // `lists`: bits of mcp::kMcpLists.

@@ -32,7 +32,7 @@ struct ListFacts {
   uint8_t change;  // bit of mcp::kMcpLists that tells of changes
 };
 const ListFacts& facts_of(ListKind kind);
-// Whether a greeting says that the server has no such list. False: there is no greeting.
+// Whether a greeting says that the server has no such list. False: no greeting.
 bool greeting_lacks(std::string_view greeting, ListKind kind);
 // The places of elements and their names in a result. The greeting has none.
 const call::ListShape& shape_of(ListKind kind);
@@ -40,7 +40,7 @@ const call::ListShape& shape_of(ListKind kind);
 // Whether a member's patterns let clients have a resource. As in rules, they fit only URIs in
 // normal form (policy::is_plain_uri()): another spelling could be read as what is left out.
 bool selects_uri(const config::SelectionConfig& selection, std::string_view uri);
-// The same of what is linked to, which `include` need not name.
+// Whether `exclude` hides a linked URI. `include` need not name linked URIs.
 bool excludes_uri(const config::SelectionConfig& selection, std::string_view uri);
 
 struct Element {
@@ -90,7 +90,7 @@ class ElementList {
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
 
-  // By the names that clients see.
+  // Keys are the names that clients see.
   std::unordered_map<std::string, size_t, Hash, std::equal_to<>> places_;
   std::unordered_map<std::string, bool> uris_;
   uint64_t digest_ = 0;

@@ -11,7 +11,7 @@ void ListChanges::gather(const Member* member, const Audience& audience, uint8_t
   Pace& pace = place->second;
   pace.lists = static_cast<uint8_t>(pace.lists | lists);
   if (!is_new) return;
-  // What several members change at once is told at once.
+  // Changes of several members at about the same time are told together.
   const TimePoint latest = clock_.now() + kGather;
   const bool is_soon = tell_timer_.armed() && tell_timer_.due() < latest;
   pace.due = is_soon ? std::max(tell_timer_.due(), clock_.now()) : latest;

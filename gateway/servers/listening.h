@@ -23,7 +23,7 @@
 
 namespace stdgate::servers {
 
-// What a client wants to hear of, besides lists. All decoded.
+// Resources and tasks that a client listens for, besides lists. All decoded.
 struct ListenedWishes {
   std::vector<std::string> uris;
   std::vector<std::string> tasks;  // ids

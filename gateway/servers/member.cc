@@ -374,7 +374,7 @@ void Member::on_reply(session::Tag tag, const session::Reply& reply) {
       !reply.fault && (code == rpc::rpc_error_code(rpc::RpcError::method_not_found));
   if (is_none) return finish(*ask.view, ask.kind, "{}");
   std::string cause = error_text(answer.payload);
-  // That calls are refused for a while is not why.
+  // Overload is only the effect; the cause is the failure that made the backend refuse calls.
   if (reply.fault == rpc::Fault::overloaded) {
     const std::string why =
         state_.failure().empty() ? upstream_->status().reason : state_.failure();

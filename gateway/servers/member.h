@@ -1,7 +1,7 @@
-// Member: a backend as a member of a virtual server: what it offers, as far as that is known.
+// Member: a backend as a member of a virtual server, with its known lists.
 //
-// Job: ask the backend for its lists, in the gateway's own name, for each view; keep a list until
-// it changes or its time is over; say whether the member is up; judge by the rules of the backend
+// Job: ask the backend for its lists, in the gateway's own name, for each view. Keep a list until
+// it changes or its time is over. Say whether the member is up. Judge by the rules of the backend
 // what a client sees and calls. All clients share one view, with these exceptions. Each principal
 // has a view where the backend has a pool for each principal. Modern clients have a view of a
 // backend that refuses them. A session has a view where it has a child of its own. Owner: the
@@ -63,7 +63,7 @@ class Member final : public session::ReplySink {
   // How long lists wait for a member that was down when last asked. Without this limit a server
   // that fails slowly would delay each list.
   static constexpr Duration kWaitIfDown = std::chrono::seconds(2);
-  // How long after the first question lists may wait anew for a member that is still starting.
+  // How long lists may wait again for a member that is still starting, from the first question on.
   static constexpr Duration kStart = std::chrono::seconds(60);
   // Pause before a failed list is asked for again, and before a member is listened to again.
   static constexpr Duration kRest = std::chrono::seconds(1);
@@ -92,8 +92,8 @@ class Member final : public session::ReplySink {
   // Whether clients need not wait for the list: it is known, has failed, or is late.
   // `since`: as in want().
   [[nodiscard]] bool is_settled(MemberView& view, ListKind kind, TimePoint since) const;
-  // When such a request stops waiting for the list; max(): the member was not asked for it. Others
-  // may have begun to wait anew.
+  // When such a request stops waiting for the list; max(): the member was not asked for it. Waits
+  // that other requests have begun later do not extend it.
   [[nodiscard]] TimePoint waited_until(MemberView& view, ListKind kind, TimePoint since) const {
     const Duration wait = state_.is_down() ? std::min(config_.wait, kWaitIfDown) : config_.wait;
     const MemberList& list = view.list(kind);
@@ -104,7 +104,7 @@ class Member final : public session::ReplySink {
   // A list has been made without what is missing.
   void note_missed(MemberView& view, ListKind kind);
 
-  // What the rules of the backend let this client see, and so use.
+  // The elements that the rules of the backend let this client see, and so use.
   [[nodiscard]] Sight sight_of(const policy::Principal* principal) const;
 
   // Gives up all open requests, so that the shutdown does not wait for them.
@@ -159,7 +159,7 @@ class Member final : public session::ReplySink {
   void take_page(MemberView& view, ListKind kind, std::string_view result);
   void finish(MemberView& view, ListKind kind, std::string_view result);
   void fail(MemberView& view, ListKind kind, std::string cause);
-  // What clients see of the lists is the same.
+  // Whether clients see no difference between the lists.
   [[nodiscard]] static bool is_same(const ElementList& one, const ElementList& other);
   void report(ListKind kind, const std::vector<Finding>& findings) const;
   // Charges the lists that only this view has. A list that is equal to the shared one is kept once.
@@ -177,7 +177,7 @@ class Member final : public session::ReplySink {
     settle_listening();
   }
   void make_room();
-  // Forgets all that the present backend has said.
+  // Forgets everything that the present backend has told.
   void detach();
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
 

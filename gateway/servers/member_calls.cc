@@ -21,7 +21,7 @@ session::Tag tag_of(Handle handle) {
   return kMark | session::Tag{handle.generation & kGenerations} << 32 | handle.index;
 }
 
-// Errors by which a server says that it has no such resource.
+// Errors of a server that has no such resource.
 bool is_not_found(const rpc::Envelope& answer) {
   const auto code = rpc::error_code(answer);
   return code == rpc::rpc_error_code(rpc::RpcError::resource_not_found) ||
@@ -106,7 +106,7 @@ void MemberCalls::hand_over(call::CallPtr call, const call::Request& request, co
   call::CallContext own = context;
   own.tag = tag;
   own.params = for_member.params();
-  // What its client repeats in the head is not what the member gets.
+  // The client's header fields repeat its arguments, but the member gets changed ones.
   if (route.tools != nullptr) own.mirrored.reset();
   send(tag, for_member.envelope(), own);
   spare_ = for_member.release();
@@ -129,7 +129,7 @@ void MemberCalls::send(session::Tag tag, const rpc::Envelope& request, call::Cal
   context.caller = caller_.caller();
   context.session = {};
   context.is_of_server = true;
-  // What the context shows of a kept request stays until the member has taken it.
+  // The context refers to the kept request, which must stay until the member has taken it.
   const Handed& handed = *find(tag);
   const Kept kept = handed.kept;
   handed.upstream->accept({request}, context);
@@ -156,7 +156,7 @@ void MemberCalls::on_member_reply(session::Tag tag, const session::Reply& reply)
     if (ended->kept != nullptr && ended->kept->fault) {
       return services_.chain.on_fault(std::move(ended->call), *ended->kept->fault);
     }
-    // What the member's own gateway says, and not the member.
+    // The gateway has made this answer in place of the member.
     if (reply.whole == nullptr) other = with_name_of_client(answer, name_in(*ended));
   }
   if (!other.empty()) {

@@ -1,10 +1,10 @@
-// MemberCalls: the calls of a virtual server that its members have.
-// ListeningEnds: those by which it listens there.
+// MemberCalls: the calls of a virtual server that are at its members.
+// ListeningEnds: the calls that listen at them for clients.
 //
 // Job: hand a call on under a number of the gateway's own, to the member or to the part of its
-// session there; find it again by that number, whatever the member says of it; bring the answer
-// back up the chain, exactly once; ask the next member if one does not know what the call names.
-// Owner: the aggregate. Limit: the members' bounds of calls.
+// session there. Find the call by that number in everything that the member says of it. Bring the
+// answer back up the chain, exactly once. Ask the next member if one does not know what the call
+// names. Owner: the aggregate. Limit: the members' bounds of calls.
 #pragma once
 
 #include <cstdint>
@@ -126,8 +126,8 @@ class MemberCalls final : public session::ReplySink, public PartCalls {
   std::string spare_;  // for the text of the next request
 };
 
-// ListeningEnds: the calls by which a virtual server listens at members for its clients that listen
-// (Listening): for updates of resources and of tasks that these members have.
+// ListeningEnds: the calls of a virtual server at members, to listen for updates of their resources
+// and tasks. They serve the clients' calls that listen (Listening).
 //
 // Job: make such a call for each client's call and member; hand its notifications to Listening;
 // make it again after MemberState::kRetry when it has ended and the client still listens. The calls

@@ -34,8 +34,7 @@ struct Exchange {
   }
 };
 
-// TextEdits of two places at most, which is all that most requests need, for a fraction of the
-// cost.
+// TextEdits of two places at most, for a fraction of the cost. Most requests need no more.
 class Exchanges {
  public:
   // `other`: with an empty part, none.

@@ -34,7 +34,7 @@ class MemberRequest {
   std::string release() { return std::move(text_); }
 
  private:
-  // Other changes than those of id and name.
+  // Makes the changes besides id and name.
   void edit(const call::Request& request, const Route& route, std::string_view id,
             std::string_view own_name, std::span<const call::Insertion> insertions);
 

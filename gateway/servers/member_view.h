@@ -1,5 +1,5 @@
-// What is known of a member of a virtual server: its lists (MemberView), what rules let a client
-// see of them (Sight), and whether it is up (MemberState).
+// The known state of a member of a virtual server: its lists (MemberView), the elements that rules
+// let a client see (Sight), and whether it is up (MemberState).
 #pragma once
 
 #include <array>
@@ -43,8 +43,8 @@ struct MemberList {
   size_t pages = 0;
 };
 
-// MemberView: what is known of a member for those who see it alike: its lists, and how far the
-// questions for them have come. Owner: Member, or the part of a session.
+// MemberView: the lists of a member for clients that see the same, and the progress of the
+// questions for them. Owner: Member, or the part of a session.
 struct MemberView {
   Part* part = nullptr;  // whose session at the member it is of; null: it is of no session
   std::optional<policy::Principal> principal;
@@ -92,10 +92,10 @@ class MemberState {
   void note_failure(const std::string& cause);
   // Not worth a pause: it is late, or there is no such backend.
   void note_absence(const std::string& cause) { set(false, cause); }
-  // Lists do without it until it has started. Told once.
+  // The member is starting, and lists are made without it. Logged once.
   void note_start();
 
-  // By its last answer; false before the first one.
+  // Whether the last answer shows the member up; false before the first one.
   [[nodiscard]] bool is_up() const { return is_up_.value_or(false); }
   // The last question to the present backend has failed.
   [[nodiscard]] bool is_down() const { return is_down_; }

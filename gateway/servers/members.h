@@ -1,9 +1,9 @@
 // Members: the members of a virtual server, each at a place of its own. NameClashes: names that two
-// of them show.
+// members show.
 //
-// Calls, tasks and parts of sessions name a member by its place, so a place keeps its backend: a
-// reload that takes a member away leaves the place, and a member of the same backend that comes
-// back gets it again. Owner: the aggregate. Limit: the names that a gateway ever had.
+// Calls, tasks and parts of sessions name a member by its place, so a place keeps its backend. A
+// reload that removes a member leaves its place. A member of the same backend that comes back gets
+// the place again. Owner: the aggregate. Limit: the names that a gateway ever had.
 #pragma once
 
 #include <cstddef>
@@ -23,16 +23,16 @@ class Members {
  public:
   using Make = std::function<std::unique_ptr<Member>(const config::MemberConfig& config)>;
 
-  // Makes those that are new or configured otherwise; these have to be attached. Members that are
-  // not wanted leave. Returns the places of present members that have been made anew.
+  // Creates new or changed members and returns their places. They have to be attached. Members that
+  // are not wanted leave.
   std::vector<size_t> replace(const std::vector<config::MemberConfig>& wanted, const Make& make);
 
-  // In the order of the configuration; without those that have left.
+  // Places in the order of the configuration, without members that have left.
   [[nodiscard]] std::span<const size_t> order() const { return order_; }
   [[nodiscard]] const std::unique_ptr<Member>& operator[](size_t place) const {
     return all_[place];
   }
-  // By place, with those that have left.
+  // Members by place, including members that have left.
   [[nodiscard]] const std::vector<std::unique_ptr<Member>>& all() const { return all_; }
 
  private:

@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kAmbiguous = "readers could see different names in params";
 
-// As find_clear_member(), of params that may have been read already.
+// Finds a member like find_clear_member(), in params that may have been read already.
 rpc::Member clear_member(const rpc::Envelope& request, std::string_view key,
                          rpc::Member mcp::McpParams::*member, mcp::ParamKey bit,
                          const call::CallContext& context) {
@@ -37,7 +37,7 @@ tl::expected<std::string_view, const char*> clear_text(const rpc::Member& member
   return member && member->starts_with('"') ? *member : std::string_view();
 }
 
-// Of a quoted text that a request names.
+// The decoded text of a quoted name in a request.
 std::string_view decoded(std::string_view quoted, std::string& scratch) {
   return rpc::decode_string(rpc::string_content(quoted), scratch);
 }

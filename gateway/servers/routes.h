@@ -1,8 +1,8 @@
-// Routes: which member a request of a client is for, and by which names the member knows what it
-// names.
+// Routes: finds the member that a client's request is for, and the member's own names for what the
+// request names.
 //
-// Remembers who has linked to a resource. Asks nobody. Owner: the virtual server. Limits: kMaxNoted
-// URIs, the oldest go.
+// Remembers which members have linked to a resource. Sends no requests. Owner: the virtual server.
+// Limits: kMaxNoted URIs, the oldest go.
 #pragma once
 
 #include <cstdint>
@@ -61,8 +61,8 @@ class Routes {
     std::string own;  // the id that it has given
   };
   std::optional<TaskPlace> member_of_task(const std::string& id, const call::CallContext& context);
-  // The member that would have this unknown name, by its prefix, if its list could be had; null:
-  // none that this client may know of.
+  // The member that may have this unknown name, by its prefix, but whose list is missing. Null: no
+  // such member that this client may know of.
   [[nodiscard]] const Member* missing_member(const Route& route, const call::CallContext& context);
   // Of one resource.
   std::vector<size_t> members_of(std::string_view uri, const call::CallContext& context);

@@ -49,7 +49,7 @@ class ServerAnswers {
 
   // Whether nothing is to be waited for; what is not known is asked for. `waits_anew`: see Member.
   bool prepare(ListKind kind, const call::CallContext& context, bool waits_anew = false);
-  // As prepare(), for a list: members that show nothing on it are asked, and not waited for.
+  // Prepares a list like prepare(), but does not wait for members that show nothing on it.
   bool prepare_list(ListKind kind, const call::CallContext& context, bool is_first);
   // Until when what is missing is waited for.
   [[nodiscard]] TimePoint waited_until(ListKind kind, const call::CallContext& context);
@@ -91,8 +91,8 @@ class ServerAnswers {
   [[nodiscard]] bool counts(size_t member, ListKind kind, const call::CallContext& context) const;
   std::string capabilities(const call::CallContext& context);
   std::vector<std::string> shown_texts(ListKind kind, const call::CallContext& context);
-  // Names of members that the list has to do without, as JSON; empty: none. `for_all`: those too of
-  // which the list says nothing.
+  // JSON array of the members that are missing from the list; empty: none. `for_all`: also members
+  // that show nothing on the list.
   std::string note_missing(ListKind kind, const call::CallContext& context, bool for_all);
   [[nodiscard]] bool is_pinned(std::string_view name) const;
 

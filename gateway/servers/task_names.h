@@ -1,11 +1,11 @@
-// TaskNames: the ids by which the clients of a virtual server know the tasks of its members.
+// TaskNames: the ids of members' tasks, as the clients of a virtual server know them.
 //
-// Job: remember which member has given a task, and to whom: to a session, or else to a principal.
-// Tell two tasks apart to which two members have given the same id, by adding the second member's
-// name to the id of its task. Ids that a member has sealed are unique, and stay as they are. Two
-// children of one member that seals no ids (pool.sticky) may give the same id to one owner; such
-// tasks cannot be told apart. Owner: the aggregate. Limits:
-// kMaxTasks ids of kMaxId bytes; longer ones are not remembered. Beyond that the oldest one of the
+// Job: remember the member that has given a task, and the owner: a session, or else a principal. If
+// two members give the same id, add the second member's name to the id of its task. Ids that a
+// member has sealed are unique, and stay as they are. Two children of one member that seals no ids
+// (pool.sticky) may give the same id to one owner; such tasks cannot be told apart. Owner: the
+// aggregate. Limits:
+// kMaxTasks ids of kMaxId bytes; longer ones are not remembered. Beyond that the oldest task of the
 // owner with the most is forgotten, so that no client takes the others' tasks from them.
 #pragma once
 
@@ -40,7 +40,7 @@ class TaskNames {
     size_t member;
     std::string own;  // the id that the member has given
   };
-  // Whose tasks a call may use.
+  // Key of the client that owns a task.
   static std::string owner_of(const call::CallContext& context);
   // `call`: has its identity.
   static std::string owner_of(const call::Call& call);

@@ -18,7 +18,7 @@ void TextEdits::insert(const call::Insertion& insertion) {
   add({insertion.offset, insertion.replaced}, what);
 }
 
-// Edits of the same place keep the order in which they came.
+// Edits of the same place keep their order.
 void TextEdits::add(TextPlace place, std::string_view with) {
   Edit edit{place, {added_.size(), with.size()}};
   added_.append(with);

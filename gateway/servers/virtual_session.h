@@ -78,7 +78,7 @@ class Part final : private session::SessionSink {
   void ask(session::Tag tag, std::string text);
   // The lists that its child offers. Used if the part has a child of its own.
   [[nodiscard]] MemberView& view() { return view_; }
-  // What the member lists is shown otherwise from now on.
+  // The member's lists are shown differently from now on.
   void forget_lists() { view_.lists = {}; }
   [[nodiscard]] bool has_own_view() const { return is_open() && upstream_.owns_children(); }
   // The part is not used any more, and will be closed.

@@ -211,7 +211,7 @@ class Adoption {
     return found == gateway_.config.backends.end() ? nullptr : &*found;
   }
 
-  // What undo puts back comes first, then what the client will need.
+  // Writes the texts for undo first, then the files that the client will need.
   Done write(const std::string& changed, const std::string& gateway_text) {
     std::string former = text_;
     if (record_) {

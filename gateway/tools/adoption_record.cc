@@ -103,7 +103,8 @@ std::vector<AdoptionRecord> AdoptionRecord::others() const {
 AdoptionRecord::GatewayUndo AdoptionRecord::judge(const Texts& texts,
                                                   const std::string& present) const {
   if (!texts.gateway || texts.gateway->adopted != present) return GatewayUndo::changed;
-  // Who was adopted before has what it uses in the former text, unless it has added nothing since.
+  // A client that was adopted earlier finds its backends in the former text, unless its adoption
+  // left the present text.
   const bool is_used = std::ranges::any_of(others(), [&present](const AdoptionRecord& other) {
     const auto gateway = other.read_gateway();
     return !gateway || gateway->adopted == present;

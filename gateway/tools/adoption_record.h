@@ -37,16 +37,16 @@ class AdoptionRecord {
   [[nodiscard]] tl::expected<void, std::string> write(const Texts& texts) const;
   void remove() const;
 
-  // What an undo of this adoption does with the gateway's file.
+  // The treatment of the gateway's file by an undo of this adoption.
   enum class GatewayUndo : uint8_t {
     put_back,
     changed,  // it is not the one that this adoption has left
     in_use,   // a client may use what this adoption has added
   };
   [[nodiscard]] GatewayUndo judge(const Texts& texts, const std::string& present) const;
-  // For an undo that removes this record but keeps the gateway's file. Each record whose adoption
-  // began with the file that this one wrote gets the file from before this adoption, so that its
-  // undo restores that file.
+  // Passes the former text on, for an undo that removes this record but keeps the gateway's file.
+  // Each record whose adoption began with the file that this one wrote gets the file from before
+  // this adoption, so that its undo restores that file.
   [[nodiscard]] tl::expected<void, std::string> pass_on(const Texts& texts) const;
 
  private:

@@ -27,7 +27,7 @@ std::string without_path(const std::string& cause) {
   return cause.substr(0, cause.find(" in PATH "));
 }
 
-// What npm writes behind an error, which says nothing about it: where its log is, and that a
+// Lines that npm writes after every error, which do not explain it: where its log is, and that a
 // package need not come from the registry.
 bool is_closing_line(std::string_view line) {
   constexpr std::array<std::string_view, 6> kClosing = {

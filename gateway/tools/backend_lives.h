@@ -10,7 +10,7 @@
 namespace stdgate::tools {
 
 struct BackendLives {
-  // By the name of the backend; without backends that have nothing to report.
+  // Texts by the name of the backend, without backends that have nothing to report.
   std::map<std::string, std::string> texts{};
   std::string unknown{};  // why nothing is known, and what to do; empty: it is known
 };
@@ -20,7 +20,7 @@ struct BackendLives {
 // up. Nothing is known of a text that is no such state.
 BackendLives lives_in(std::string_view state);
 
-// The same of the gateway that the arguments name, asked at its admin address.
+// Like lives_in(), for a running gateway. The arguments name it; its admin address is asked.
 BackendLives backend_lives(const ToolArguments& arguments, const ToolSurroundings& surroundings);
 
 }  // namespace stdgate::tools

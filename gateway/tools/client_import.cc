@@ -68,7 +68,7 @@ Value variable(const config::Environment& variables, std::string_view name) {
                         " is not set here; set it and adopt again");
 }
 
-// What stands between the braces of ${…}.
+// The value of the text between the braces of ${…}.
 Value shell_value(const config::Environment& variables, std::string_view inner) {
   const size_t otherwise = inner.find(":-");
   const std::string_view name = inner.substr(0, otherwise);
@@ -202,7 +202,7 @@ class Import {
       if (item != nullptr && item->text()) url = item->text();
     }
     if (url) {
-      // Whoever adopts is not about to write a backend.
+      // An adoption does not write a backend for a server by URL.
       const std::vector<std::string> reaches_it = config::connect_command(*url);
       return warn(name, "left out, as it is reached by URL already (" + reaches_it.back() + ")" +
                             (resolves() ? "; stdgate serves commands"
@@ -241,7 +241,7 @@ class Import {
     out_.names.push_back(name);
   }
 
-  // Whether a backend may be called so. Whoever adopts looks for a free name beginning with it.
+  // Whether a backend may be called so. An adoption takes the first free name that begins with it.
   bool take_name(const std::string& name, std::string& wanted) {
     const bool is_fine = config::check_backend_name(wanted).has_value();
     if (resolves()) {

@@ -65,8 +65,8 @@ struct ImportSurroundings {
   std::string workspace;       // the folder that they are of; empty: it is not known
   bool expands_names = false;  // $NAME stands for a variable in them
   std::function<bool(const std::string& file)> has_file = [](const std::string&) { return true; };
-  // Of the client, by which its references are resolved. Null: references stay, and secrets become
-  // references.
+  // The environment of the client, which resolves its references. Null: references stay, and
+  // secrets become references.
   config::Environment environment = nullptr;
   References references = References::none;  // with `environment`
 };

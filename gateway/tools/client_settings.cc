@@ -40,7 +40,7 @@ bool is_toml(std::string_view text) {
          !text.substr(begin).starts_with("[]");
 }
 
-// Null: there are none.
+// Null: the settings have no servers.
 JsonNode* servers_in(JsonNode& settings) {
   for (const std::string_view key :
        {"mcpServers", "servers", "mcp", "context_servers", "mcp_servers"}) {
@@ -131,7 +131,7 @@ std::string list_of(const std::vector<std::string>& command) {
   return out + "]";
 }
 
-// What separates a member from the one before it: a line with the same indent, if that stands at
+// The text between a member and the one before it: a line with the same indent, if that stands at
 // the beginning of its line.
 // `has_lines`: each member stands on a line of its own, in TOML.
 std::string separator(std::string_view text, const JsonNode& program, bool has_lines) {

@@ -1,9 +1,9 @@
 // The settings of MCP clients as texts: JSON with comments and commas at ends, as VS Code has it,
-// or TOML (Codex). Which servers they start, where that stands, and the same text with other
-// commands. Pure. Limit: kMaxSettingsDepth of nesting.
+// or TOML (Codex). Finds the servers that they start, and makes the same text with other commands.
+// Pure. Limit: kMaxSettingsDepth of nesting.
 //
-// Everything else stays byte for byte. What came out is read again and compared, so that a text
-// which is written otherwise than expected is refused instead of spoilt.
+// Everything else stays byte for byte. The result is parsed again and compared. So a text that is
+// written in an unexpected way is refused, and not damaged.
 #pragma once
 
 #include <map>
@@ -25,11 +25,11 @@ tl::expected<JsonNode, std::string> read_settings(std::string_view text);
 // context_servers (Zed), mcp_servers (Codex).
 tl::expected<JsonNode, std::string> read_servers(std::string_view text);
 
-// What the entry of one server says of its command.
+// The parts of a server's entry that hold its command.
 struct ServerParts {
   const JsonNode& owner;  // the object that has them
   std::string_view program_key;
-  const JsonNode* program;  // null, as the others: there is none
+  const JsonNode* program;  // null, like `args` and `env`: absent
   const JsonNode* args;
   const JsonNode* env;
 };

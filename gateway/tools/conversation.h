@@ -63,7 +63,7 @@ struct ConversationServices {
   const config::LimitsConfig& limits;
   // Processes that commands have left behind when they exited, since the beginning.
   std::function<uint64_t()> left_behind;
-  // The members of _meta for requests to a server without sessions; empty where there is none.
+  // The members of _meta for requests to a server without sessions; empty for other servers.
   std::string stamp{};
 };
 

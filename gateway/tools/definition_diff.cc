@@ -137,7 +137,7 @@ void append_piece(std::string& out, std::string_view open, const std::string& pi
   if (!piece.empty()) out.append(open).append(revealed(piece)).append(close);
 }
 
-// Null: there is none.
+// Null: the definition does not exist.
 std::string whole_change(const std::string* before, const std::string* after) {
   std::string out;
   if (before != nullptr) out.append("[-").append(revealed(content(*before))).append("-]");

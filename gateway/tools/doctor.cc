@@ -32,7 +32,7 @@ constexpr Duration kSilentWait = std::chrono::seconds(3);
 // The params of initialize that every language server takes.
 constexpr std::string_view kLanguageClient =
     R"({"processId":null,"rootUri":null,"capabilities":{}})";
-// The same of an agent.
+// The params of initialize for agents.
 constexpr std::string_view kAgentClient = R"({"protocolVersion":1,"clientCapabilities":{}})";
 
 // An MCP server names the revision that it speaks.

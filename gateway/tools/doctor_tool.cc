@@ -41,7 +41,7 @@ constexpr std::array kDoctorOptions{
 };
 
 constexpr Duration kTimeout = std::chrono::seconds(30);
-// A package with all that it needs is some hundred MB.
+// A package with its dependencies may have some hundred MB.
 constexpr Duration kFetchTimeout = std::chrono::minutes(2);
 // Helpers of a server notice its end, and end, a moment after it.
 constexpr Duration kLinger = std::chrono::seconds(2);

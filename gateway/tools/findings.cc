@@ -256,7 +256,7 @@ class Judge {
                  "at the end of its input it ended with " + text_of(*seen_.exit), {},
                  lines_shown(seen_.last_words));
     }
-    // What fetches a server reads no input.
+    // A command that is still fetching its server reads no input.
     if (context_.fetch && !context_.answered) return;
     const bool was_killed = *seen_.ended_after >= 2 * context_.grace;
     add(Weight::warning, "ignores-end",

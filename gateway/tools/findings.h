@@ -28,7 +28,7 @@ struct Finding {
   std::vector<std::string> evidence{};  // lines that it was seen in
 };
 
-// What a command downloads before its server runs, and what to say of it.
+// The package that a command downloads before its server runs, in words for people.
 struct PackageFetch {
   std::string runner;   // "npx"
   std::string package;  // as "its package", if it is not known
@@ -36,7 +36,7 @@ struct PackageFetch {
 
   // "npx fetches some-server before it starts it"
   [[nodiscard]] std::string text() const;
-  // What to do when it does not answer in time.
+  // Advice for a server that does not answer in time.
   [[nodiscard]] std::string advice() const;
 };
 
@@ -51,7 +51,7 @@ struct FindingContext {
   std::function<bool(const std::string&)> has_variable;
   std::string_view request;  // the one that was to be answered first
   bool answered = false;     // and was
-  bool refused = false;      // by an error, or by a result of another kind
+  bool refused = false;      // The answer was an error, or of an unexpected kind.
   Duration first_answer{0};  // if it was: from the start on
   Duration timeout{0};       // that it had
   Duration grace{0};

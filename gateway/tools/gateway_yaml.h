@@ -1,8 +1,8 @@
 // The text of gateway.yaml: a backend as lines of it, and the file with backends added. Pure.
 //
-// A file is edited by lines, as no YAML library keeps comments: everything else stays, byte for
-// byte. What came out is parsed and compared with what was there, so that a file which is written
-// otherwise than expected is refused instead of spoilt.
+// A file is edited by lines, because no YAML library keeps comments. Everything else stays byte for
+// byte. The result is parsed and compared with the former file. So a file that is written in an
+// unexpected way is refused, and not damaged.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ namespace stdgate::tools {
 
 // A text in double quotes that the configuration reads back as it is: nothing in it expands.
 std::string yaml_text(std::string_view text);
-// As yaml_text(), but references to variables expand.
+// The text as YAML, like yaml_text(), but references to variables expand.
 std::string yaml_expanding(std::string_view text);
 // A reference: "${NAME}".
 std::string yaml_reference(std::string_view variable);

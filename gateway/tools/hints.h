@@ -10,7 +10,7 @@
 
 namespace stdgate::tools {
 
-// Environment variables of which one is missing; mostly it is a single one.
+// Alternative environment variables: the server needs one of them. Mostly a single one.
 struct VariableChoice {
   std::vector<std::string> names;
 

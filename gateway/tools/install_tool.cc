@@ -71,9 +71,9 @@ ToolOutput install(const ToolArguments& arguments, const ToolSurroundings& /*sur
   return tool_text("installed in " + folder.string() + ": stdgate-guard stdgate\n");
 }
 
-// --- The units of systemd by which a user's gateway starts with the first connection ------------
+// --- The units of systemd that start a user's gateway with the first connection ------------------
 
-// The first line of both, by which they are known again.
+// The first line of both units, which identifies them.
 constexpr std::string_view kUnitMark = "# Written by `stdgate install --user`.\n";
 
 // A word in double quotes, as systemd reads it back (systemd.service(5), systemd.unit(5)).

@@ -171,7 +171,7 @@ class JsonReader final : public TextReader {
   const size_t max_depth_;
 };
 
-// The item of an object with this key, which is made if there is none.
+// The item of an object with this key, which is added if it is missing.
 JsonNode& member(JsonNode& object, const std::string& key) {
   if (JsonNode* const known = object.find(key)) return *known;
   object.keys.push_back(key);

@@ -51,7 +51,7 @@ struct JsonNode {
   [[nodiscard]] std::optional<std::string> literal() const;
   [[nodiscard]] std::string json() const;
 
-  // Of the item with this key. Empty, false or 0: there is none, or it is of another kind.
+  // The value of the item with this key. Empty, false or 0: no such item, or one of another kind.
   [[nodiscard]] std::string text_at(std::string_view key) const;
   [[nodiscard]] bool is_true(std::string_view key) const;
   [[nodiscard]] double number_at(std::string_view key) const;

@@ -30,7 +30,7 @@ struct ListKind {
 inline constexpr std::array<ListKind, 3> kListKinds{{{"tools", "tools/list", "name"},
                                                      {"resources", "resources/list", "uri"},
                                                      {"prompts", "prompts/list", "name"}}};
-// Of an OpenRPC document.
+// The methods of an OpenRPC document.
 inline constexpr ListKind kMethods{"methods", call::kDiscover, "name"};
 
 struct ListEntry {

@@ -68,8 +68,8 @@ tl::expected<std::unique_ptr<Peer>, Trouble> open_backend_peer(const config::Con
                                                                const ToolSurroundings& surroundings,
                                                                Duration timeout);
 
-// Why `name` is no backend that can be started, and the names of those that are; of a virtual
-// server, its members. `what`: "doctor tries".
+// Says that `name` is no backend that can be started, with the names of the backends, or of the
+// members of a virtual server. `what`: "doctor tries".
 std::string no_backend_text(const config::Config& config, const std::string& name,
                             std::string_view what);
 

@@ -157,8 +157,8 @@ std::string shown_name(const ShownList& list, const config::MemberConfig& member
   return list.word == "prompt" ? member.prefix + own : own;
 }
 
-// What the rules of its members hide from the principal, as a virtual server names it. None for a
-// backend.
+// Elements that the members' rules hide from the principal, by their names at the virtual server.
+// None for a backend.
 std::set<std::string> hidden_by_members(Peer& peer, const config::Config& config,
                                         const std::string& server, const ShownList& list,
                                         const policy::Principal* principal) {

@@ -134,7 +134,7 @@ std::string lock_text(const Locks& locks) {
   return json.take() + "\n";
 }
 
-// What is in the file; nothing: there is none.
+// The locks in the file; none if it does not exist.
 tl::expected<Locks, std::string> read_lock(const std::string& file) {
   const auto text = config::read_text_file(file, kMaxLockFile);
   if (!text && text.error().ends_with(std::generic_category().message(ENOENT))) return Locks();
@@ -151,7 +151,7 @@ struct Differences {
   size_t changed = 0;
   size_t gone = 0;
   std::string text;
-  std::vector<std::string> marks;  // what to look at twice, and of which element
+  std::vector<std::string> marks;  // changes to look at twice, with their element
   [[nodiscard]] bool any() const { return fresh + changed + gone > 0; }
 };
 
@@ -238,15 +238,16 @@ tl::expected<std::vector<const config::BackendConfig*>, std::string> chosen_serv
   return servers;
 }
 
-// What one run has found.
+// The findings of one run.
 struct Found {
   ToolOutput output;
   std::vector<std::string> told;   // servers that have said what they offer
-  std::vector<std::string> marks;  // what to look at twice, with the server
+  std::vector<std::string> marks;  // changes to look at twice, with the server
   bool differs = false;
 };
 
-// Puts what these servers offer into `locks`. What one does not tell stays as it was pinned.
+// Puts what these servers offer into `locks`. If a server does not tell its elements, they stay as
+// they were pinned.
 Found compare(const config::Config& config,
               const std::vector<const config::BackendConfig*>& servers,
               const ToolSurroundings& surroundings, Duration timeout, Locks& locks) {

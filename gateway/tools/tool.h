@@ -1,8 +1,8 @@
 // A tool: a word behind `stdgate` that looks at servers or helps with a configuration, and serves
 // nothing.
 //
-// Job: the table from which tools are found, parsed, explained (--help), completed by shells and
-// put into the manual. Owner: the process; a tool is called once, and gives its whole output.
+// Job: the table of tools, used to find and parse them, for --help, completion by shells, and the
+// manual. Owner: the process; a tool is called once, and gives its whole output.
 #pragma once
 
 #include <chrono>
@@ -54,7 +54,7 @@ ToolOutput failure(const Trouble& trouble);
 ToolOutput tool_error(int exit_code, const std::string& message);
 ToolOutput tool_text(std::string text);
 std::string joined(const std::vector<std::string>& words, std::string_view separator);
-// What stands between the separators; views of the text.
+// The parts between the separators, as views of the text.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
 // The file of the configuration, unless --config names another one.

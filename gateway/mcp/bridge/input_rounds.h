@@ -81,7 +81,7 @@ class InputRounds {
     [[nodiscard]] size_t bytes() const { return state.size() + answers.size(); }
   };
   using Rounds = std::map<uint64_t, Round>;
-  // Of a call whose client has been asked.
+  // State of a call whose client has been asked.
   struct Asked {
     uint64_t round = 0;  // whose answers the call waits for; 0: none
     uint8_t times = 0;   // of asking

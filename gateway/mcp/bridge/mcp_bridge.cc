@@ -32,7 +32,7 @@ void BridgeFilter::on_answer(call::CallPtr& call, call::Answer& answer) {
   }
 }
 
-// What its client has answered is for the server as it was.
+// The client's answers were for the child that has been lost.
 void BridgeFilter::on_lost(call::CallPtr& call, std::string_view /*text*/,
                            const rpc::FaultReport& /*report*/) {
   if (!parts_.rounds.has_asked_for(*call)) return;

@@ -21,11 +21,11 @@
 
 namespace stdgate::mcp {
 
-// BridgeFilter: the filter next to the pool, for protocols of two eras (see Era).
+// BridgeFilter: the filter next to the pool that connects peers of different kinds (PeerKind).
 //
-// It shows each request, answer, fault and end to those who bridge the eras: RoundTrips and
-// InputRounds, which turn questions of children into the other era's, and KeyWatches. They may take
-// the call. Owner: the bridge.
+// The filter shows each request, answer, fault and end to the parts of the bridge, which may take
+// the call: RoundTrips and InputRounds, which convert questions of children for clients of the
+// other era, and KeyWatches. Owner: the bridge.
 class BridgeFilter final : public call::Filter {
  public:
   // They outlive the filter.

@@ -1,5 +1,5 @@
-// ModernCalls: the parts of a call's life that only modern calls, or calls at modern children, have
-// (see Era). KeyWatches: those that listen for updates at legacy children.
+// ModernCalls: treatment of modern calls, and of calls at modern children (see PeerKind).
+// KeyWatches: calls that listen for updates at legacy children.
 //
 // Owner: the bridge.
 #pragma once
@@ -83,8 +83,8 @@ class ModernCalls final : public call::Filter {
   // A notification in the form for the client of a call that listens; nothing: it has no such form.
   [[nodiscard]] std::optional<std::string> tagged(const call::Call& call,
                                                   const rpc::Envelope& notification) const;
-  // At a legacy child the gateway listens for its clients: passes on a change of this list. False:
-  // no call listens for the list.
+  // Passes a change of this list from a legacy child, where the gateway listens for its clients.
+  // False: no call listens for the list.
   bool pass_to_listeners(pool::Child& child, const rpc::Envelope& notification, uint8_t list) const;
 
  private:
@@ -107,8 +107,8 @@ class ModernCalls final : public call::Filter {
   const call::Slot<call::KeptText> lacking_;  // a capability that a client would have to declare
   const call::Slot<uint8_t> lists_;  // whose changes the call asks for: bits of the dialect
   // Fixed, even if later children are of another era. is_bridged_: legacy children serve modern
-  // clients. is_bridged_in_servers_: those of a virtual server, which can open no session here
-  // instead. is_strict_: no client gets a child that another client has used.
+  // clients. is_bridged_in_servers_: the same for clients of a virtual server, which cannot open a
+  // session here instead. is_strict_: no client gets a child that another client has used.
   const bool is_bridged_;
   const bool is_bridged_in_servers_;
   const bool is_strict_;

@@ -9,16 +9,15 @@
 //              ◀──────────────────────────────── the result
 //
 // A trip is one such call from its first request to its result, together with the session that
-// represents it at the pool. That session has no client of its own: its messages are the gateway's.
+// represents it at the pool. The session has no client of its own: its messages are the gateway's.
 // The call is in the child's table like any call; while it is parked, a stand-in without a client
 // takes its place. A `requestState` is sealed for one principal and one request, and good once;
 // everything else about a parked call is kept here. If its child goes, the call gives its place
 // back, and the client gets the report when it comes back (LostTrips). From the moment of its
 // answer, an ended trip leaves its child to the next call that may have it. Where sessions have
 // children of their own, that is a call of the same principal; the child of an anonymous client
-// goes to no other call. In the pool of one principal (BackendConfig::serves_one) there is one
-// trip. Its child is the one that all calls of the principal share, so such calls take turns
-// (SharedQueues).
+// goes to no other call. The pool of one principal (BackendConfig::serves_one) has one trip at a
+// time. Its child is shared by all calls of the principal, so such calls take turns (SharedQueues).
 // Owner: the bridge. Limits: config.pool.parked calls at a time. One principal has half of them at
 // most; so have all anonymous clients together, where other clients have to authenticate. Further
 // calls that would be parked wait. A parked call is cancelled after the input timeout. For calls
@@ -53,15 +52,15 @@ class RoundTrips final : public TripOwner {
 
   // Takes a call (Call::alone) for legacy children, and brings it to its end.
   void take(call::CallPtr call, const call::Outgoing& message);
-  // As take(), for a call that has its turn, where calls take turns.
+  // Like take(), where calls take turns: `call` has its turn.
   void take_turn(call::CallPtr call, const call::Outgoing& message);
   // Where calls take turns: this request of a modern client starts a child, so the child is to know
   // what that client can be asked.
   void note_request(const rpc::Envelope& request);
   // A child has answered a call of a trip. False: the answer is for the client.
   bool take_answer(call::CallPtr& call, const rpc::Envelope& answer);
-  // As take_answer(), for a fault that has ended a call. A call that has waited for a place is told
-  // so.
+  // Like take_answer(), but for a fault that has ended a call. If the call has waited for a place,
+  // the fault says so.
   bool take_fault(call::CallPtr& call, const rpc::FaultReport& report);
   // A call of a trip has ended, and its client has its answer.
   void note_end(const call::Call& call, Outcome outcome);

@@ -108,8 +108,8 @@ class SessionListening {
   void go_on(session::SessionId session);
   // The server is awake: begins to listen for sessions that want only changes of lists.
   void go_on_all();
-  // The server goes to sleep: ends the calls of such sessions, if `calls`, all that listen, are
-  // theirs. Returns these sessions; none: another call listens.
+  // The server goes to sleep: ends the calls of such sessions, unless another call listens.
+  // `calls`: number of calls that listen. Returns the sessions; empty: another call listens.
   std::vector<session::SessionId> fall_asleep(size_t calls);
   // The session subscribes to a key, or ends its subscription. An error: it has too many keys.
   tl::expected<void, rpc::FaultReport> subscribe(session::SessionId session, std::string_view key);

@@ -26,9 +26,9 @@ namespace stdgate::mcp {
 
 // ParkedPlaces: how many calls of a backend may be parked, see RoundTrips, and who has the places.
 //
-// One principal has half of them at most, so that some are left for others. All anonymous clients
-// together count as one client, because one address may stand for many, but only where there are
-// principals. Owner: RoundTrips. Limit: config.pool.parked.
+// One principal has half of them at most, so that some are left for others. Where clients have
+// principals, all anonymous clients together count as one client, because one address may stand for
+// many. Owner: RoundTrips. Limit: config.pool.parked.
 class ParkedPlaces {
  public:
   // `has_principals`: see BackendOptions.
@@ -93,8 +93,8 @@ class TripStates {
 // limit the oldest is forgotten; its state then counts as expired.
 class LostTrips {
  public:
-  // A further call is parked in the place of a lost one, so the minimum matters where there are few
-  // places.
+  // The least limit. Lost trips leave their places to further parked calls, so even with few places
+  // many trips may be lost.
   static constexpr size_t kLeast = 64;
 
   explicit LostTrips(size_t limit) : limit_(std::max(limit, kLeast)) {}
