@@ -78,7 +78,7 @@ class FilteredUpstream : public Upstream {
                             const call::ClientIntent& intent) = 0;
   // A client's answer to a question. False: nothing waits for it.
   virtual bool take_answer(session::SessionId session, const rpc::Envelope& answer) = 0;
-  // Of a client. False: there is no such call.
+  // Cancels a client's call. False: no such call.
   virtual bool cancel_call(session::Caller caller, std::string_view id) = 0;
   // The name of an open session; none: there is no such session.
   [[nodiscard]] virtual SessionName name_of(session::SessionId session) const = 0;

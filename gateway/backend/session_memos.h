@@ -53,7 +53,7 @@ class SessionMemos final : public call::Filter {
   void prove(const call::Call& call);
   void accept_severity(call::CallPtr& call, const call::ClientIntent& intent);
   void accept_subscription(call::CallPtr& call, const call::ClientIntent& intent);
-  // As the functions of SessionRouter. Where the bridge listens for the session, no child is
+  // Like the functions of SessionRouter. Where the bridge listens for the session, no child is
   // asked.
   tl::expected<bool, rpc::FaultReport> subscribe(session::SessionId session, std::string_view key);
   std::optional<uint64_t> unsubscribe(session::SessionId session, std::string_view key);

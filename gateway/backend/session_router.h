@@ -220,7 +220,7 @@ class SessionRouter final : public pool::SessionEvents {
 
   // Ends the process if an invariant is broken. Must not be called from within the core.
   void check_invariants();
-  // As check_invariants(): a call has a client, or the session that it belongs to.
+  // Checks for check_invariants() that the caller and the session of a call exist.
   void check_owner(const call::Call& call) const {
     STDGATE_CHECK(call.caller.is_none() || is_there(call.caller));
     STDGATE_CHECK(call.session.is_none() || sessions_.find(call.session) != nullptr);

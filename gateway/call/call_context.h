@@ -15,8 +15,8 @@
 
 namespace stdgate::call {
 
-// What a transport has read of a message's params already. The protocol of the message knows the
-// type.
+// Params of a message, as far as a transport has read them already. The protocol of the message
+// knows the type.
 struct KnownParams {};
 
 struct CallContext {

@@ -28,7 +28,7 @@ class CallIndex {
   void remove(Call& call);
   // A call that waits or is in flight: the latest, if its client uses an id twice. Null: none.
   [[nodiscard]] Call* find(session::Caller caller, std::string_view id) const;
-  // As find(), among calls in any place: the latest for which `accepts(call)` holds.
+  // Like find(), but among calls in any place: the latest that `accepts(call)`.
   [[nodiscard]] Call* find_among(session::Caller caller, std::string_view id,
                                  const std::function<bool(const Call&)>& accepts) const;
 

@@ -85,7 +85,7 @@ class CallRules {
  private:
   policy::Ruling judge_use(const UsedElement& element, const policy::Principal* principal,
                            policy::Subject& subject);
-  // As seen(), of a document that describes the methods (OpenRPC).
+  // Like seen(), but for a document that describes the methods (OpenRPC).
   std::string_view seen_methods(const ListCut& cut, std::string_view payload);
   // Keeps what of the document is shown by these rules, if there is room.
   std::string_view keep_view(const policy::RuleSet& rules, std::string view);

@@ -81,7 +81,7 @@ class Chain {
     enlist<&Some::drop_kept, &Filter::drop_kept>(keepers_, row, true);
   }
 
-  // As add(), for a filter that nothing else knows: makes it, and keeps it as long as itself.
+  // Constructs a filter that nothing else uses, adds it like add(), and owns it.
   template <class Some, class... Arguments>
   void own(std::string_view name, Arguments&&... arguments) {
     auto filter = std::make_unique<Some>(std::forward<Arguments>(arguments)...);

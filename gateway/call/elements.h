@@ -32,7 +32,7 @@ struct ListShape {
   std::string_view private_scope;
 };
 
-// What the audit says of a message besides its element, each as spelled between its quotes; empty:
+// Facts of a message for the audit besides its element, each as spelled between its quotes. Empty:
 // the message has none.
 struct Particulars {
   std::string_view session{};  // of the protocol, inside of the client's session

@@ -153,7 +153,8 @@ class Filter {
   // False: the filters above do not get the message.
   virtual bool on_child_message(ChildMessage& /*message*/) { return true; }
   virtual void on_child_gone(const ChildRef& /*child*/) {}
-  // Until when clients need what the child with this number has given out; min(): they do not.
+  // Until when clients need something that the child with this number has given out; min():
+  // nothing.
   [[nodiscard]] virtual TimePoint needed_until(uint64_t /*child*/) const {
     return TimePoint::min();
   }

@@ -31,7 +31,7 @@ class KeptRequest {
 
   [[nodiscard]] Request request() const { return {message_, method_, intent_, context_}; }
   [[nodiscard]] size_t bytes() const { return text_.size(); }
-  // All that it keeps, for the client's account.
+  // The memory that is kept, for the client's account.
   [[nodiscard]] size_t memory() const;
 
  private:

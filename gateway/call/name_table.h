@@ -32,7 +32,7 @@ class NameTable {
   [[nodiscard]] NameId find(std::string_view name) const;
   // Gives the name a place if one is free.
   NameId admit(std::string_view name);
-  // As admit(), for a name that a child has answered to. kMaxLearntPerMinute applies.
+  // Like admit(), but for a name that a child has answered to. kMaxLearntPerMinute applies.
   NameId learn(std::string_view name, TimePoint now);
   [[nodiscard]] std::string_view name(NameId id) const { return names_[id]; }
   [[nodiscard]] size_t size() const { return names_.size(); }

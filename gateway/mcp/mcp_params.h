@@ -83,7 +83,7 @@ class MetaMemory {
 
 // `params` is raw, and has been validated. The result has views into it.
 McpParams read_params(std::string_view params, MetaMemory& memory);
-// Without a memory: of clients whose _meta is different each time.
+// Reads without a MetaMemory, for clients whose _meta is different each time.
 McpParams read_params(std::string_view params);
 // `noted`: the members of these params, if a parser has noted them; they are not walked again then.
 // Null: without a memory.

@@ -117,7 +117,8 @@ class ServerMemory {
   // A new number for a backend of this server.
   uint64_t add_holder() { return ++holders_; }
 
-  // For a file. read() returns false for a text that text() has not made; then nothing is known.
+  // The memory as the text of a file. read() returns false for a text that text() has not made;
+  // then the memory is empty.
   [[nodiscard]] std::string text() const;
   bool read(std::string text);
 

@@ -41,7 +41,7 @@ class ToolLock {
 
   // The pins of one server in a lock file; an empty text has none. The error says what is wrong.
   static tl::expected<ToolLock, std::string> read(std::string_view text, std::string_view server);
-  // Of all servers.
+  // The pins of all servers, by name.
   static tl::expected<std::map<std::string, ToolLock>, std::string> read_all(std::string_view text);
 
   [[nodiscard]] const Definitions& of(PinnedKind kind) const {
@@ -51,7 +51,7 @@ class ToolLock {
   [[nodiscard]] bool has(PinnedKind kind, std::string_view name) const {
     return of(kind).contains(name);
   }
-  // Of an element as a server lists it, raw JSON.
+  // The state of an element as a server lists it, raw JSON.
   [[nodiscard]] PinState state_of(PinnedKind kind, std::string_view name,
                                   std::string_view element) const;
   [[nodiscard]] bool empty() const;

@@ -31,7 +31,7 @@ class BoundCalls {
         children_(children),
         give_(std::move(give)) {}
 
-  // As Pool::submit(), for a bound message.
+  // Like Pool::submit(), but for a bound message.
   tl::expected<void, rpc::FaultReport> submit(call::CallPtr& call, const call::Outgoing& message);
   // Sends waiting messages while the child has room.
   void dispatch(Child& child);

@@ -29,7 +29,8 @@ class ChildMessages {
   // `method` is decoded.
   virtual void on_notification(const rpc::Envelope& notification, std::string_view method) = 0;
   virtual void on_request(const rpc::Envelope& request, std::string_view method) = 0;
-  // From the next message on, the child's lack the member "jsonrpc", or have it.
+  // The child has begun to omit the member "jsonrpc", or to write it. Holds from the next message
+  // on.
   virtual void on_version_omitted(bool omitted) = 0;
   // No more messages can be found in the output.
   virtual void on_broken_framing(const char* reason) = 0;

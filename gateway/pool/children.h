@@ -125,7 +125,7 @@ class Children {
   }
   [[nodiscard]] rpc::FaultReport breaker_report() const;
 
-  // From now on, starts children only for what has been accepted.
+  // Children are started only for accepted work from now on.
   void drain() { draining_ = true; }
   [[nodiscard]] bool is_draining() const { return draining_; }
   // Starts no more children, and asks all to go.

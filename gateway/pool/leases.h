@@ -75,7 +75,7 @@ class Leases {
   // of the child.
   Child* detach(Lease& lease, LeaseState state);
 
-  // As Pool's functions, for one lease.
+  // Like Pool's functions, but for one lease.
   tl::expected<void, rpc::FaultReport> submit(Lease& lease, call::CallPtr& call,
                                               const call::Outgoing& message);
   bool notify(Lease& lease, const call::Outgoing& message);

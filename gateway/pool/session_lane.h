@@ -113,7 +113,7 @@ class SessionLane {
     return leases_.childless_sessions();
   }
 
-  // As Pool's functions.
+  // Like Pool's functions.
   tl::expected<void, rpc::FaultReport> submit(Lease& lease, call::CallPtr& call,
                                               const call::Outgoing& message);
   bool notify(Lease& lease, const call::Outgoing& message);

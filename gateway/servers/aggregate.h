@@ -63,7 +63,7 @@ class Aggregate final : public call::Filter, private MemberOwner {
   [[nodiscard]] size_t calls() const { return waiting_.size() + under_way_.size() + ends_.size(); }
   [[nodiscard]] size_t own_callers() const;
 
-  // Of a client. False: there is no such call.
+  // Cancels a client's call. False: no such call.
   bool cancel(session::Caller caller, std::string_view id);
   // Calls that fit end. `report`: what their clients are told; null: nothing.
   void end_calls(const std::function<bool(const call::Call&)>& fits, std::string_view detail,

@@ -73,7 +73,7 @@ class ElementList {
   [[nodiscard]] uint64_t digest() const { return digest_; }
   // An estimate of the memory that the list takes.
   [[nodiscard]] size_t bytes() const { return bytes_ + elements_.size() * kOfElement; }
-  // Without an element.
+  // The list without elements.
   static const std::shared_ptr<const ElementList>& none();
 
  private:

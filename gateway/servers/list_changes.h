@@ -40,11 +40,11 @@ class ListChanges {
   void note_clients();
   // A list may have been made without a member.
   void arm_retry();
-  // From now on no member is asked again.
+  // Members are not asked again from now on.
   void stop();
 
  private:
-  // Of a member, for an audience.
+  // Changes of a member's lists, for an audience.
   struct Pace {
     uint8_t lists = 0;  // changed, and not told; none: it is quiet
     TimePoint due{};    // when they are told; of a quiet one: when it is forgotten

@@ -56,14 +56,15 @@ class MemberCalls final : public session::ReplySink, public PartCalls {
 
   explicit MemberCalls(const Services& services);
 
-  // Of a Route::Kind::member. `kept`: the request, if it has waited.
+  // Sends the call to the member of a route (Route::Kind::member). `kept`: the request, if it has
+  // waited.
   void hand_over(call::CallPtr call, const call::Request& request, const Route& route, Kept kept);
   // Keeps a request of this call.
   [[nodiscard]] Kept keep(call::Call& call, const call::Request& request) const;
   // Takes a call back; its member is told. Null: no member has it.
   call::CallPtr withdraw(const call::Call& call);
   std::vector<call::CallPtr> withdraw(const std::function<bool(const call::Call&)>& fits);
-  // From now on no further member is asked.
+  // Calls are not passed on to the next member from now on.
   void stop() { is_stopped_ = true; }
   [[nodiscard]] size_t size() const { return calls_.size(); }
   template <class Visitor>
@@ -102,7 +103,7 @@ class MemberCalls final : public session::ReplySink, public PartCalls {
 
   session::Tag add(Handed handed);
   Handed* find(session::Tag tag);
-  // Nothing: it is not there any more.
+  // Nothing: the call is not there any more.
   std::optional<Handed> take(session::Tag tag);
   std::vector<session::Tag> tags(const std::function<bool(const Handed&)>& fits) const;
   // `context` becomes the member's.
@@ -111,7 +112,7 @@ class MemberCalls final : public session::ReplySink, public PartCalls {
   void fail(Handed handed, const rpc::FaultReport& report);
   bool try_next(Handed& handed);
   void note_answer(const Handed& handed, const rpc::Envelope& answer);
-  // As the client is to see it; empty: as it is.
+  // The answer as the client is to see it; empty: unchanged.
   std::string shown(const Handed& handed, const rpc::Envelope& answer);
   // The tool or prompt that is called, as the client has named it.
   static std::string_view name_in(const Handed& handed);

@@ -30,7 +30,7 @@ class MemberRequest {
   [[nodiscard]] const rpc::Envelope& envelope() const { return envelope_; }
   // The params as the transport has read them; null: it has read none.
   [[nodiscard]] const mcp::McpParams* params() const { return params_ ? &*params_ : nullptr; }
-  // Of no use afterwards.
+  // Gives the text's memory back. The request cannot be used afterwards.
   std::string release() { return std::move(text_); }
 
  private:

@@ -90,7 +90,7 @@ class MemberState {
   void begin();
   void note_answer();
   void note_failure(const std::string& cause);
-  // Not worth a pause: it is late, or there is no such backend.
+  // The member is late, or its backend does not exist. No pause follows.
   void note_absence(const std::string& cause) { set(false, cause); }
   // The member is starting, and lists are made without it. Logged once.
   void note_start();

@@ -55,7 +55,7 @@ class NameClashes {
   // `server`: the name of the virtual server.
   NameClashes(const std::string& server, Log& log) : server_(server), log_(log) {}
 
-  // Of tools and prompts in the lists that clients share.
+  // Looks at tools and prompts in the lists that clients share.
   void review(const std::vector<std::unique_ptr<Member>>& members);
 
  private:

@@ -64,9 +64,10 @@ class Routes {
   // The member that may have this unknown name, by its prefix, but whose list is missing. Null: no
   // such member that this client may know of.
   [[nodiscard]] const Member* missing_member(const Route& route, const call::CallContext& context);
-  // Of one resource.
+  // The members that may have this resource, in the order in which they are asked.
   std::vector<size_t> members_of(std::string_view uri, const call::CallContext& context);
-  // Whether lists that are not there yet may say more of it; they are asked for.
+  // Whether the resource is unknown, and missing lists may still have it. Asks for the missing
+  // lists.
   bool is_open(std::string_view uri, const call::CallContext& context);
 
   // Notes the resources that a member's answer links to, because the client may ask for them later.

@@ -47,16 +47,16 @@ class ServerAnswers {
   // The client's view of a member.
   MemberView& view_at(size_t member, const call::CallContext& context);
 
-  // Whether nothing is to be waited for; what is not known is asked for. `waits_anew`: see Member.
+  // Asks for missing lists. True: no list has to be waited for. `waits_anew`: see Member.
   bool prepare(ListKind kind, const call::CallContext& context, bool waits_anew = false);
   // Prepares a list like prepare(), but does not wait for members that show nothing on it.
   bool prepare_list(ListKind kind, const call::CallContext& context, bool is_first);
-  // Until when what is missing is waited for.
+  // When the wait for missing lists ends.
   [[nodiscard]] TimePoint waited_until(ListKind kind, const call::CallContext& context);
 
   // The element with this name, for this client; of a resource or a template its URI.
   Found find(ListKind kind, std::string_view shown, const call::CallContext& context);
-  // All that this client may see, in the order of lists. `visit(found)`.
+  // Visits the elements that this client may see, in the order of lists: `visit(found)`.
   template <class Visitor>
   void for_each(ListKind kind, const call::CallContext& context, Visitor&& visit);
 

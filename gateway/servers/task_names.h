@@ -4,9 +4,9 @@
 // two members give the same id, add the second member's name to the id of its task. Ids that a
 // member has sealed are unique, and stay as they are. Two children of one member that seals no ids
 // (pool.sticky) may give the same id to one owner; such tasks cannot be told apart. Owner: the
-// aggregate. Limits:
-// kMaxTasks ids of kMaxId bytes; longer ones are not remembered. Beyond that the oldest task of the
-// owner with the most is forgotten, so that no client takes the others' tasks from them.
+// aggregate. Limits: kMaxTasks ids of kMaxId bytes; longer ones are not remembered. Beyond that the
+// oldest task of the owner with the most is forgotten, so that no client takes the others' tasks
+// from them.
 #pragma once
 
 #include <cstddef>
@@ -54,7 +54,7 @@ class TaskNames {
   static bool may_name(std::string_view text);
 
  private:
-  // As the client knows it.
+  // The id as the client knows it.
   std::string shown_id(std::string_view own, const TaskGiver& giver, const std::string& owner);
   void note(const std::string& owner, std::string key, Task task);
   void forget_one();

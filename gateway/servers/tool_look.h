@@ -18,7 +18,7 @@ std::string shown_tool_name(std::string_view prefix, std::string_view name);
 // Whether a member with this prefix may show an element under this name.
 bool may_be_of(std::string_view prefix, std::string_view shown);
 
-// As `tools.rename` has it; without the prefix.
+// The tool's name after `tools.rename`, without the prefix.
 std::string_view renamed(const config::MemberToolsConfig& tools, std::string_view own);
 
 // Whether clients may take a tool: its schema is one (MCP, schema, Tool). An error is a constant

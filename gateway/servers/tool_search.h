@@ -25,7 +25,7 @@ namespace stdgate::servers {
 // The two tools that stand for all others.
 inline constexpr std::string_view kFindTool = "find_tool";
 inline constexpr std::string_view kCallTool = "call_tool";
-// As they are listed, raw JSON.
+// Their definitions in lists, raw JSON.
 std::string_view find_tool_text();
 std::string_view call_tool_text();
 

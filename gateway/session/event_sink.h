@@ -23,7 +23,7 @@ class EventSink {
   virtual ~EventSink() = default;
   // The whole response: a JSON document. Ends it.
   virtual void respond(std::span<const std::string_view> json) = 0;
-  // As respond(), for a client that needs these scopes, with spaces between them.
+  // Like respond(), but for a client that needs these scopes, with spaces between them.
   virtual void respond_scope(std::span<const std::string_view> json, std::string_view scope) = 0;
   // Makes the response a stream; may be called again.
   virtual void begin_stream() = 0;

@@ -69,7 +69,7 @@ class Subscriptions {
   [[nodiscard]] const std::vector<SessionId>* find(uint64_t child, std::string_view key) const;
   // Whether the child holds a key for any session.
   [[nodiscard]] bool has_any(uint64_t child) const { return held_.contains(child); }
-  // As has_any(), but also true for keys that no session needs and the child still has to end.
+  // Like has_any(), but also true for keys that no session needs and the child still has to end.
   [[nodiscard]] bool has_or_had_any(uint64_t child) const {
     return has_any(child) || unwanted_.contains(child);
   }

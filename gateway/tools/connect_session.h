@@ -133,7 +133,7 @@ class ConnectSession final : private remote::LocalClient,
   ConnectSession(const ConnectSession&) = delete;
   ConnectSession& operator=(const ConnectSession&) = delete;
 
-  // Until its client or its server has ended it; the exit code.
+  // Runs until the client or the server has ended the session. Returns the exit code.
   int run();
 
  private:

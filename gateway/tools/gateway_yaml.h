@@ -23,7 +23,7 @@ std::string yaml_expanding(std::string_view text);
 // A reference: "${NAME}".
 std::string yaml_reference(std::string_view variable);
 
-// As the configuration has it: "90s", "1500ms".
+// The duration in the form of the configuration: "90s", "1500ms".
 std::string duration_text(Duration duration);
 
 struct BackendLines {

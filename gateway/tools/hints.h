@@ -22,8 +22,8 @@ struct VariableChoice {
   [[nodiscard]] std::string wanted(const std::function<bool(const std::string&)>& is_set) const;
 };
 
-// What lines like these miss: `KeyError: 'API_KEY'`, `API_KEY is required`, `Missing environment
-// variable API_KEY`, `set A_KEY or A_TOKEN`. In their order, each name once.
+// Variables that lines like these report as missing: `KeyError: 'API_KEY'`, `API_KEY is required`,
+// `Missing environment variable API_KEY`, `set A_KEY or A_TOKEN`. In their order, each name once.
 std::vector<VariableChoice> missing_variables(const std::vector<std::string>& lines);
 
 // Advice on a line, for people; empty: nothing is known about such a line. A missing module, a

@@ -45,9 +45,9 @@ struct JsonNode {
   // Null: it has no such key, or is no object.
   [[nodiscard]] const JsonNode* find(std::string_view key) const;
   JsonNode* find(std::string_view key);
-  // Of a string, decoded; nothing: it is something else.
+  // The decoded text of a string; nothing: the node is no string.
   [[nodiscard]] std::optional<std::string> text() const;
-  // Of a number or a boolean, as it is written; nothing: it is something else.
+  // A number or a boolean as it is written; nothing: the node is neither.
   [[nodiscard]] std::optional<std::string> literal() const;
   [[nodiscard]] std::string json() const;
 

@@ -100,7 +100,7 @@ std::string error_text(std::string_view error);
 
 using Listed = tl::expected<std::vector<ListEntry>, Trouble>;
 
-// Of which backend members are missing, and which.
+// Missing members, by the name of their virtual server.
 using MissingMembers = std::map<std::string, std::set<std::string>>;
 
 // All pages, kMaxPages of them, of several backends, which are asked at once; the results are in

@@ -101,7 +101,7 @@ struct Tool {
   ToolOutput (*run)(const ToolArguments& arguments, const ToolSurroundings& surroundings);
 };
 
-// In the order of --help.
+// All tools, in the order of --help.
 std::span<const Tool> all_tools();
 // Null: no such tool.
 const Tool* find_tool(std::string_view word);
@@ -112,7 +112,7 @@ tl::expected<ToolArguments, std::string> parse_tool_arguments(
 
 std::string help_of(const Tool& tool);
 
-// What `stdgate WORD ARGUMENT…` does.
+// Runs `stdgate WORD ARGUMENT…`.
 ToolOutput run_tool(const Tool& tool, std::span<const std::string> arguments,
                     const ToolSurroundings& surroundings);
 

@@ -92,10 +92,10 @@ class Authenticator {
   virtual ~Authenticator() = default;
   // The time on the clock of Identity::expires.
   [[nodiscard]] virtual TimePoint now() const = 0;
-  // From 1 on. Another one means that what has been accepted may not be good any more, though it
-  // has not expired.
+  // Changes when accepted credentials may no longer be valid, although they have not expired. At
+  // least 1.
   [[nodiscard]] virtual uint32_t revision() const { return 1; }
-  // Nothing: it is no credential of its kind.
+  // Nothing: the credential is not of this kind.
   [[nodiscard]] virtual std::optional<Judgement> judge(const Credential& credential) = 0;
   // Whether requests may be signed; else signatures are not looked at.
   [[nodiscard]] virtual bool takes_signatures() const { return false; }

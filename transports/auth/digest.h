@@ -37,7 +37,7 @@ class Sha256 {
 // How the log names the session with this id.
 SessionName session_name(std::string_view id);
 
-// For tables by digest.
+// Hash for tables by digest.
 struct HashDigest {
   size_t operator()(const Digest& digest) const {
     size_t hash = 0;
@@ -46,11 +46,11 @@ struct HashDigest {
   }
 };
 
-// Whether they are the same, in a time that does not depend on where they differ.
+// Compares digests, in a time that does not depend on where they differ.
 bool are_equal(const Digest& one, const Digest& other);
 // "sha256:" and hex digits, as configurations have it.
 std::string key_hash(const Digest& digest);
-// Of what key_hash() has written, in capitals or not; the text has been checked.
+// Parses the form of key_hash(), in upper or lower case. The text has been checked.
 Digest parse_key_hash(std::string_view text);
 
 // Digests of bodies (RFC 9530 section 5), without the broken algorithms.

@@ -69,7 +69,7 @@ struct KeyServices {
   Observer& observer;
 };
 
-// For /debug/state and metrics.
+// Facts about an issuer's keys, for /debug/state and metrics.
 struct KeyFacts {
   std::string_view issuer;
   std::string_view source;      // file, url, discovery

@@ -21,7 +21,7 @@ struct GatewayAddress {
   std::string unix_socket;  // empty: TCP
 };
 
-// Of --url: http://…, https://… or unix:/path. The error says what to write.
+// Parses the value of --url: http://…, https://… or unix:/path. The error says what to write.
 tl::expected<GatewayAddress, std::string> parse_gateway_url(const std::string& text);
 
 struct HttpOptions {

@@ -45,11 +45,11 @@ class ClientConnection {
   [[nodiscard]] virtual ConnectionKind kind() const = 0;
   // A request, or a part of one, has come that the core does not know yet.
   [[nodiscard]] virtual bool has_request() const = 0;
-  // Ends it as soon as nothing is under way.
+  // Ends the connection as soon as nothing is under way.
   virtual void drain() = 0;
-  // At once; calls are cancelled.
+  // Ends the connection at once, and cancels its calls.
   virtual void close() = 0;
-  // At once, dropping unsent bytes: the memory is released when this returns.
+  // Ends the connection at once, and drops unsent bytes. The memory is released when this returns.
   virtual void cut() = 0;
   [[nodiscard]] virtual HeldMemory held_memory() const = 0;
   // The account of its client, who pays.
@@ -147,7 +147,8 @@ class ConnectionMeter {
   [[nodiscard]] size_t held() const { return held_.bytes(); }
   // Why the client is to hold no more.
   [[nodiscard]] MemoryLack lack() const { return held_.lack(); }
-  // As lack(), before a client is refused: memory that no client waits for is dropped first.
+  // Like lack(), but drops memory first that no client waits for. Called before a client is
+  // refused.
   [[nodiscard]] MemoryLack lack_after_relief();
   // `receiving_since`: when the last byte of an incomplete message came, if any. A client whose
   // messages wait for a child does not count as idle.
@@ -181,7 +182,8 @@ class ConnectionMeter {
   Share held_{{}, Holding::receiving};
   policy::PrincipalRef paying_;  // null: the client's address pays
   int32_t left_of_share_ = 0;
-  // In which it was full, its last bits: a connection is small, and one turn too late is no harm.
+  // The last bits of the number of the turn when the share was full. Few bits keep a connection
+  // small; being one turn late does no harm.
   uint16_t turn_of_share_ = UINT16_MAX;
   const ConnectionKind kind_;
 };

@@ -30,13 +30,13 @@ bool is_allowed(Method method, AllowedMethods allowed);
 std::string_view methods_of(AllowedMethods allowed);
 // "POST, OPTIONS": the value of Allow (RFC 9110 section 10.2.1).
 std::string_view allow_value(AllowedMethods allowed);
-// Of the server as a whole, for OPTIONS *.
+// The methods of the server as a whole, for OPTIONS *.
 inline constexpr std::string_view kAllowAll = "GET, HEAD, POST, DELETE, OPTIONS";
 
 class Endpoint : public std::enable_shared_from_this<Endpoint> {
  public:
   Endpoint() = default;
-  // Of an upstream, at which this is what is held.
+  // `held`: counts the memory that is held at the endpoint's upstream.
   explicit Endpoint(HeldBytes* held) : held_(held) {}
   virtual ~Endpoint() = default;
   Endpoint(const Endpoint&) = delete;
@@ -52,7 +52,7 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   // How calls come in here, if they do.
   [[nodiscard]] virtual Transport transport() const { return Transport::rpc; }
 
-  // Error codes of what answers a message that is refused.
+  // Error codes of the answers to refused messages.
   [[nodiscard]] virtual rpc::CodeSet fault_codes() const {
     return refusal_codes().value_or(rpc::CodeSet::plain);
   }
@@ -68,7 +68,7 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   // Answers a request whose body cannot be taken. Only where POST is allowed.
   virtual void refuse(Exchange& exchange, const rpc::FaultReport& report);
 
-  // Where what is kept of its requests is counted; null: nowhere in particular.
+  // Counts the memory that is kept of the endpoint's requests; null: not counted by endpoint.
   [[nodiscard]] HeldBytes* held() const { return held_; }
 
  private:

@@ -59,8 +59,8 @@ class Codec {
 
   // --- Another protocol in its place (RFC 9110 section 7.8)
   [[nodiscard]] virtual bool can_upgrade(const Exchange& exchange) const = 0;
-  // Only where it can, and from within Exchange::serve(): answers 101 with these header lines;
-  // `successor` then takes over the stream and the connection's place in the server.
+  // Answers 101 with these header lines. `successor` then takes over the stream and the
+  // connection's place in the server. Only if can_upgrade(), and from within Exchange::serve().
   virtual void upgrade(Exchange& exchange, std::string_view fields,
                        std::unique_ptr<UpgradedConnection> successor) = 0;
 
@@ -177,7 +177,7 @@ class Exchange {
   [[nodiscard]] std::string scope_challenge(std::string_view scope) const;
   [[nodiscard]] Server& server() const { return server_; }
   [[nodiscard]] uint64_t connection_number() const { return codec_->peer().number; }
-  // As trusted proxies say, once there is a head.
+  // The client's address; once the head has come, as trusted proxies say.
   [[nodiscard]] const ClientAddress& client() const {
     return has_head_ ? origin : codec_->peer().client;
   }

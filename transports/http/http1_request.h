@@ -137,12 +137,12 @@ class Http1Request {
 
   // When is_body_late() is to be asked. `since`: its last byte.
   [[nodiscard]] TimePoint body_due(TimePoint since) const;
-  // By a pause, by its rate, or as a whole.
+  // Whether the body is late: by a pause, by its rate, or as a whole.
   bool is_body_late(TimePoint since, TimePoint now, uint64_t bytes_read);
 
   // Memory of what has come and is not bounded by usual sizes.
   [[nodiscard]] size_t held() const { return body_.held() + head_.long_block(); }
-  // Of the request nothing is needed any more, but for the block of its head.
+  // The request is not needed any more, except for the block of its head.
   void rest();
   // Requests of another connection follow. Only a head without credentials stays.
   void leave();
@@ -180,7 +180,7 @@ class SpareExchanges {
  public:
   static constexpr size_t kMax = 16;
 
-  // The one that was given last, else a new one.
+  // The exchange that was given last, or a new one.
   std::unique_ptr<Http1Exchange> take(Server& server, Codec& codec);
   // One that rests. Called from the outermost level of the loop only.
   void give(std::unique_ptr<Http1Exchange> exchange);

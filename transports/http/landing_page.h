@@ -25,7 +25,7 @@ std::string landing_page(std::string_view title, const backend::Upstreams& backe
                          std::string_view authority, bool is_secure = false,
                          std::string_view public_url = {});
 
-// As landing_page(), in JSON, for a client that asks for application/json:
+// Like landing_page(), but in JSON, for a client that asks for application/json:
 // {"server":…,"backends":[{"name":…,"protocol":…,"default":…,"members":[…],"paths":[{"name":…,
 // "method":…,"url":…}]}]}, with "members" of virtual servers only
 std::string landing_json(std::string_view title, const backend::Upstreams& backends,

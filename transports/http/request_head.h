@@ -121,7 +121,7 @@ class RequestHead {
 // The pieces of a request target (RFC 3986): percent-encoding, query parameters.
 // Pure functions over views.
 
-// What `text`, which must be valid, stands for: `text` itself, or a view of `scratch`.
+// The decoded text: `text` itself, or a view of `scratch`. `text` must be valid.
 std::string_view percent_decode(std::string_view text, std::string& scratch);
 
 // The value of the first parameter `name` of a query, decoded as application/x-www-form-urlencoded

@@ -50,8 +50,9 @@ class Router {
   // Takes out all routes but the leaving ones, and returns their endpoints. Requests under way use
   // the endpoints on.
   std::vector<std::shared_ptr<Endpoint>> clear();
-  // From now on the routes of `others` serve only what was begun at their paths, unless another
-  // route has the path, and no list shows them. Returns the endpoints that did so before.
+  // Makes the routes of `others` leaving ones: from now on they serve only work that was begun at
+  // their paths, unless another route has the path, and no list shows them. Returns the endpoints
+  // of the former leaving routes.
   std::vector<std::shared_ptr<Endpoint>> replace_leaving(Router& others);
   // Serves the index of what has been added, at "/".
   void add_index(std::string_view title);
@@ -66,7 +67,7 @@ class Router {
 
   // `path` is decoded; with one slash at its end it means the same. Null: nothing there.
   [[nodiscard]] const Route* find(std::string_view path) const { return find(routes_, path); }
-  // As find(), among the routes that only finish what was begun there.
+  // Like find(), but among the leaving routes.
   [[nodiscard]] const Route* leaving(std::string_view path) const { return find(leaving_, path); }
   // The paths whose endpoints have this transport.
   [[nodiscard]] std::vector<std::string> paths_of(Transport transport) const;

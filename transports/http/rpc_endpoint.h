@@ -47,7 +47,7 @@ class RpcExchange final : public ExchangeHandler, private session::ReplySink {
   // Hands the messages of `text` to the upstream. Everything may have been answered when it
   // returns.
   void start(const Route& route, std::span<char> text, bool wants_events, Exchange& exchange);
-  // As start(), for a text that has been parsed.
+  // Like start(), but for a text that has been parsed.
   void start(const Route& route, const rpc::Document& document, bool wants_events,
              Exchange& exchange);
   // Answers a request whose body was not read to its end.

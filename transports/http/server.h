@@ -109,7 +109,7 @@ class Server final : private net::ListenerEvents, private AccountEvents, private
   [[nodiscard]] size_t connections() const { return connections_.size(); }
   // Reports all bytes written so far to the observer; otherwise long answers are reported late.
   void report_written();
-  // For connections.
+  // Services for connections.
   HttpServices& services() { return services_; }
   [[nodiscard]] const Router& router() const { return router_; }
   [[nodiscard]] const RequestRouting& routing() const { return routing_; }

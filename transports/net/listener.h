@@ -28,7 +28,7 @@ namespace stdgate::net {
 
 // The address of a client or of a listener, out of a socket's own form.
 
-// Of an AF_INET or AF_INET6 address, with its port; none for others.
+// Converts an AF_INET or AF_INET6 address, with its port; none for others.
 ClientAddress to_client_address(const sockaddr_storage& address);
 
 class ListenerEvents {

@@ -80,7 +80,7 @@ class OutQueue {
   void add(OutPiece piece);
 
   StoragePool& storages_;
-  // From first_ on; those before have been taken out.
+  // Valid from first_ on; the pieces before have been taken out.
   std::vector<OutPiece> pieces_;
   size_t first_ = 0;
   size_t pieces_size_ = 0;

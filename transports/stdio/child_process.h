@@ -62,8 +62,8 @@ class ChildProcesses final : public pool::ChildLauncher {
   static constexpr Duration kBrokenInputGrace = std::chrono::seconds(1);
 
  private:
-  // Of a user (guard_process.h). Asked for once, as the loop waits for the user database;
-  // failures are not kept.
+  // The identity of a user (guard_process.h). Looked up once, because the loop waits for the user
+  // database; failures are not kept.
   tl::expected<std::string, int> identity_of(const std::string& user);
 
   net::Loop& loop_;

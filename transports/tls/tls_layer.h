@@ -57,7 +57,7 @@ class TlsLayer final : public net::StreamLayer, private TlsEvents {
 
   [[nodiscard]] const std::string& listener() const { return listener_; }
   [[nodiscard]] const config::TlsConfig& config() const { return config_; }
-  // Those in use.
+  // The certificates in use.
   [[nodiscard]] const std::vector<CertificateFacts>& certificates() const {
     return context_->certificates();
   }

@@ -131,7 +131,7 @@ class ClientMessages {
   struct Route {
     backend::Upstream& backend;
     rpc::EnvelopeParser& parser;  // of all connections; used within a call only
-    // Not null: the session is one that it keeps, by this id.
+    // Null, or the keeper of the session, which it knows by `kept_id`.
     session::SessionKeeper* keeper = nullptr;
     std::string kept_id{};
   };
@@ -153,11 +153,13 @@ class ClientMessages {
   [[nodiscard]] session::SessionId session() const {
     return keeper_ == nullptr ? own_.id() : lent_.session;
   }
-  // Once the client can be told something: what it has missed of a session that was kept.
+  // Sends what the client has missed of a kept session. Called once the client can be told
+  // something.
   void replay() {
     if (keeper_ != nullptr) keeper_->replay(kept_id_, *sink_);
   }
-  // Its calls are cancelled, what is kept is dropped. Without effect the second time.
+  // Ends the session: its calls are cancelled, and waiting messages dropped. A kept session is only
+  // detached. Without effect the second time.
   void close_session();
 
   // --- From the client

@@ -40,7 +40,7 @@ enum class Opcode : uint8_t {
   pong = 10,
 };
 
-// Of control frames (section 5.5).
+// Limit for control frames (section 5.5).
 inline constexpr size_t kMaxControlPayload = 125;
 inline constexpr size_t kMaxFrameHeader = 14;
 
@@ -54,7 +54,7 @@ struct FrameHeader {
   uint64_t length = 0;
   uint32_t mask = 0;  // its four bytes as they stand on the wire
   [[nodiscard]] bool is_control() const { return (opcode & 8) != 0; }
-  // In the shortest form, and without the top bit (section 5.2).
+  // Whether the length is in the shortest form, and without the top bit (section 5.2).
   [[nodiscard]] bool has_good_length() const;
 };
 

@@ -20,7 +20,7 @@ class Utf8Validator {
  public:
   // The next piece; false when no continuation could make it UTF-8.
   bool feed(std::string_view piece);
-  // Nothing is missing of the last character.
+  // Whether no byte of the last character is missing.
   [[nodiscard]] bool complete() const { return missing_ == 0; }
 
  private:

@@ -27,7 +27,7 @@ inline constexpr std::array kKeptCapabilities{
     Capability{CAP_NET_RAW, "net_raw"}, Capability{CAP_SYS_CHROOT, "sys_chroot"},
 };
 
-// Of this process, one bit each.
+// The permitted capabilities of this process, one bit each.
 uint64_t permitted_capabilities();
 
 // Takes all others from this process, and from what it will execute. Gives 0 or errno.
