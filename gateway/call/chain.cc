@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "gateway/call/call_clock.h"
-#include "gateway/call/call_record.h"
 #include "gateway/call/message_trace.h"
 #include "gateway/rpc/message_text.h"
 
@@ -25,6 +24,33 @@ std::string& emptied(std::string& text) {
 // Nothing unless the client is a stateless one, whose responses show errors by their HTTP status.
 std::optional<int64_t> code_for(const Call& call, std::optional<int64_t> error_code) {
   return call.client_kind == PeerKind::stateless ? error_code : std::nullopt;
+}
+
+// The part of a call's record that the call itself knows at its end. The record views into the
+// call.
+CallRecord record_of(const Call& call, TimePoint now) {
+  CallRecord record;
+  record.method = call.method;
+  record.method_name = call.method_name;
+  record.tool = call.tool;
+  record.tool_name = call.tool_name;
+  record.transport = call.transport;
+  record.client_kind = call.client_kind;
+  record.child_kind = call.child_kind;
+  record.revision = call.revision;
+  record.total = now - call.arrived;
+  record.reached_child = call.written != TimePoint{};
+  record.queued = (record.reached_child ? call.written : now) - call.arrived;
+  record.child = record.reached_child ? now - call.written : Duration{0};
+  record.id = call.id;
+  record.connection = call.connection;
+  record.session = call.session_name;
+  record.client = call.origin;
+  record.child_number = call.child;
+  record.child_pid = call.child_pid;
+  record.principal = call.principal;
+  record.bytes_in = call.bytes_in;
+  return record;
 }
 
 // Notes who has made the call, and how.

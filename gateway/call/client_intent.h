@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "gateway/call/call_context.h"
-#include "gateway/call/session_memo.h"
 #include "gateway/config/config.h"
 #include "gateway/session/log_verbosity.h"
 
@@ -17,6 +16,17 @@ struct Reading {
   config::Isolation isolation = config::Isolation::shared;  // how clients share the child
   std::optional<PeerKind> peer_kind{};                      // of the client
   const KnownParams* params = nullptr;                      // as CallContext::params
+};
+
+// Which part of a message to a session's own child has to be repeated for the session's next child.
+enum class SessionMemo : uint8_t {
+  none,
+  first,       // only that this is the first call of a session from another process
+  greeting,    // the params of the greeting
+  completion,  // the notification that completes the greeting
+  severity,    // the level from which log messages are wanted
+  subscribe,
+  unsubscribe,
 };
 
 // The meaning of a client's message.

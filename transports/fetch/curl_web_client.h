@@ -1,5 +1,5 @@
-// CurlWebClient: a WebClient on libcurl's multi interface. CurlConnection: a connection that it makes
-// for other bytes than HTTP's.
+// CurlWebClient: a WebClient on libcurl's multi interface. CurlConnection: a connection that it
+// makes for other bytes than HTTP's.
 //
 // HTTP/1.1, servers of https are verified, redirects are not followed, no cookie and no password
 // file is used. A proxy of the environment is used, but not towards this machine. Owner: the

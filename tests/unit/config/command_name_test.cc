@@ -1,9 +1,9 @@
 // What a backend is called that is given as a command.
-#include "gateway/app/command_line.h"
-
 #include <gtest/gtest.h>
 
 #include <sstream>
+
+#include "gateway/app/command_line.h"
 
 namespace stdgate {
 namespace {
