@@ -311,9 +311,8 @@ void Child::hear_out() {
   input_.write_text(services_.dialect.ping(ping.wire_id));
 }
 
-// The child answered the probe so late that it was greeted as a stateful child. This child may
-// behave as a stateful one from now on. So the gateway ends it, and greets the next child as a
-// stateless one.
+// The child answered the probe so late that it was greeted as a stateful child, and may behave as
+// one from now on. So the gateway ends it, and greets the next child as a stateless one.
 bool Child::take_late_discovery(rpc::WireId id, const rpc::Envelope& answer) {
   if (state_ != ChildState::starting) return false;
   const bool is_stateless = handshake_.finish_late(id, answer);

@@ -78,8 +78,7 @@ class Child final : private ChildEvents, private ChildMessages {
   [[nodiscard]] bool admits(const call::Call& call) const {
     return listener_.admits(call, number());
   }
-  // Whether the child can be given one more bound call now. A child that retires still takes bound
-  // calls.
+  // As has_room(), for a bound call, which a child that retires still takes.
   [[nodiscard]] bool has_room_for_bound() const {
     return (state_ == ChildState::ready || state_ == ChildState::busy) &&
            !calls_.full_for_bound() && link_->unsent_bytes() < ChildLink::kHighWatermark;
