@@ -21,6 +21,10 @@ constexpr auto kTools = static_cast<size_t>(PinnedKind::tool);
 
 bool is_tool_call(std::string_view method) { return same_text(method, "tools/call"); }
 
+std::string_view arguments_of(const call::ClientIntent& intent) {
+  return intent.arguments.empty() ? "{}" : intent.arguments;
+}
+
 }  // namespace
 
 std::string tool_error_member(std::string_view text, bool is_modern) {
@@ -81,6 +85,9 @@ CheckJudge::ToolsRef CheckJudge::shared(ToolList tools) {
 }
 
 void CheckJudge::gather(ListScope scope) {
+  for (Found& found : found_) {
+    if (found.scope == scope) found = Found();
+  }
   std::vector<ToolsRef>& lists = known_[scope].lists;
   lists.clear();
   for (const auto& [number, listed] : children_) {
@@ -153,32 +160,60 @@ std::string CheckJudge::misfit(std::string_view whole) {
   return check_.repeated_key().value_or("") + ": expected once, and is there twice";
 }
 
-std::optional<std::string> CheckJudge::compare(State& state, std::span<const ToolsRef> lists,
+CheckJudge::Found& CheckJudge::found(ListScope scope, std::string_view tool) {
+  const size_t last = tool.empty() ? 0 : static_cast<unsigned char>(tool.back());
+  return found_[(scope + tool.size() + last) % kFound];
+}
+
+bool CheckJudge::fits_found(State& state, Found& found, ListScope scope,
+                            const call::ClientIntent& intent) {
+  if (!found.is_only || found.scope != scope) return false;
+  const auto& [name, tool] = *found.fitting->tool;
+  if (!same_name(name, intent.tool)) return false;
+  if (tool.input != nullptr && !fits(*tool.input, name, arguments_of(intent))) return false;
+  state.fitting = found.fitting;
+  return true;
+}
+
+std::optional<std::string> CheckJudge::compare(State& state, ListScope scope,
                                                const call::ClientIntent& intent) {
-  state.clear();
+  const std::span<const ToolsRef> lists = lists_of(scope);
   const std::string_view name = rpc::decode_string(intent.tool, scratch_);
-  const std::string_view arguments = intent.arguments.empty() ? "{}" : intent.arguments;
+  Fitting fitting;
   const Tool* bad = nullptr;
+  size_t compared = 0;
   std::optional<std::string> why;
   for (const ToolsRef& tools : lists) {
     const auto* const tool = tools->find(name);
     if (tool == nullptr || (bad != nullptr && bad->input == tool->second.input)) continue;
-    const bool is_like_another = std::ranges::any_of(state.fits, [&](const ToolsRef& one) {
+    const bool is_like_another = std::ranges::any_of(fitting.lists, [&](const ToolsRef& one) {
       return one->find(name)->second.input == tool->second.input;
     });
+    if (!is_like_another) ++compared;
     const SchemaRef& input = tool->second.input;
-    if (is_like_another || input == nullptr || fits(*input, name, arguments)) {
-      state.fits.push_back(tools);
-      state.tool = tool;
+    if (is_like_another || input == nullptr || fits(*input, name, arguments_of(intent))) {
+      fitting.lists.push_back(tools);
+      fitting.tool = tool;
     } else {
       bad = &tool->second;
       if (!why) why = misfit("arguments");
     }
   }
-  if (!state.fits.empty()) return std::nullopt;
+  if (fitting.lists.empty() && why) return why;
   // A child that does not list the tool is no way around the list of another one.
-  if (!why) state.fits.assign(lists.begin(), lists.end());
-  return why;
+  if (fitting.lists.empty()) fitting.lists.assign(lists.begin(), lists.end());
+  Found& place = found(scope, intent.tool);
+  state.fitting = shared(std::move(fitting), place);
+  // With escapes, another name could be spelled as this one is.
+  const bool is_kept = state.fitting->tool != nullptr && !rpc::has_escapes(intent.tool);
+  if (is_kept) place = {scope, state.fitting, compared == 1};
+  return std::nullopt;
+}
+
+// Nearly always the calls of a tool fit the same lists.
+CheckJudge::FittingRef CheckJudge::shared(Fitting fitting, Found& found) {
+  if (found.fitting != nullptr && *found.fitting == fitting) return found.fitting;
+  return std::make_shared<const Fitting>(std::move(fitting));
 }
 
 void CheckJudge::look_for_new(ListScope scope) {
@@ -206,12 +241,12 @@ std::optional<size_t> CheckJudge::on_request(call::CallPtr& call, const call::Re
 }
 
 void CheckJudge::judge(call::CallPtr& call, const call::Request& request) {
-  const ListScope scope = lists_.scope_of(*call);
-  const std::span<const ToolsRef> lists = lists_of(scope);
   if (!request.intent.is_clear) return refuse_lookalikes(call);
+  const ListScope scope = lists_.scope_of(*call);
   State& state = states_.of(call->slots);
-  const auto misfit = compare(state, lists, request.intent);
-  if (!misfit && state.tool != nullptr) return;
+  if (fits_found(state, found(scope, request.intent.tool), scope, request.intent)) return;
+  const auto misfit = compare(state, scope, request.intent);
+  if (!misfit && state.fitting->tool != nullptr) return;
   if (!misfit) {
     const std::string_view name = rpc::decode_string(request.intent.tool, scratch_);
     if (!policy::is_plain_name(name)) return refuse_lookalikes(call);
@@ -235,21 +270,21 @@ call::Passage CheckJudge::on_notification(const call::Notification& notification
 // --- Children that may get a call -----------------------------------------------------------
 
 bool CheckJudge::suits(const call::Call& call, uint64_t child) const {
-  const State& state = *states_.find(call.slots);
+  const Fitting& fitting = *states_.find(call.slots)->fitting;
   const ToolList& tools = *children_.find(child)->second.tools;
-  if (std::ranges::any_of(state.fits, [&](const ToolsRef& one) { return one.get() == &tools; })) {
+  if (std::ranges::any_of(fitting.lists, [&](const auto& one) { return one.get() == &tools; })) {
     return true;
   }
-  if (state.tool == nullptr) return false;
-  const auto* const tool = tools.find(state.tool->first);
-  return tool != nullptr && std::ranges::any_of(state.fits, [&](const ToolsRef& one) {
-           return one->find(state.tool->first)->second.input == tool->second.input;
+  if (fitting.tool == nullptr) return false;
+  const auto* const tool = tools.find(fitting.tool->first);
+  return tool != nullptr && std::ranges::any_of(fitting.lists, [&](const ToolsRef& one) {
+           return one->find(fitting.tool->first)->second.input == tool->second.input;
          });
 }
 
-const CheckJudge::Tool* CheckJudge::tool_in(const ToolList& tools, const State& state) {
-  if (&tools == state.fits.back().get()) return &state.tool->second;
-  const auto* const tool = tools.find(state.tool->first);
+const CheckJudge::Tool* CheckJudge::tool_in(const ToolList& tools, const Fitting& fitting) {
+  if (&tools == fitting.lists.back().get()) return &fitting.tool->second;
+  const auto* const tool = tools.find(fitting.tool->first);
   return tool == nullptr ? nullptr : &tool->second;
 }
 
@@ -257,13 +292,13 @@ const CheckJudge::Tool* CheckJudge::tool_in(const ToolList& tools, const State& 
 
 std::optional<std::string> CheckJudge::misfit_of_result(const call::Call& call,
                                                         const call::Answer& answer) {
-  const State* const state = states_.find(call.slots);
-  if (state->tool == nullptr) return std::nullopt;
+  const Fitting& fitting = *states_.find(call.slots)->fitting;
+  if (fitting.tool == nullptr) return std::nullopt;
   const auto listed = children_.find(answer.child);
   const ToolList& tools = listed != children_.end() && listed->second.tools != nullptr
                               ? *listed->second.tools
-                              : *state->fits.back();
-  const Tool* const tool = tool_in(tools, *state);
+                              : *fitting.lists.back();
+  const Tool* const tool = tool_in(tools, fitting);
   if (tool == nullptr || tool->output == nullptr) return std::nullopt;
   static constexpr std::string_view kUnclear = "readers could see different results";
   if (answer.message.has_lookalikes) return std::string(kUnclear);
@@ -282,7 +317,7 @@ std::optional<std::string> CheckJudge::misfit_of_result(const call::Call& call,
     if (members[3] || type != R"("complete")") return std::nullopt;
     return "structuredContent: expected, as there is an outputSchema";
   }
-  if (fits(*tool->output, state->tool->first, *members[1])) return std::nullopt;
+  if (fits(*tool->output, fitting.tool->first, *members[1])) return std::nullopt;
   return misfit("structuredContent");
 }
 

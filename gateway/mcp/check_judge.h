@@ -10,6 +10,7 @@
 // are not checked.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -52,16 +53,26 @@ class CheckJudge final : public ListJudge {
     std::vector<ToolsRef> lists;
     TimePoint asked{};  // for the latest list
   };
-  // State of a judged call.
-  struct State {
-    std::vector<ToolsRef> fits;  // the lists that it fits
+  // The lists that a call fits. Calls of a tool share it.
+  struct Fitting {
+    std::vector<ToolsRef> lists;
     const ToolList::Tools::value_type* tool =
         nullptr;  // in the last one of them; null: no list has it
-    void clear() {
-      fits.clear();
-      tool = nullptr;
-    }
+    friend bool operator==(const Fitting&, const Fitting&) = default;
   };
+  using FittingRef = std::shared_ptr<const Fitting>;
+  // State of a judged call.
+  struct State {
+    FittingRef fitting;
+    void clear() { fitting.reset(); }
+  };
+  // What has been found of a tool that is on a list. It holds until the lists of the scope change.
+  struct Found {
+    ListScope scope = 0;
+    FittingRef fitting;    // null: nothing; the tool's name is as calls spell it
+    bool is_only = false;  // all lists that have the tool say the same of its arguments
+  };
+  static constexpr size_t kFound = 16;
   // Readers could see different tools or arguments, or another method.
   void refuse_lookalikes(call::CallPtr& call);
 
@@ -71,16 +82,21 @@ class CheckJudge final : public ListJudge {
   ToolsRef shared(ToolList tools);
   void gather(ListScope scope);
   // The called tool, as this list has it; null: it has not.
-  static const Tool* tool_in(const ToolList& tools, const State& state);
+  static const Tool* tool_in(const ToolList& tools, const Fitting& fitting);
   [[nodiscard]] std::span<const ToolsRef> lists_of(ListScope scope) const {
     const auto known = known_.find(scope);
     return known == known_.end() ? std::span<const ToolsRef>() : known->second.lists;
   }
   SchemaRef keep(std::string_view text, std::string_view tool);
   void tell_unchecked(std::string_view tool, std::string_view why);
+  // The place for what is found of a tool, which another one may have taken.
+  Found& found(ListScope scope, std::string_view tool);
+  // Whether the call fits by what has been found of its tool.
+  bool fits_found(State& state, Found& found, ListScope scope, const call::ClientIntent& intent);
   // Notes which lists the call fits. If it fits none: why.
-  std::optional<std::string> compare(State& state, std::span<const ToolsRef> lists,
+  std::optional<std::string> compare(State& state, ListScope scope,
                                      const call::ClientIntent& intent);
+  FittingRef shared(Fitting fitting, Found& found);
   // The servers are asked, once in a while, whether they have the tool by now.
   void look_for_new(ListScope scope);
   bool fits(ToolSchemas::Schema& text, std::string_view tool, std::string_view value);
@@ -95,6 +111,7 @@ class CheckJudge final : public ListJudge {
   const call::Slot<State> states_;
   std::map<uint64_t, Listed> children_;  // by number of the child
   std::map<ListScope, Known> known_;
+  std::array<Found, kFound> found_;
   std::vector<std::weak_ptr<const ToolList>> shared_;  // all of these lists
   const ToolSchemasRef schemas_;
   bool has_outputs_ = false;  // a list has had a tool whose results are checked

@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <map>
 #include <string>
 
 #include "tests/unit/mcp/listed_bench.h"
@@ -249,6 +251,39 @@ TEST_F(ChecksOfOne, WhatIsKeptOfListsIsInTheAccountOfTheBackend) {
   EXPECT_EQ(held(), 0U);
 }
 
+// What has been found of a tool has the same place for all of them.
+TEST_F(ChecksOfOne, ToolsThatAreCalledInTurnKeepTheirSchemas) {
+  call("1", kNumbers);
+  answer(child, "tools/list",
+         list_of(typed_tool("t", "n", "integer") + "," + typed_tool("d", "s", "string")));
+  answer(child, "tools/call", result_of(kNumbers));
+  for (int round = 0; round < 3; ++round) {
+    call("2", kTexts, "d");
+    answer(child, "tools/call", result_of(kTexts));
+    EXPECT_THAT(last(), HasSubstr(R"("s":"x")"));
+    for (const char* const other : {"t", "d"}) {
+      call("3", other[0] == 't' ? kTexts : kNumbers, other);
+      EXPECT_THAT(last(), HasSubstr("Invalid arguments")) << other;
+      expect_nothing(child);
+    }
+    call("4", kNumbers);
+    answer(child, "tools/call", result_of(kNumbers));
+  }
+}
+
+TEST_F(ChecksOfOne, ANameThatIsSpelledAsAnotherOneReadsIsNotTakenForIt) {
+  call("1", kNumbers, R"(t\\n)");
+  answer(child, "tools/list", list_of(typed_tool(R"(t\\n)", "n", "integer")));
+  answer(child, "tools/call", result_of(kNumbers));
+  for (int round = 0; round < 3; ++round) {
+    call("2", kNumbers, R"(t\\n)");
+    answer(child, "tools/call", result_of(kNumbers));
+    call("3", kNumbers, R"(t\n)");
+    EXPECT_EQ(client.answers.back().fault, rpc::Fault::invalid_request) << "it ends a line";
+    expect_nothing(child);
+  }
+}
+
 // Some readers end a text at a zero, and some read params by their position.
 TEST_F(ChecksOfOne, ANameThatCouldBeReadAsAnotherOneIsRefused) {
   call("1", kNumbers);
@@ -327,7 +362,66 @@ TEST_F(ChecksOfOne, AServerThatChangesWithoutEndGetsNoCall) {
   EXPECT_EQ(bench.backend.calls(), 0U);
 }
 
-TEST(ChecksOfSessions, ShareTheListOfTheirChild) {
+class ChecksOfSessions : public testing::Test {
+ public:
+  static backend::BackendOptions options() {
+    auto options = ModernBench::options_of(config::Revision::legacy, config::Isolation::session);
+    options.config.pool.max = 4;
+    return checked(options);
+  }
+  // The answer. A child that is asked first for this session lists what it takes.
+  std::string send(SharedClient& client, const std::string& method, const std::string& params) {
+    client.request(method, params);
+    while (serve(&client == &numbers)) {
+    }
+    const auto given = client.take();
+    return given.empty() ? "" : given.back();
+  }
+  // Whether a child had something to do.
+  bool serve(bool for_numbers) {
+    bool is_busy = false;
+    for (size_t index = 0; index < bench.launcher.launched(); ++index) {
+      FakeChild& child = bench.child(index);
+      if (index >= running) child.start();
+      running = std::max(running, index + 1);
+      for (Asked next = next_of(child); !next.method.empty(); next = next_of(child)) {
+        is_busy = true;
+        if (!next.id.empty()) child.answer(next.id, reply_of(index, next.method, for_numbers));
+        bench.settle();
+      }
+    }
+    return is_busy;
+  }
+  std::string reply_of(size_t index, const std::string& method, bool for_numbers) {
+    if (method == "initialize") return std::string(kGreeting);
+    const bool takes_numbers = kinds.try_emplace(index, for_numbers).first->second;
+    if (method == "tools/list") return takes_numbers ? kOfNumbers : kOfTexts;
+    EXPECT_EQ(takes_numbers, for_numbers) << "a call of the other session";
+    return result_of(takes_numbers ? kNumbers : kTexts);
+  }
+
+  ModernBench bench{options()};
+  SharedClient numbers{bench};
+  SharedClient texts{bench};
+  size_t running = 0;
+  std::map<size_t, bool> kinds;  // of children: whether they take numbers
+};
+
+TEST_F(ChecksOfSessions, HaveTheListsOfTheirOwnChildren) {
+  for (SharedClient* const client : {&numbers, &texts}) {
+    send(*client, "initialize", R"({"protocolVersion":"2025-11-25","capabilities":{}})");
+  }
+  const std::string number = R"({"name":"t","arguments":)" + kNumbers + "}";
+  const std::string text = R"({"name":"t","arguments":)" + kTexts + "}";
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_THAT(send(numbers, "tools/call", number), HasSubstr(R"("n":1)"));
+    EXPECT_THAT(send(texts, "tools/call", number), HasSubstr("Invalid arguments"));
+    EXPECT_THAT(send(texts, "tools/call", text), HasSubstr(R"("s":"x")"));
+    EXPECT_THAT(send(numbers, "tools/call", text), HasSubstr("Invalid arguments"));
+  }
+}
+
+TEST(ChecksOfSharedSessions, ShareTheListOfTheirChild) {
   ModernBench bench(
       checked(ModernBench::options_of(config::Revision::modern, config::Isolation::shared)));
   FakeChild& child = bench.begin(0, kDiscovery);
