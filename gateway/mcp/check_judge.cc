@@ -69,7 +69,7 @@ void CheckJudge::read_tools(std::string_view payload, ToolList& tools) {
     Tool tool;
     if (config_.arguments) tool.input = keep(rpc::member_or_empty(text, "inputSchema"), name);
     if (config_.results) tool.output = keep(rpc::member_or_empty(text, "outputSchema"), name);
-    has_outputs_ = has_outputs_ || tool.output != nullptr;
+    if (tool.output != nullptr) lists_.show_judged();
     if (!tools.put(name, std::move(tool))) schemas_->tell_of_no_room(name);
   } while (cursor.take(','));
 }
@@ -85,6 +85,7 @@ CheckJudge::ToolsRef CheckJudge::shared(ToolList tools) {
 }
 
 void CheckJudge::gather(ListScope scope) {
+  ++lists_epoch_;
   for (Found& found : found_) {
     if (found.scope == scope) found = Found();
   }
@@ -149,7 +150,8 @@ void CheckJudge::forget_child(uint64_t child) {
 
 // --- Arguments ------------------------------------------------------------------------------
 
-bool CheckJudge::fits(ToolSchemas::Schema& text, std::string_view tool, std::string_view value) {
+[[gnu::always_inline]] inline bool CheckJudge::fits(ToolSchemas::Schema& text,
+                                                    std::string_view tool, std::string_view value) {
   const schema::JsonSchema* const schema = schemas_->compiled(text, tool);
   return schema == nullptr ||
          (check_.check(*schema, value) == schema::Fit::fits && !check_.has_repeated_key());
@@ -160,19 +162,17 @@ std::string CheckJudge::misfit(std::string_view whole) {
   return check_.repeated_key().value_or("") + ": expected once, and is there twice";
 }
 
-CheckJudge::Found& CheckJudge::found(ListScope scope, std::string_view tool) {
+CheckJudge::Found& CheckJudge::place_of(ListScope scope, std::string_view tool) {
   const size_t last = tool.empty() ? 0 : static_cast<unsigned char>(tool.back());
   return found_[(scope + tool.size() + last) % kFound];
 }
 
-bool CheckJudge::fits_found(State& state, Found& found, ListScope scope,
-                            const call::ClientIntent& intent) {
+[[gnu::always_inline]] inline bool CheckJudge::fits_found(const Found& found, ListScope scope,
+                                                          const call::ClientIntent& intent) {
   if (!found.is_only || found.scope != scope) return false;
   const auto& [name, tool] = *found.fitting->tool;
   if (!same_name(name, intent.tool)) return false;
-  if (tool.input != nullptr && !fits(*tool.input, name, arguments_of(intent))) return false;
-  state.fitting = found.fitting;
-  return true;
+  return tool.input == nullptr || fits(*tool.input, name, arguments_of(intent));
 }
 
 std::optional<std::string> CheckJudge::compare(State& state, ListScope scope,
@@ -202,7 +202,7 @@ std::optional<std::string> CheckJudge::compare(State& state, ListScope scope,
   if (fitting.lists.empty() && why) return why;
   // A child that does not list the tool is no way around the list of another one.
   if (fitting.lists.empty()) fitting.lists.assign(lists.begin(), lists.end());
-  Found& place = found(scope, intent.tool);
+  Found& place = place_of(scope, intent.tool);
   state.fitting = shared(std::move(fitting), place);
   // With escapes, another name could be spelled as this one is.
   const bool is_kept = state.fitting->tool != nullptr && !rpc::has_escapes(intent.tool);
@@ -212,7 +212,7 @@ std::optional<std::string> CheckJudge::compare(State& state, ListScope scope,
 
 // Nearly always the calls of a tool fit the same lists.
 CheckJudge::FittingRef CheckJudge::shared(Fitting fitting, Found& found) {
-  if (found.fitting != nullptr && *found.fitting == fitting) return found.fitting;
+  if (found.fitting != nullptr && found.fitting->is_same(fitting)) return found.fitting;
   return std::make_shared<const Fitting>(std::move(fitting));
 }
 
@@ -243,8 +243,13 @@ std::optional<size_t> CheckJudge::on_request(call::CallPtr& call, const call::Re
 void CheckJudge::judge(call::CallPtr& call, const call::Request& request) {
   if (!request.intent.is_clear) return refuse_lookalikes(call);
   const ListScope scope = lists_.scope_of(*call);
+  const Found& found = place_of(scope, request.intent.tool);
+  if (!fits_found(found, scope, request.intent)) return judge_anew(call, request, scope);
+  states_.of(call->slots).fitting = found.fitting;
+}
+
+void CheckJudge::judge_anew(call::CallPtr& call, const call::Request& request, ListScope scope) {
   State& state = states_.of(call->slots);
-  if (fits_found(state, found(scope, request.intent.tool), scope, request.intent)) return;
   const auto misfit = compare(state, scope, request.intent);
   if (!misfit && state.fitting->tool != nullptr) return;
   if (!misfit) {
@@ -271,7 +276,18 @@ call::Passage CheckJudge::on_notification(const call::Notification& notification
 
 bool CheckJudge::suits(const call::Call& call, uint64_t child) const {
   const Fitting& fitting = *states_.find(call.slots)->fitting;
-  const ToolList& tools = *children_.find(child)->second.tools;
+  return (fitting.epoch == lists_epoch_ && fitting.suited.has(child)) || suits(fitting, child);
+}
+
+bool CheckJudge::suits(const Fitting& fitting, uint64_t child) const {
+  if (fitting.epoch != lists_epoch_) fitting.suited.clear();
+  fitting.epoch = lists_epoch_;
+  const bool does_suit = allows(fitting, *children_.find(child)->second.tools);
+  if (does_suit) fitting.suited.add(child);
+  return does_suit;
+}
+
+bool CheckJudge::allows(const Fitting& fitting, const ToolList& tools) {
   if (std::ranges::any_of(fitting.lists, [&](const auto& one) { return one.get() == &tools; })) {
     return true;
   }
@@ -328,7 +344,7 @@ void CheckJudge::see(call::CallPtr& call, call::Answer& answer) {
     if (!is_list || answer.message.kind != rpc::MessageKind::result) return;
     return overhear(answer.payload, answer.child);
   }
-  if (!config_.results || !has_outputs_) return;
+  if (!config_.results) return;
   const auto misfit = misfit_of_result(*call, answer);
   if (!misfit) return;
   services_.core.observer.on_check_failed(services_.backend, CheckFailure::result);

@@ -58,7 +58,12 @@ class CheckJudge final : public ListJudge {
     std::vector<ToolsRef> lists;
     const ToolList::Tools::value_type* tool =
         nullptr;  // in the last one of them; null: no list has it
-    friend bool operator==(const Fitting&, const Fitting&) = default;
+    // Children that may get such a call, while `lists_epoch_` is this one.
+    mutable FoundChildren suited;
+    mutable uint64_t epoch = 0;
+    [[nodiscard]] bool is_same(const Fitting& other) const {
+      return lists == other.lists && tool == other.tool;
+    }
   };
   using FittingRef = std::shared_ptr<const Fitting>;
   // State of a judged call.
@@ -88,11 +93,15 @@ class CheckJudge final : public ListJudge {
     return known == known_.end() ? std::span<const ToolsRef>() : known->second.lists;
   }
   SchemaRef keep(std::string_view text, std::string_view tool);
+  // Whether a child whose list is known may get such a call.
+  [[nodiscard, gnu::noinline]] bool suits(const Fitting& fitting, uint64_t child) const;
+  static bool allows(const Fitting& fitting, const ToolList& tools);
   void tell_unchecked(std::string_view tool, std::string_view why);
   // The place for what is found of a tool, which another one may have taken.
-  Found& found(ListScope scope, std::string_view tool);
+  Found& place_of(ListScope scope, std::string_view tool);
   // Whether the call fits by what has been found of its tool.
-  bool fits_found(State& state, Found& found, ListScope scope, const call::ClientIntent& intent);
+  bool fits_found(const Found& found, ListScope scope, const call::ClientIntent& intent);
+  void judge_anew(call::CallPtr& call, const call::Request& request, ListScope scope);
   // Notes which lists the call fits. If it fits none: why.
   std::optional<std::string> compare(State& state, ListScope scope,
                                      const call::ClientIntent& intent);
@@ -111,10 +120,10 @@ class CheckJudge final : public ListJudge {
   const call::Slot<State> states_;
   std::map<uint64_t, Listed> children_;  // by number of the child
   std::map<ListScope, Known> known_;
+  uint64_t lists_epoch_ = 1;  // another one when a child lists something else
   std::array<Found, kFound> found_;
   std::vector<std::weak_ptr<const ToolList>> shared_;  // all of these lists
   const ToolSchemasRef schemas_;
-  bool has_outputs_ = false;  // a list has had a tool whose results are checked
   schema::SchemaCheck check_;
   std::string scratch_;
 };

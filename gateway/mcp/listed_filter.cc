@@ -42,13 +42,11 @@ std::optional<ListScope> ListedFilter::scope_of_child(uint64_t child) const {
   return found->isolation() == config::Isolation::shared ? 0 : scope_of(found->lease());
 }
 
-bool ListedFilter::is_known(const Key& key) const {
-  if (recent_ == nullptr || recent_->first != key) {
-    const auto listing = listings_.find(key);
-    if (listing == listings_.end()) return false;
-    recent_ = &*listing;
-  }
-  return recent_->second.is_known;
+bool ListedFilter::finds_known(const Key& key) const {
+  const auto listing = listings_.find(key);
+  if (listing == listings_.end()) return false;
+  recent_ = &*listing;
+  return listing->second.is_known;
 }
 
 void ListedFilter::forget(const Key& key) {
@@ -60,7 +58,7 @@ void ListedFilter::forget(const Key& key) {
 }
 
 void ListedFilter::distrust(ListScope scope, size_t list, uint64_t child) {
-  compared_.erase(Place(list, child));
+  forget_compared(Place(list, child));
   forget(Key(scope, list));
 }
 
@@ -70,20 +68,33 @@ void ListedFilter::drop_kept() {
 
 // --- Calls ----------------------------------------------------------------------------------
 
+[[gnu::always_inline]] inline void ListedFilter::review(call::CallPtr& call,
+                                                        const call::Request& request,
+                                                        const State& state) {
+  const Key key(scope_of(*call), state.list);
+  if (!is_known(key)) return wait(call, request);
+  for (uint32_t left = state.judges; left != 0; left &= left - 1) {
+    judges_[static_cast<size_t>(std::countr_zero(left))]->judge(call, request);
+    if (call == nullptr) return;
+  }
+  // A judge has asked for a newer list.
+  if (!is_known(key)) wait(call, request);
+}
+
 void ListedFilter::on_request(call::CallPtr& call, const call::Request& request) {
-  std::optional<size_t> list;  // the same for all who judge the call
+  size_t list = 0;  // the same for all who judge the call
   uint32_t judges = 0;
   for (size_t index = 0; index < judges_.size(); ++index) {
     const auto needed = judges_[index]->on_request(call, request);
     if (call == nullptr) return;
     if (!needed) continue;
-    list = needed;
+    list = *needed;
     judges |= 1U << index;
   }
-  if (!list) return;
+  if (judges == 0) return;
   State& state = states_.of(call->slots);
   state.judges = judges;
-  state.list = *list;
+  state.list = list;
   place_ = call->at;
   review(call, request, state);
 }
@@ -108,17 +119,6 @@ ListJudge* ListedFilter::judge_of(const State& state, Predicate&& predicate) con
     if (predicate(*judge)) return judge;
   }
   return nullptr;
-}
-
-void ListedFilter::review(call::CallPtr& call, const call::Request& request, const State& state) {
-  const Key key(scope_of(*call), state.list);
-  if (!is_known(key)) return wait(call, request);
-  const ListJudge* const taker = judge_of(state, [&](ListJudge& judge) {
-    judge.judge(call, request);
-    return call == nullptr;
-  });
-  // A judge has asked for a newer list.
-  if (taker == nullptr && !is_known(key)) wait(call, request);
 }
 
 void ListedFilter::wait(call::CallPtr& call, const call::Request& request) {
@@ -222,13 +222,15 @@ void ListedFilter::ask(const Key& key, session::SessionId session, std::string_v
 void ListedFilter::on_answer(call::CallPtr& call, call::Answer& answer) {
   const State* const state = states_.find(call->slots);
   place_ = call->at;
-  if (state == nullptr || !state->is_own) {
-    for (auto judge = judges_.rbegin(); judge != judges_.rend() && call != nullptr; ++judge) {
-      (*judge)->see(call, answer);
-    }
-    return;
+  const bool is_shown = state == nullptr || state->is_own || shows_judged_;
+  if (is_shown) take(call, answer, state != nullptr && state->is_own);
+}
+
+void ListedFilter::take(call::CallPtr& call, call::Answer& answer, bool is_own) {
+  if (is_own) return take_page(std::move(call), answer);
+  for (auto judge = judges_.rbegin(); judge != judges_.rend() && call != nullptr; ++judge) {
+    (*judge)->see(call, answer);
   }
-  take_page(std::move(call), answer);
 }
 
 void ListedFilter::take_page(call::CallPtr call, const call::Answer& answer) {
@@ -265,7 +267,7 @@ void ListedFilter::learn(const Key& key, const ListPage& page) {
   for (ListJudge* const judge : judges_) judge->learn(page);
   if (!page.is_last || pool_.find_child(page.child) == nullptr) return;
   // A change has been told since it was asked for: it is asked again.
-  compared_.erase(Place(page.list, page.child));
+  forget_compared(Place(page.list, page.child));
   if (!listings_[key].has_changed) compared_.emplace(page.list, page.child);
   look_again();
 }
@@ -287,11 +289,16 @@ void ListedFilter::fail_asking(const Key& key, session::SessionId session) {
   end_asking(key, false);
 }
 
-// Its session has ended.
 void ListedFilter::on_end(const call::Call& call, call::End& end) {
-  for (ListJudge* const judge : judges_) judge->on_end(call, end);
   const State* const state = states_.find(call.slots);
-  if (state != nullptr && state->is_own) end_asking(Key(state->scope, state->list), false);
+  const bool is_own = state != nullptr && state->is_own;
+  if (is_own || !enders_.empty()) take_end(call, end, is_own ? state : nullptr);
+}
+
+void ListedFilter::take_end(const call::Call& call, call::End& end, const State* own) {
+  for (ListJudge* const judge : enders_) judge->on_end(call, end);
+  // Its session has ended.
+  if (own != nullptr) end_asking(Key(own->scope, own->list), false);
 }
 
 void ListedFilter::end_asking(const Key& key, bool is_known) {
@@ -340,7 +347,7 @@ void ListedFilter::on_child_gone(const call::ChildRef& child) {
   forget_scope(child.is_shared ? 0 : scope_of(child.session));
   forget_scope(kOfChild | child.number);
   for (size_t list = 0; list < kPinnedKinds; ++list) {
-    compared_.erase(Place(list, child.number));
+    forget_compared(Place(list, child.number));
     failed_.erase(Place(list, child.number));
   }
   for (ListJudge* const judge : judges_) judge->forget_child(child.number);
@@ -359,24 +366,38 @@ void ListedFilter::forget_scope(ListScope scope) {
 
 // --- Calls that wait for a child ------------------------------------------------------------
 
-bool ListedFilter::suits(const call::Call& call, const State& state, uint64_t child) const {
-  return compared_.contains(Place(state.list, child)) &&
-         judge_of(state, [&](const ListJudge& judge) { return !judge.suits(call, child); }) ==
-             nullptr;
+bool ListedFilter::finds_compared(size_t list, uint64_t child) const {
+  const bool is_compared = compared_.contains(Place(list, child));
+  if (is_compared) compared_lately_[list].add(child);
+  return is_compared;
+}
+
+void ListedFilter::forget_compared(const Place& place) {
+  compared_lately_[place.first].clear();
+  compared_.erase(place);
+}
+
+[[gnu::always_inline]] inline bool ListedFilter::suits(const call::Call& call, const State& state,
+                                                       uint64_t child) const {
+  if (!compared_lately_[state.list].has(child) && !finds_compared(state.list, child)) return false;
+  const auto opposes = [&](const ListJudge& judge) { return !judge.suits(call, child); };
+  return judge_of(state, opposes) == nullptr;
 }
 
 bool ListedFilter::admits(const call::Call& call, uint64_t child) {
   const State* const state = judged(call);
-  if (state == nullptr) return true;
-  const Place place(state->list, child);
-  if (suits(call, *state, child)) return true;
+  if (state == nullptr || suits(call, *state, child)) return true;
+  note_unsuited(call, Place(state->list, child));
+  return false;
+}
+
+void ListedFilter::note_unsuited(const call::Call& call, const Place& place) {
   if (!compared_.contains(place) && !is_failing(place)) {
     if (std::ranges::find(wanted_, place) == wanted_.end()) wanted_.push_back(place);
     settle_timer_.arm(now());
   } else if (is_hopeless(call)) {
     look_again();
   }
-  return false;
 }
 
 void ListedFilter::look_again() {

@@ -8,6 +8,7 @@
 // Owner: the backend. Limits: kMaxPages of a list; the chain's limits for calls that are held.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -19,10 +20,23 @@
 #include "gateway/base/timers.h"
 #include "gateway/call/chain.h"
 #include "gateway/call/filter.h"
+#include "gateway/mcp/tool_lock.h"
 #include "gateway/pool/pool.h"
 #include "gateway/pool/pool_services.h"
 
 namespace stdgate::mcp {
+
+// Children that have been found, by number, those looked for last. Each number has one place.
+class FoundChildren {
+ public:
+  [[nodiscard]] bool has(uint64_t child) const { return numbers_[child % kPlaces] == child; }
+  void add(uint64_t child) { numbers_[child % kPlaces] = child; }
+  void clear() { numbers_ = {}; }
+
+ private:
+  static constexpr size_t kPlaces = 4;
+  std::array<uint64_t, kPlaces> numbers_{};  // no child has the number 0
+};
 
 // Identifies who shares a list: 0 for shared children, else a session or child.
 using ListScope = uint64_t;
@@ -49,8 +63,10 @@ class ListJudge {
   // The list is known. If the call is not taken, it goes on.
   virtual void judge(call::CallPtr& call, const call::Request& request) = 0;
   virtual void learn(const ListPage& page) = 0;
-  // An answer to a call of a client.
+  // An answer to a call of a client that is not judged; of one that is: see show_judged().
   virtual void see(call::CallPtr& call, call::Answer& answer) = 0;
+  // Whether it wants to be told of ends.
+  [[nodiscard]] virtual bool sees_ends() const { return false; }
   virtual void on_end(const call::Call& /*call*/, call::End& /*end*/) {}
   virtual void forget_child(uint64_t child) = 0;
   // A child has told that its list is another one by now.
@@ -81,7 +97,10 @@ class ListedFilter final : public call::Filter {
 
   // Requests pass the judges in this order, answers in the opposite one. The judge outlives the
   // filter's last call.
-  void add(ListJudge& judge) { judges_.push_back(&judge); }
+  void add(ListJudge& judge) {
+    judges_.push_back(&judge);
+    if (judge.sees_ends()) enders_.push_back(&judge);
+  }
 
   void on_request(call::CallPtr& call, const call::Request& request) override;
   call::Passage on_notification(const call::Notification& notification) override;
@@ -99,6 +118,8 @@ class ListedFilter final : public call::Filter {
   void distrust(ListScope scope, size_t list, uint64_t child);
   // Asks the child with this number, unless it is being asked, or has just failed to answer.
   void ask_child(size_t list, uint64_t child);
+  // From now on the answers to calls that are judged are shown too.
+  void show_judged() { shows_judged_ = true; }
   // Calls that wait for a child are looked at again, soon.
   void look_again();
   [[nodiscard]] ListScope scope_of(const call::Call& call) const {
@@ -137,11 +158,19 @@ class ListedFilter final : public call::Filter {
   [[nodiscard]] ListScope scope_in_lane(session::SessionId session) const {
     return pool_.lane().has(session) ? scope_of(session) : 0;
   }
-  [[nodiscard]] bool is_known(const Key& key) const;
+  [[nodiscard]] bool is_known(const Key& key) const {
+    if (recent_ == nullptr || recent_->first != key) return finds_known(key);
+    return recent_->second.is_known;
+  }
+  [[nodiscard, gnu::noinline]] bool finds_known(const Key& key) const;
   void forget(const Key& key);
   // Judges the call, now or when its list is known.
   void review(call::CallPtr& call, const call::Request& request, const State& state);
-  void wait(call::CallPtr& call, const call::Request& request);
+  [[gnu::noinline]] void wait(call::CallPtr& call, const call::Request& request);
+  // An answer to the filter itself, or one that the judges see.
+  [[gnu::noinline]] void take(call::CallPtr& call, call::Answer& answer, bool is_own);
+  // `own`: of a call of the filter itself; null: it is another one.
+  [[gnu::noinline]] void take_end(const call::Call& call, call::End& end, const State* own);
   void refuse(call::CallPtr call, const rpc::FaultReport& report);
   void ask(const Key& key, session::SessionId session, std::string_view cursor, uint64_t child);
   void begin_asking(const Key& key, session::SessionId session);
@@ -160,6 +189,10 @@ class ListedFilter final : public call::Filter {
   [[nodiscard]] ListJudge* judge_of(const State& state, Predicate&& predicate) const;
   // Whether the child has been compared, and suits.
   [[nodiscard]] bool suits(const call::Call& call, const State& state, uint64_t child) const;
+  [[nodiscard, gnu::noinline]] bool finds_compared(size_t list, uint64_t child) const;
+  void forget_compared(const Place& place);
+  // The child of this place may not get the call now: it is asked, or no child may get it.
+  [[gnu::noinline]] void note_unsuited(const call::Call& call, const Place& place);
   // Whether no child that runs may get a judged call that waits.
   [[nodiscard]] bool is_hopeless(const call::Call& call) const;
   // Ends such a call.
@@ -170,13 +203,16 @@ class ListedFilter final : public call::Filter {
   pool::Pool& pool_;
   call::Chain& chain_;
   std::vector<ListJudge*> judges_;
+  std::vector<ListJudge*> enders_;  // those of them that see ends
+  bool shows_judged_ = false;
   const call::Slot<State> states_;
   const McpDialect& dialect_;
   std::map<Key, Listing> listings_;
   mutable const std::map<Key, Listing>::value_type* recent_ = nullptr;  // asked about last
   uint8_t place_ = 0;                                                   // in the chain
-  std::set<Place> compared_;   // the child's whole list is known, and no change has been told since
-  std::vector<Place> wanted_;  // children that are to be asked
+  std::set<Place> compared_;  // the child's whole list is known, and no change has been told since
+  mutable std::array<FoundChildren, kPinnedKinds> compared_lately_;  // some of them, by list
+  std::vector<Place> wanted_;          // children that are to be asked
   std::map<Place, TimePoint> failed_;  // could not be asked; until when they are not asked again
   bool looks_again_ = false;           // at the calls that wait
   Timer settle_timer_;  // asking and refusing change the pool, which is at work in admits()

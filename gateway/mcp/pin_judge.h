@@ -34,6 +34,7 @@ class PinJudge final : public ListJudge {
   }
   void learn(const ListPage& page) override;
   void see(call::CallPtr& call, call::Answer& answer) override;
+  [[nodiscard]] bool sees_ends() const override { return true; }
   void on_end(const call::Call& call, call::End& end) override;
   void forget_child(uint64_t child) override;
   void on_changed(size_t list, uint64_t child) override;
