@@ -171,7 +171,7 @@ CheckJudge::Found& CheckJudge::place_of(ListScope scope, std::string_view tool) 
                                                           const call::ClientIntent& intent) {
   if (!found.is_only || found.scope != scope) return false;
   const auto& [name, tool] = *found.fitting->tool;
-  if (!same_name(name, intent.tool)) return false;
+  if (!same_short_text(name, intent.tool)) return false;
   return tool.input == nullptr || fits(*tool.input, name, arguments_of(intent));
 }
 

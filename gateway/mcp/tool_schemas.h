@@ -9,8 +9,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <functional>
 #include <list>
 #include <map>
@@ -21,6 +19,7 @@
 #include <utility>
 
 #include "gateway/base/account.h"
+#include "gateway/base/same_text.h"
 #include "gateway/schema/json_schema.h"
 
 namespace stdgate::mcp {
@@ -121,21 +120,6 @@ class ToolSchemas : public std::enable_shared_from_this<ToolSchemas> {
 
 using SchemaRef = ToolSchemas::SchemaRef;
 
-// Short names, as nearly all are, are compared in place.
-inline bool same_name(std::string_view one, std::string_view other) {
-  const size_t size = one.size();
-  if (size != other.size()) return false;
-  if (size < sizeof(uint32_t) || size > sizeof(uint64_t)) return one == other;
-  const auto word = [](const char* at) {
-    uint32_t bytes = 0;
-    std::memcpy(&bytes, at, sizeof bytes);
-    return bytes;
-  };
-  const size_t rest = size - sizeof(uint32_t);
-  return word(one.data()) == word(other.data()) &&
-         word(one.data() + rest) == word(other.data() + rest);
-}
-
 // The tools of a list. Limit: kMaxTools.
 class ToolList {
  public:
@@ -154,7 +138,7 @@ class ToolList {
   bool put(std::string name, Tool tool);
   // Null: it is not on the list.
   [[nodiscard]] const Tools::value_type* find(std::string_view name) const {
-    if (last_ != nullptr && same_name(last_->first, name)) return last_;
+    if (last_ != nullptr && same_short_text(last_->first, name)) return last_;
     const auto tool = tools_.find(name);
     return tool == tools_.end() ? nullptr : last_ = &*tool;
   }

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "gateway/base/same_text.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/json_walk.h"
 
@@ -16,6 +17,8 @@ namespace stdgate::schema {
 namespace {
 
 constexpr size_t kWord = sizeof(uint64_t);
+constexpr uint64_t kOnes = 0x0101010101010101;
+constexpr uint64_t kHighBits = 0x8080808080808080;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -28,17 +31,19 @@ class PlainCheck {
   PlainCheck(const CompiledSchema& schema, std::string_view text)
       : schema_(schema),
         end_(text.data() + text.size()),
-        words_end_(text.size() < kWord ? text.data() : end_ - (kWord - 1)),
+        is_short_(text.size() < kWord),
+        words_end_(is_short_ ? text.data() : end_ - (kWord - 1)),
         steps_(PlainLimits::kBaseSteps + PlainLimits::kStepsPerByte * text.size()) {}
 
   bool run(NodeId node, const char* at) {
-    at = rpc::skip_json_space(at, end_);
     const SchemaNode* const whole = node_of(node);
+    const bool is_usual = at != end_ && *at == '{' && whole != nullptr &&
+                          (whole->bare_types & type_bit(JsonKind::object)) != 0;
+    if (is_usual) return pass_object(whole->object.get(), at) != nullptr;
+    at = rpc::skip_json_space(at, end_);
     // Nothing shows where a number alone ends.
     if (at == end_ || *at == '-' || is_digit(*at)) return false;
-    const bool is_usual = *at == '{' && whole != nullptr && whole->is_plain_alone &&
-                          has_parts(whole, JsonKind::object);
-    return (is_usual ? pass_object(whole->object.get(), at) : pass_any(whole, at)) != nullptr;
+    return pass_any(whole, at) != nullptr;
   }
 
  private:
@@ -53,7 +58,9 @@ class PlainCheck {
     if (is_digit(*at) && (node->plain_types & kNumberBits) != 0) return pass_number(node, at);
     const bool is_bare_word =
         (*at == 't' || *at == 'f') && (node->bare_types & type_bit(JsonKind::boolean)) != 0;
-    return is_bare_word ? behind_word(at) : pass_any(node, at);
+    if (is_bare_word) return behind_word(at);
+    const bool is_bare_array = *at == '[' && (node->bare_types & type_bit(JsonKind::array)) != 0;
+    return is_bare_array ? pass_array(node->array.get(), at) : pass_any(node, at);
   }
 
   [[gnu::noinline]] const char* pass_any(const SchemaNode* node, const char* at) {
@@ -128,7 +135,7 @@ class PlainCheck {
     for (const ValueId one : values) {
       const JsonValue& value = schema_.tree.at(one);
       const char* const text = schema_.tree.text().data() + value.begin;
-      if (value.size == raw.size() && std::memcmp(text, raw.data(), raw.size()) == 0) return true;
+      if (same_short_text({text, value.size}, raw)) return true;
     }
     return false;
   }
@@ -165,7 +172,7 @@ class PlainCheck {
     const char* const point = at++;
     at = pass_digits(at);
     const bool is_decimal = *point == '.' && ends_scalar(*at);
-    while (!ends_scalar(*at)) ++at;
+    while (!is_decimal && !ends_scalar(*at)) ++at;
     if (node == nullptr) return at;
     if ((node->types & type_bit(JsonKind::number)) == 0) return stop(at);
     if (node->number) {
@@ -183,7 +190,7 @@ class PlainCheck {
   const char* pass_string(const SchemaNode* node, const char* at) {
     const char* const begin = at;
     uint64_t beyond_ascii = 0;
-    at = rpc::find_string_special(at + 1, end_, beyond_ascii);
+    at = find_string_end(at + 1, beyond_ascii);
     const bool is_at_end = at != end_ && *at == '"';
     at = is_at_end ? at + 1 : skip_string(at - 1);
     if (node == nullptr || (node->bare_types & kStringBit) != 0) return at;
@@ -194,6 +201,22 @@ class PlainCheck {
     }
     return is_one_of(node, begin, at) ? at : stop(at);
   }
+
+  // See rpc::find_string_special(). Most strings are short, and none has control bytes.
+  const char* find_string_end(const char* at, uint64_t& beyond_ascii) const {
+    if constexpr (std::endian::native == std::endian::little) {
+      const uint64_t word = word_at(at);
+      const uint64_t special = zero_bytes(word ^ (kOnes * '"')) | zero_bytes(word ^ (kOnes * '\\'));
+      beyond_ascii = word & kHighBits;
+      if (special != 0) return at + std::countr_zero(special) / 8;
+    }
+    return find_far_string_end(at, beyond_ascii);
+  }
+  [[gnu::noinline]] const char* find_far_string_end(const char* at, uint64_t& beyond_ascii) const {
+    return rpc::find_string_special(at, end_, beyond_ascii);
+  }
+  // The high bits of the bytes that are zero, and maybe of others above the lowest of these.
+  static uint64_t zero_bytes(uint64_t word) { return (word - kOnes) & ~word & kHighBits; }
 
   bool fits_text(const StringChecks& checks, std::string_view text, bool is_plain) {
     if (text.size() < checks.length.min || text.size() > checks.length.max) return false;
@@ -281,19 +304,24 @@ class PlainCheck {
 
   // Most clients name arguments in the order of the schema, and leave some out.
   [[nodiscard]] bool begins_with(const char* at, const Property& property) const {
-    uint64_t first = 0;
-    if (at < words_end_) {
-      std::memcpy(&first, at, kWord);
-    } else {
-      first = last_word(at);
-    }
-    if ((first & property.mask) != property.first) return false;
+    if ((word_at(at) & property.mask) != property.first) return false;
     return property.start.size() <= kWord || goes_on_with(at, property.start);
   }
   // With zeros, which are in no text, behind the end.
+  [[nodiscard]] uint64_t word_at(const char* at) const {
+    return at < words_end_ ? read_word(at) : last_word(at);
+  }
   [[nodiscard, gnu::noinline]] uint64_t last_word(const char* at) const {
+    const auto size = static_cast<size_t>(end_ - at);
+    const bool is_in_word = std::endian::native == std::endian::little && size > 0 && !is_short_;
+    if (is_in_word) return read_word(end_ - kWord) >> (8 * (kWord - size));
     uint64_t word = 0;
-    std::memcpy(&word, at, static_cast<size_t>(end_ - at));
+    std::memcpy(&word, at, size);
+    return word;
+  }
+  static uint64_t read_word(const char* at) {
+    uint64_t word = 0;
+    std::memcpy(&word, at, kWord);
     return word;
   }
   // Its first word is there.
@@ -395,6 +423,7 @@ class PlainCheck {
 
   const CompiledSchema& schema_;
   const char* const end_;
+  const bool is_short_;          // less than a word
   const char* const words_end_;  // before it, a position has a whole word behind it
   const char* stopped_ = end_;
   size_t steps_;

@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gateway/schema/json_schema.h"
 #include "gateway/schema/schema_check.h"
@@ -206,6 +208,47 @@ TEST(PlainCheck, KnowsPropertiesInAnyOrder) {
         R"({"ab":true,"filename_two":2,"filename_of_the_other_plate":3})",
         R"({"ab":true,"filename_two":2.5})", R"({"ab":true,"filename_two":2,"abc":true})"}) {
     EXPECT_FALSE(is_plainly(kNames, text)) << text;
+  }
+}
+
+// Strings of all lengths, with something special at each of their places, at the end of the text
+// and before it. Nothing lies behind the text.
+TEST(PlainCheck, FindsWhereStringsEnd) {
+  constexpr std::array<std::string_view, 4> kTails = {R"("})", R"(" })", R"(","z":""})",
+                                                      R"(","z":"a longer one"})"};
+  const auto schema = JsonSchema::compile(
+      R"({"properties":{"s":{"type":"string","maxLength":12},"t":{"type":"string"},)"
+      R"("u":{"items":{"type":"string"}},"v":{"enum":["ab","cd","longer"]}}})");
+  ASSERT_TRUE(schema) << schema.error();
+  const auto is_plain = [&](const std::string& text) {
+    const std::vector<char> bytes(text.begin(), text.end());
+    const std::string_view view(bytes.data(), bytes.size());
+    return schema::fits_plainly(schema->compiled(), 0, view);
+  };
+  for (size_t size = 0; size < 40; ++size) {
+    const std::string plain(size, 'x');
+    for (const std::string_view tail : kTails) {
+      EXPECT_EQ(is_plain(R"({"s":")" + plain + std::string(tail)), size <= 12) << size << tail;
+      EXPECT_TRUE(is_plain(R"({"t":")" + plain + std::string(tail))) << size << tail;
+    }
+    EXPECT_TRUE(is_plain(R"({"u":[")" + plain + "\"]}"));
+    EXPECT_TRUE(is_plain(R"({"u":[")" + plain + R"(",")" + plain + "\"],\"t\":\"\"}"));
+    for (const char* const special : {R"(\")", R"(\\)", R"(\\\")", "é", R"(A)"}) {
+      for (size_t at = 0; at <= size; ++at) {
+        std::string text = plain;
+        text.insert(at, special);
+        EXPECT_TRUE(is_plain(R"({"t":")" + text + "\"}")) << text;
+        EXPECT_TRUE(is_plain(R"({"t":")" + text + R"(","s":"x"})")) << text;
+        EXPECT_EQ(is_plain(R"({"s":")" + text + "\"}"), size < 12 && special[0] == 'A') << text;
+      }
+    }
+  }
+  for (const char* const value : {"ab", "cd", "longer"}) {
+    EXPECT_TRUE(is_plain(R"({"v":")" + std::string(value) + "\"}")) << value;
+  }
+  for (const char* const value :
+       {"", "a", "ad", "abc", "cb", "longes", "xonger", "lonxer", "longerr"}) {
+    EXPECT_FALSE(is_plain(R"({"v":")" + std::string(value) + "\"}")) << value;
   }
 }
 
