@@ -16,6 +16,7 @@ namespace stdgate::schema {
 
 namespace {
 
+constexpr bool kIsLittleEndian = std::endian::native == std::endian::little;
 constexpr size_t kWord = sizeof(uint64_t);
 constexpr uint64_t kOnes = 0x0101010101010101;
 constexpr uint64_t kHighBits = 0x8080808080808080;
@@ -187,33 +188,34 @@ class PlainCheck {
     return is_one_of(node, begin, at) ? at : stop(at);
   }
 
+  // Most strings end within a word. A quote that is part of one has a backslash before it.
   const char* pass_string(const SchemaNode* node, const char* at) {
     const char* const begin = at;
-    uint64_t beyond_ascii = 0;
-    at = find_string_end(at + 1, beyond_ascii);
-    const bool is_at_end = at != end_ && *at == '"';
-    at = is_at_end ? at + 1 : skip_string(at - 1);
+    const uint64_t word = word_at(at + 1);
+    const uint64_t quotes = kIsLittleEndian ? zero_bytes(word ^ (kOnes * '"')) : 0;
+    at += 2 + std::countr_zero(quotes) / 8;
+    const bool is_short = quotes != 0 && at[-2] != '\\';
+    const StringEnd far = is_short ? StringEnd() : find_far_end(begin);
+    if (!is_short) at = far.behind;
     if (node == nullptr || (node->bare_types & kStringBit) != 0) return at;
     if (node->string) {
+      const uint64_t unclear = (zero_bytes(word ^ (kOnes * '\\')) | (word & kHighBits));
+      const bool is_plain = is_short ? (unclear & (quotes - 1) & ~quotes) == 0 : far.is_plain;
       const auto size = static_cast<size_t>(at - begin) - 2;
-      const bool is_plain = is_at_end && beyond_ascii == 0;
       if (!fits_text(*node->string, {begin + 1, size}, is_plain)) return stop(at);
     }
     return is_one_of(node, begin, at) ? at : stop(at);
   }
 
-  // See rpc::find_string_special(). Most strings are short, and none has control bytes.
-  const char* find_string_end(const char* at, uint64_t& beyond_ascii) const {
-    if constexpr (std::endian::native == std::endian::little) {
-      const uint64_t word = word_at(at);
-      const uint64_t special = zero_bytes(word ^ (kOnes * '"')) | zero_bytes(word ^ (kOnes * '\\'));
-      beyond_ascii = word & kHighBits;
-      if (special != 0) return at + std::countr_zero(special) / 8;
-    }
-    return find_far_string_end(at, beyond_ascii);
-  }
-  [[gnu::noinline]] const char* find_far_string_end(const char* at, uint64_t& beyond_ascii) const {
-    return rpc::find_string_special(at, end_, beyond_ascii);
+  struct StringEnd {
+    const char* behind = nullptr;
+    bool is_plain = false;  // see is_plain_text(); false: it may be
+  };
+  [[nodiscard, gnu::noinline]] StringEnd find_far_end(const char* begin) const {
+    uint64_t beyond_ascii = 0;
+    const char* const at = rpc::find_string_special(begin + 1, end_, beyond_ascii);
+    const bool is_at_end = at != end_ && *at == '"';
+    return {is_at_end ? at + 1 : skip_string(at - 1), is_at_end && beyond_ascii == 0};
   }
   // The high bits of the bytes that are zero, and maybe of others above the lowest of these.
   static uint64_t zero_bytes(uint64_t word) { return (word - kOnes) & ~word & kHighBits; }
@@ -313,7 +315,7 @@ class PlainCheck {
   }
   [[nodiscard, gnu::noinline]] uint64_t last_word(const char* at) const {
     const auto size = static_cast<size_t>(end_ - at);
-    const bool is_in_word = std::endian::native == std::endian::little && size > 0 && !is_short_;
+    const bool is_in_word = kIsLittleEndian && size > 0 && !is_short_;
     if (is_in_word) return read_word(end_ - kWord) >> (8 * (kWord - size));
     uint64_t word = 0;
     std::memcpy(&word, at, size);
