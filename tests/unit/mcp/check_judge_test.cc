@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <string>
 
@@ -297,17 +298,19 @@ TEST_F(ChecksOfOne, ToolsThatAreCalledInTurnKeepTheirSchemas) {
   }
 }
 
+// Sixteen characters make a name longer, so that both have one place for what is found of them.
 TEST_F(ChecksOfOne, ANameThatIsSpelledAsAnotherOneReadsIsNotTakenForIt) {
-  call("1", kNumbers, R"(t\\n)");
-  answer(child, "tools/list", list_of(typed_tool(R"(t\\n)", "n", "integer")));
+  std::string one;
+  std::string other;
+  for (int part = 0; part < 16; ++part) one.append(R"(\\n)"), other.append(R"(\n)");
+  call("1", kNumbers, one);
+  answer(child, "tools/list", list_of(typed_tool(one, "n", "integer")));
   answer(child, "tools/call", result_of(kNumbers));
-  for (int round = 0; round < 3; ++round) {
-    call("2", kNumbers, R"(t\\n)");
-    answer(child, "tools/call", result_of(kNumbers));
-    call("3", kNumbers, R"(t\n)");
-    EXPECT_EQ(client.answers.back().fault, rpc::Fault::invalid_request) << "it ends a line";
-    expect_nothing(child);
-  }
+  call("2", kNumbers, one);
+  answer(child, "tools/call", result_of(kNumbers));
+  call("3", kNumbers, other);
+  EXPECT_EQ(client.answers.back().fault, rpc::Fault::invalid_request) << "it ends lines";
+  expect_nothing(child);
 }
 
 // Some readers end a text at a zero, and some read params by their position.
@@ -425,6 +428,10 @@ class ChecksOfSessions : public testing::Test {
     options.config.pool.max = 4;
     return checked(options);
   }
+  // The last one has its place for what is found of a tool where the first one has it.
+  ChecksOfSessions() {
+    while (others.size() < 16) others.emplace_back(bench);
+  }
   // The answer. A child that is asked first for this session lists what it takes.
   std::string send(SharedClient& client, const std::string& method, const std::string& params) {
     client.request(method, params);
@@ -458,12 +465,13 @@ class ChecksOfSessions : public testing::Test {
 
   ModernBench bench{options()};
   SharedClient numbers{bench};
-  SharedClient texts{bench};
+  std::deque<SharedClient> others;
   size_t running = 0;
   std::map<size_t, bool> kinds;  // of children: whether they take numbers
 };
 
 TEST_F(ChecksOfSessions, HaveTheListsOfTheirOwnChildren) {
+  SharedClient& texts = others.back();
   for (SharedClient* const client : {&numbers, &texts}) {
     send(*client, "initialize", R"({"protocolVersion":"2025-11-25","capabilities":{}})");
   }
