@@ -7,7 +7,7 @@
 // is checked against the list of the child that gave it. A schema that cannot be compiled, or has
 // no room, lets everything pass, and is logged and counted. A notification that calls a tool is
 // dropped. Owner: the backend. Limits: the limits of ToolSchemas and ToolList; tools beyond them
-// are not checked.
+// are not checked. What is found of a tool is kept for kFound tools.
 #pragma once
 
 #include <array>
