@@ -266,6 +266,7 @@ void ListedFilter::take_page(call::CallPtr call, const call::Answer& answer) {
 void ListedFilter::learn(const Key& key, const ListPage& page) {
   for (ListJudge* const judge : judges_) judge->learn(page);
   if (!page.is_last || pool_.find_child(page.child) == nullptr) return;
+  scopes_.insert_or_assign(page.child, scope_of_child(page.child).value_or(key.first));
   // A change has been told since it was asked for: it is asked again.
   forget_compared(Place(page.list, page.child));
   if (!listings_[key].has_changed) compared_.emplace(page.list, page.child);
@@ -343,8 +344,10 @@ bool ListedFilter::on_child_message(call::ChildMessage& message) {
   return true;
 }
 
+// A session that is parked has left its child before this one ends.
 void ListedFilter::on_child_gone(const call::ChildRef& child) {
-  forget_scope(child.is_shared ? 0 : scope_of(child.session));
+  const auto scope = scopes_.extract(child.number);
+  forget_scope(scope ? scope.mapped() : child.is_shared ? 0 : scope_of(child.session));
   forget_scope(kOfChild | child.number);
   for (size_t list = 0; list < kPinnedKinds; ++list) {
     forget_compared(Place(list, child.number));

@@ -208,6 +208,7 @@ class ListedFilter final : public call::Filter {
   const call::Slot<State> states_;
   const McpDialect& dialect_;
   std::map<Key, Listing> listings_;
+  std::map<uint64_t, ListScope> scopes_;  // of the children that have given lists, by number
   mutable const std::map<Key, Listing>::value_type* recent_ = nullptr;  // asked about last
   uint8_t place_ = 0;                                                   // in the chain
   std::set<Place> compared_;  // the child's whole list is known, and no change has been told since

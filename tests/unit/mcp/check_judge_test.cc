@@ -426,11 +426,8 @@ class ChecksOfSessions : public testing::Test {
   static backend::BackendOptions options() {
     auto options = ModernBench::options_of(config::Revision::legacy, config::Isolation::session);
     options.config.pool.max = 4;
+    options.config.revive = true;
     return checked(options);
-  }
-  // The last one has its place for what is found of a tool where the first one has it.
-  ChecksOfSessions() {
-    while (others.size() < 16) others.emplace_back(bench);
   }
   // The answer. A child that is asked first for this session lists what it takes.
   std::string send(SharedClient& client, const std::string& method, const std::string& params) {
@@ -438,6 +435,7 @@ class ChecksOfSessions : public testing::Test {
     while (serve(&client == &numbers)) {
     }
     const auto given = client.take();
+
     return given.empty() ? "" : given.back();
   }
   // Whether a child had something to do.
@@ -455,6 +453,14 @@ class ChecksOfSessions : public testing::Test {
     }
     return is_busy;
   }
+  // The children that were asked to go have gone.
+  void end_asked() {
+    for (size_t index = 0; index < bench.launcher.launched(); ++index) {
+      FakeChild& child = bench.child(index);
+      if (child.running() && !child.ends().empty()) child.exit(0);
+    }
+    bench.advance(std::chrono::seconds(1));
+  }
   std::string reply_of(size_t index, const std::string& method, bool for_numbers) {
     if (method == "initialize") return std::string(kGreeting);
     const bool takes_numbers = kinds.try_emplace(index, for_numbers).first->second;
@@ -471,6 +477,8 @@ class ChecksOfSessions : public testing::Test {
 };
 
 TEST_F(ChecksOfSessions, HaveTheListsOfTheirOwnChildren) {
+  // It has its place for what is found of a tool where the first session has it.
+  while (others.size() < 16) others.emplace_back(bench);
   SharedClient& texts = others.back();
   for (SharedClient* const client : {&numbers, &texts}) {
     send(*client, "initialize", R"({"protocolVersion":"2025-11-25","capabilities":{}})");
@@ -483,6 +491,18 @@ TEST_F(ChecksOfSessions, HaveTheListsOfTheirOwnChildren) {
     EXPECT_THAT(send(texts, "tools/call", text), HasSubstr(R"("s":"x")"));
     EXPECT_THAT(send(numbers, "tools/call", text), HasSubstr("Invalid arguments"));
   }
+}
+
+TEST_F(ChecksOfSessions, ASessionThatWasParkedIsJudgedByTheListOfItsNextChild) {
+  const std::string number = R"({"name":"t","arguments":)" + kNumbers + "}";
+  send(numbers, "initialize", R"({"protocolVersion":"2025-11-25","capabilities":{}})");
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_THAT(send(numbers, "tools/call", number), HasSubstr(R"("n":1)")) << round;
+    ASSERT_EQ(bench.backend.park_session(numbers.session().id), session::Parking::parked);
+    end_asked();
+  }
+  EXPECT_THAT(send(numbers, "tools/call", R"({"name":"t","arguments":)" + kTexts + "}"),
+              HasSubstr("Invalid arguments"));
 }
 
 TEST(ChecksOfSharedSessions, ShareTheListOfTheirChild) {
