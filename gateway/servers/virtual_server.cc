@@ -89,8 +89,11 @@ backend::Admission VirtualServer::accept_request(const rpc::Envelope& request,
   return FilteredUpstream::accept_request(message, own);
 }
 
+// A notification with the method of a request would reach members by their own names, past what the
+// server exposes, fixes and denies. MCP has none (basic, notifications).
 backend::Admission VirtualServer::forward(const call::Notification& notification,
                                           const call::ClientIntent& /*intent*/) {
+  if (!notification.method.starts_with("notifications/")) return drop(DropReason::denied);
   VirtualSession* const session = aggregate_.sessions().find(notification.context.session);
   if (session != nullptr) VirtualSessions::tell_parts(*session, notification.message.text);
   return backend::Admission::delivered;
@@ -124,10 +127,14 @@ tl::expected<session::SessionId, rpc::FaultReport> VirtualServer::adopt_session(
 }
 
 void VirtualServer::close_session(session::SessionId session, std::string_view why) {
-  if (aggregate_.sessions().find(session) == nullptr) return;
+  const VirtualSession* const found = aggregate_.sessions().find(session);
+  if (found == nullptr) return;
+  // Over WebSocket, modern calls of the same connection have no session.
+  const auto is_its = [session, caller = found->caller](const call::Call& call) {
+    return call.session == session || call.caller == caller;
+  };
   const auto report = rpc::faults::child_failed(std::string(why));
-  aggregate_.end_calls([session](const call::Call& call) { return call.session == session; },
-                       "client_left", why.empty() ? nullptr : &report);
+  aggregate_.end_calls(is_its, "client_left", why.empty() ? nullptr : &report);
   aggregate_.sessions().close(session);
   aggregate_.note_clients();
 }

@@ -39,6 +39,34 @@ TEST(VirtualServerLeaving, EndsCallsAndListeningWhereEachPrincipalHasItsOwn) {
   EXPECT_EQ(cancelled(), 2);
 }
 
+// Over WebSocket, a connection that is a session may send calls of the modern era too.
+TEST(VirtualServerLeaving, ASessionTakesModernCallsOfItsConnectionAlong) {
+  ServerBench bench({"a"});
+  bench.member(0).script =
+      with_tool("t", {{"tools/call", ""}, {"subscriptions/listen", ""}});  // they stay open
+  FakeSession session(bench.callers);
+  session.listens = true;
+  bench.open(session);
+  const auto send = [&](std::string text) {
+    rpc::EnvelopeParser parser(bench.server->envelope_limits());
+    call::CallContext context;
+    context.caller = session.caller();
+    context.peer_kind = PeerKind::stateless;
+    context.arrived = bench.clock.now();
+    context.wants_events = true;
+    bench.server->accept(parser.parse(text).value().messages[0], context);
+    for (int i = 0; i < 10; ++i) bench.advance(Duration{0});
+  };
+  const size_t ended = bench.observer.records.size();
+  send(R"({"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a_t"}})");
+  send(R"({"jsonrpc":"2.0","id":8,"method":"subscriptions/listen","params":)"
+       R"({"notifications":{"resourceSubscriptions":["x:1"]}}})");
+  EXPECT_EQ(bench.observer.records.size(), ended);
+  bench.server->close_session(session.id, {});
+  EXPECT_EQ(bench.observer.records.size(), ended + 2);
+  EXPECT_EQ(bench.server->calls(), 0U);
+}
+
 // Their caller goes with the server, and a backend that a reload has replaced may go later.
 TEST(VirtualServerOwnCalls, TheyEndAtABackendThatIsReplaced) {
   ServerBench bench({"a"});

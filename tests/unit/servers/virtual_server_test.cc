@@ -40,6 +40,20 @@ TEST(VirtualServerChain, HasTheFiltersOfEveryUpstreamInTheirOrder) {
               ElementsAre("names", "capacity", "rules", "trace", "members"));
 }
 
+TEST(VirtualServerChain, ANotificationWithTheMethodOfARequestReachesNoMember) {
+  ServerBench bench({"own"});
+  bench.member(0).script = with_tool("t");
+  FakeSession session(bench.callers);
+  bench.open(session);
+  const std::string named = R"("params":{"name":"own_t","arguments":{}}})";
+  bench.send(session, R"({"jsonrpc":"2.0","id":2,"method":"tools/call",)" + named);
+  for (int i = 0; i < 10; ++i) bench.advance(Duration{0});
+  bench.send(session, R"({"jsonrpc":"2.0","method":"tools/call",)" + named);
+  bench.send(session, R"({"jsonrpc":"2.0","method":"notifications/roots/list_changed"})");
+  EXPECT_THAT(bench.member(0).notes, Contains(HasSubstr("roots/list_changed")));
+  EXPECT_THAT(bench.member(0).notes, Not(Contains(HasSubstr("tools/call"))));
+}
+
 // --- Resources -----------------------------------------------------------------------------------
 
 TEST(VirtualServerResources, AMemberThatFailsDoesNotHideThoseAfterIt) {
