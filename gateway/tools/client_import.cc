@@ -151,7 +151,8 @@ std::string backend_name(std::string_view name) {
   std::string out;
   for (const char c : to_lower_ascii(name)) {
     const bool is_fine = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-    if (is_fine) {
+    // A name that begins with a hyphen would be read as an option.
+    if (is_fine && !(out.empty() && c == '-')) {
       out += c;
     } else if (!out.empty() && out.back() != '-') {
       out += '-';
@@ -243,13 +244,15 @@ class Import {
 
   // Whether a backend may be called so. An adoption takes the first free name that begins with it.
   bool take_name(const std::string& name, std::string& wanted) {
-    const bool is_fine = config::check_backend_name(wanted).has_value();
+    const auto checked = config::check_backend_name(wanted);
     if (resolves()) {
-      if (!is_fine) wanted = "server";
+      if (!checked) wanted = "server";
       return true;
     }
-    if (!is_fine) {
-      warn(name, "left out, as its name has no character that a path can have; rename it");
+    if (!checked) {
+      warn(name, wanted.empty()
+                     ? "left out, as its name has no character that a path can have; rename it"
+                     : "left out: " + checked.error());
       return false;
     }
     if (std::ranges::find(out_.backends, wanted, &BackendLines::name) == out_.backends.end()) {

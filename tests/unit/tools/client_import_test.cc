@@ -178,14 +178,15 @@ TEST(ClientImport, WhoeverAdoptsChoosesTheNames) {
   ImportSurroundings surroundings;
   surroundings.environment = [](const std::string&) { return std::nullopt; };
   const auto servers = import_servers(
-      R"({"mcpServers":{"日本":{"command":"x"},"A":{"command":"x"},"a":{"command":"y"}}})",
+      R"({"mcpServers":{"日本":{"command":"x"},"A":{"command":"x"},"a":{"command":"y"},)"
+      R"("-x":{"command":"z"},"mcp":{"command":"z"}}})",
       surroundings);
   ASSERT_TRUE(servers.has_value());
   EXPECT_THAT(servers->warnings, IsEmpty());
-  EXPECT_THAT(servers->names, ElementsAre("日本", "A", "a"));
+  EXPECT_THAT(servers->names, ElementsAre("日本", "A", "a", "-x", "mcp"));
   std::vector<std::string> backends;
   for (const BackendLines& one : servers->backends) backends.push_back(one.name);
-  EXPECT_THAT(backends, ElementsAre("server", "a", "a"));
+  EXPECT_THAT(backends, ElementsAre("server", "a", "a", "x", "server"));
 }
 
 TEST(ClientImport, TwoSecretsOfOneNameAreKeptApart) {
