@@ -117,6 +117,9 @@ TEST(Audit, SaysWhoDidWhat) {
   EXPECT_EQ(calls[2].text("/principal"), "ada");
   const auto begun = await_lines(gateway, "session_opened", 1);
   EXPECT_THAT(begun[0].text("/session"), testing::MatchesRegex("[0-9a-f]{8}"));
+  // The log writes lines that are no trouble a little later.
+  ASSERT_TRUE(eventually("the log has the session",
+                         [&] { return !log_of(gateway, "session opened").empty(); }));
   EXPECT_EQ(begun[0].text("/session"), log_of(gateway, "session opened").at(0).text("/session"));
   const auto failed = await_lines(gateway, "login_failed", 1);
   EXPECT_EQ(failed[0].text("/path"), "/rpc");

@@ -462,7 +462,7 @@ TEST_F(DoctorTest, LanguageServerIsKnownByItsAnswer) {
   for (const std::string how : {"waits", "refuses", "dies"}) {
     for (const std::string protocol : {"mcp", "jsonrpc"}) {
       const JsonValue report =
-          diagnose({"python3", "headers.py", how}, {"--timeout", "3s", "--protocol", protocol});
+          diagnose({"python3", "headers.py", how}, {"--timeout", "6s", "--protocol", protocol});
       EXPECT_THAT(findings_of(report), ElementsAre("error length-headers")) << run_.out;
       EXPECT_EQ(advice_of(report), "set protocol: lsp");
       EXPECT_THAT(report.text("/config"),
