@@ -33,7 +33,7 @@ std::string use(ServerBench& bench, const std::string& tool) {
 
 TEST(VirtualServerChain, HasTheFiltersOfEveryUpstreamInTheirOrder) {
   config::ServerConfig own;
-  own.calls = {.rate = 5, .burst = 5};
+  own.calls.in_flight = 5;
   EXPECT_THAT(ServerBench({"a"}, own).server->filters(),
               ElementsAre("names", "capacity", "quota", "rules", "trace", "members"));
   EXPECT_THAT(ServerBench({"a"}).server->filters(),
