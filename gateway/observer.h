@@ -255,7 +255,7 @@ enum class DropReason : uint8_t {
   overloaded,      // a notification that no child had room for
   outbox_full,     // the receiver, a client or a child, reads too slowly
   stray_response,  // a client's response to no request
-  denied,          // a client's notification that rules do not let through
+  denied,          // a client's notification that may not pass: by rules, or at a virtual server
 };
 inline constexpr size_t kDropReasonCount = static_cast<size_t>(DropReason::denied) + 1;
 std::string_view drop_reason_name(DropReason reason);

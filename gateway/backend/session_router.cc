@@ -187,87 +187,6 @@ EndedSession SessionRouter::end(session::SessionId id) {
   return ended;
 }
 
-// --- Messages of clients --------------------------------------------------------------------
-
-bool SessionRouter::pass_answer(session::SessionId id, const rpc::Envelope& answer) {
-  session::Session* session = sessions_.find(id);
-  const auto ask_id = rpc::parse_wire_id(answer.id);
-  if (session == nullptr || session->asks == nullptr || !ask_id ||
-      session->asks->find(*ask_id) == nullptr || answer.has_lookalikes) {
-    return false;
-  }
-  questions_.note_answer(session->asks->at(*ask_id), answer);
-  const bool is_result = answer.kind == rpc::MessageKind::result;
-  const session::Ask ask =
-      session->asks->close(*ask_id, is_result ? QuestionEnd::answered : QuestionEnd::refused);
-  if (ask.round != 0) {
-    bridge_.on_round_answer(ask.round, ask.id, &answer);
-    return true;
-  }
-  call::Outgoing message;
-  message.text = answer.text;
-  message.replaced = place_of(answer.id, answer.text);
-  message.replacement = ask.id;
-  child_that_asked(ask).send_answer(message);
-  questions_.note_end(id, ask);
-  return true;
-}
-
-// --- Wishes ------------------------------------------------------------------------------------
-
-void SessionRouter::finish_subscribe(const call::Call& call, std::string_view key,
-                                     Outcome outcome) {
-  wishes_.finish(call, key, outcome);
-  charge(call.session);
-  wishes_.settle();
-}
-
-void SessionRouter::set_severity(session::SessionId id, session::Severity severity) {
-  session::Session& session = known(id);
-  wishes_.replace_severity(std::exchange(session.severity, severity), severity);
-  bridge_.note_severity(session);
-  wishes_.settle();
-}
-
-// --- Events of the pool ---------------------------------------------------------------------
-
-void SessionRouter::on_session_revived(session::SessionId id, RevivalOutcome outcome,
-                                       Duration since_request,
-                                       std::span<const std::string_view> notices) {
-  session::Session& session = known(id);
-  journal_.revive(session, outcome, since_request);
-  if (outcome == RevivalOutcome::other_revision || !session.is_of_client()) return;
-  for (const std::string_view notice : notices) tell(session, {&notice, 1});
-}
-
-void SessionRouter::on_reading(session::SessionId id, bool reading) {
-  if (!id.is_none()) {
-    session::Session* const session = sessions_.find(id);
-    if (session != nullptr && session->sink != nullptr) session->set_reading(reading);
-    return;
-  }
-  reading_ = reading;
-  settle_reading();
-}
-
-void SessionRouter::check_invariants() {
-  size_t wishes = 0;
-  size_t leases = 0;
-  sessions_.for_each([&](session::SessionId id, session::Session& session) {
-    check_owned(id, session);
-    leases += pool_.lane().has(id) ? 1 : 0;
-    wishes += session.severity ? 1 : 0;
-    if (session.asks == nullptr) return;
-    session::Asks& asks = *session.asks;
-    for (auto ask = asks.oldest(); ask; ask = asks.next(*ask)) {
-      if (asks.at(*ask).round == 0) static_cast<void>(child_that_asked(asks.at(*ask)));
-    }
-  });
-  STDGATE_CHECK(leases == pool_.leases());
-  wishes_.check_invariants(sessions_.size(session::SessionKind::client), wishes,
-                           [this](session::SessionId id) { return sessions_.find(id) != nullptr; });
-}
-
 session::Parking SessionRouter::park(session::SessionId session) {
   if (pool_.lane().has(session)) {
     const session::Parking parking = pool_.lane().park(session);
@@ -303,6 +222,32 @@ void SessionRouter::name_in(call::Call& call) const {
   call.revision = known->revision;
 }
 
+// --- Messages of clients --------------------------------------------------------------------
+
+bool SessionRouter::pass_answer(session::SessionId id, const rpc::Envelope& answer) {
+  session::Session* session = sessions_.find(id);
+  const auto ask_id = rpc::parse_wire_id(answer.id);
+  if (session == nullptr || session->asks == nullptr || !ask_id ||
+      session->asks->find(*ask_id) == nullptr || answer.has_lookalikes) {
+    return false;
+  }
+  questions_.note_answer(session->asks->at(*ask_id), answer);
+  const bool is_result = answer.kind == rpc::MessageKind::result;
+  const session::Ask ask =
+      session->asks->close(*ask_id, is_result ? QuestionEnd::answered : QuestionEnd::refused);
+  if (ask.round != 0) {
+    bridge_.on_round_answer(ask.round, ask.id, &answer);
+    return true;
+  }
+  call::Outgoing message;
+  message.text = answer.text;
+  message.replaced = place_of(answer.id, answer.text);
+  message.replacement = ask.id;
+  child_that_asked(ask).send_answer(message);
+  questions_.note_end(id, ask);
+  return true;
+}
+
 uint64_t SessionRouter::asking_child(session::SessionId id) {
   session::Session* const session = sessions_.find(id);
   if (session == nullptr || session->asks == nullptr) return 0;
@@ -318,6 +263,24 @@ void SessionRouter::tell_changed_to(session::SessionId id, uint8_t lists) {
   }
 }
 
+// --- Wishes ------------------------------------------------------------------------------------
+
+void SessionRouter::finish_subscribe(const call::Call& call, std::string_view key,
+                                     Outcome outcome) {
+  wishes_.finish(call, key, outcome);
+  charge(call.session);
+  wishes_.settle();
+}
+
+void SessionRouter::set_severity(session::SessionId id, session::Severity severity) {
+  session::Session& session = known(id);
+  wishes_.replace_severity(std::exchange(session.severity, severity), severity);
+  bridge_.note_severity(session);
+  wishes_.settle();
+}
+
+// --- Events of the pool ---------------------------------------------------------------------
+
 void SessionRouter::on_session_parked(session::SessionId id, ParkReason reason) {
   session::Session& session = known(id);
   journal_.park(session, reason);
@@ -326,11 +289,48 @@ void SessionRouter::on_session_parked(session::SessionId id, ParkReason reason) 
     session.sink->on_session_end(session::SessionEnd::failed, "no child");
 }
 
+void SessionRouter::on_session_revived(session::SessionId id, RevivalOutcome outcome,
+                                       Duration since_request,
+                                       std::span<const std::string_view> notices) {
+  session::Session& session = known(id);
+  journal_.revive(session, outcome, since_request);
+  if (outcome == RevivalOutcome::other_revision || !session.is_of_client()) return;
+  for (const std::string_view notice : notices) tell(session, {&notice, 1});
+}
+
+void SessionRouter::on_reading(session::SessionId id, bool reading) {
+  if (!id.is_none()) {
+    session::Session* const session = sessions_.find(id);
+    if (session != nullptr && session->sink != nullptr) session->set_reading(reading);
+    return;
+  }
+  reading_ = reading;
+  settle_reading();
+}
+
 void SessionRouter::check_owned(session::SessionId id, const session::Session& session) const {
   STDGATE_CHECK(session.sink != nullptr && is_there(session.caller));
   if (session.bridged == nullptr || session.bridged->caller().is_none()) return;
   STDGATE_CHECK(session.is_of_client() && !pool_.lane().has(id));
   STDGATE_CHECK(callers_.find(session.bridged->caller()) != nullptr);
+}
+
+void SessionRouter::check_invariants() {
+  size_t wishes = 0;
+  size_t leases = 0;
+  sessions_.for_each([&](session::SessionId id, session::Session& session) {
+    check_owned(id, session);
+    leases += pool_.lane().has(id) ? 1 : 0;
+    wishes += session.severity ? 1 : 0;
+    if (session.asks == nullptr) return;
+    session::Asks& asks = *session.asks;
+    for (auto ask = asks.oldest(); ask; ask = asks.next(*ask)) {
+      if (asks.at(*ask).round == 0) static_cast<void>(child_that_asked(asks.at(*ask)));
+    }
+  });
+  STDGATE_CHECK(leases == pool_.leases());
+  wishes_.check_invariants(sessions_.size(session::SessionKind::client), wishes,
+                           [this](session::SessionId id) { return sessions_.find(id) != nullptr; });
 }
 
 }  // namespace stdgate::backend

@@ -1,4 +1,4 @@
-// Looking into a payload: the raw value of one member of an object that has been validated.
+// Looking into a payload that has been validated: the members of an object, or one by its key.
 //
 // Used for the few ids and tokens inside params that must be rewritten, and the names that rules
 // judge; everything else in a payload stays unread.

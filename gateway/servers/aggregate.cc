@@ -8,7 +8,7 @@
 #include "gateway/base/same_text.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/mcp/modern_members.h"
-#include "gateway/servers/message_texts.h"
+#include "gateway/servers/server_messages.h"
 
 namespace stdgate::servers {
 

@@ -13,7 +13,7 @@
 #include "gateway/rpc/message_text.h"
 #include "gateway/schema/canonical_json.h"
 #include "gateway/servers/member_request.h"
-#include "gateway/servers/message_texts.h"
+#include "gateway/servers/server_messages.h"
 #include "gateway/servers/virtual_session.h"
 
 namespace stdgate::servers {

@@ -7,7 +7,7 @@
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
 #include "gateway/servers/member_request.h"
-#include "gateway/servers/message_texts.h"
+#include "gateway/servers/server_messages.h"
 
 namespace stdgate::servers {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "gateway/mcp/mcp_params.h"
 #include "gateway/rpc/known_message.h"
-#include "gateway/servers/message_texts.h"
+#include "gateway/servers/server_messages.h"
 
 namespace stdgate::servers {
 
@@ -74,9 +74,12 @@ void VirtualServer::set_rules(const config::BackendConfig& backend,
 // Its rules, its routes and its member look at the same few params.
 backend::Admission VirtualServer::accept_request(const rpc::Envelope& request,
                                                  const call::CallContext& context) {
-  call::CallContext own = context;
   // The call inside of call_tool is judged, counted and recorded under its own name.
   auto inner = config_.expose.is_search ? request_within(request) : std::nullopt;
+  if (!inner && context.params != nullptr) {
+    return FilteredUpstream::accept_request(request, context);
+  }
+  call::CallContext own = context;
   std::optional<rpc::KnownMessage> known;
   if (inner) {
     known.emplace(*inner);

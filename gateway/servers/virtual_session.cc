@@ -8,7 +8,7 @@
 #include "gateway/rpc/known_message.h"
 #include "gateway/rpc/message_text.h"
 #include "gateway/servers/member_request.h"
-#include "gateway/servers/message_texts.h"
+#include "gateway/servers/server_messages.h"
 #include "gateway/session/subscriptions.h"
 
 namespace stdgate::servers {

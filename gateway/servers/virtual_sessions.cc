@@ -8,7 +8,7 @@
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/known_message.h"
 #include "gateway/rpc/message_text.h"
-#include "gateway/servers/message_texts.h"
+#include "gateway/servers/server_messages.h"
 
 namespace stdgate::servers {
 

@@ -72,6 +72,12 @@ void ModernCalls::note_refused() {
                            {{"backend", backend.name}, {"why", why}, {"advice", advice}});
 }
 
+std::string_view ModernCalls::own_answer(std::string_view method, const call::Call& call) const {
+  const bool is_ours = call.client_kind != PeerKind::stateless &&
+                       pool_.peer_kind() == PeerKind::stateless && !pool_.lane().has(call.session);
+  return is_ours ? services_.dialect.answer_child(method) : std::string_view();
+}
+
 call::PeerChanges ModernCalls::changes_of(const rpc::Envelope& request,
                                           std::optional<PeerKind> client_kind, bool is_shared,
                                           std::string_view stamp_of_client) const {
@@ -181,12 +187,6 @@ bool ModernCalls::pass_to_listeners(pool::Child& child, const rpc::Envelope& not
     is_passed = true;
   });
   return is_passed;
-}
-
-std::string_view ModernCalls::own_answer(std::string_view method, const call::Call& call) const {
-  const bool is_ours = call.client_kind != PeerKind::stateless &&
-                       pool_.peer_kind() == PeerKind::stateless && !pool_.lane().has(call.session);
-  return is_ours ? services_.dialect.answer_child(method) : std::string_view();
 }
 
 class KeyWatches::Watch final : public session::SessionSink {

@@ -96,6 +96,16 @@ std::string error_member(const call::Absence& error) {
   return member;
 }
 
+std::optional<rpc::FaultReport> LostTrips::take(const TripRound& round, TimePoint now) {
+  const auto found = std::ranges::find_if(lost_, [&round](const Lost& lost) {
+    return lost.round.trip == round.trip && lost.round.round == round.round;
+  });
+  if (found == lost_.end() || found->round.expires <= now) return std::nullopt;
+  rpc::FaultReport report = std::move(found->report);
+  lost_.erase(found);
+  return report;
+}
+
 TimePoint TripParking::begin(Trip& trip, const call::Call& call) {
   trip.call = nullptr;
   trip.is_parked = true;
@@ -170,16 +180,6 @@ void TripParking::refuse_asks(Trip& trip) const {
     answer_ask(trip, question.ask, member);
   }
   pool_.lane().dispatch(trip.session);
-}
-
-std::optional<rpc::FaultReport> LostTrips::take(const TripRound& round, TimePoint now) {
-  const auto found = std::ranges::find_if(lost_, [&round](const Lost& lost) {
-    return lost.round.trip == round.trip && lost.round.round == round.round;
-  });
-  if (found == lost_.end() || found->round.expires <= now) return std::nullopt;
-  rpc::FaultReport report = std::move(found->report);
-  lost_.erase(found);
-  return report;
 }
 
 }  // namespace stdgate::mcp

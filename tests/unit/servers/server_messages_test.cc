@@ -1,4 +1,4 @@
-#include "gateway/servers/message_texts.h"
+#include "gateway/servers/server_messages.h"
 
 #include <gtest/gtest.h>
 
