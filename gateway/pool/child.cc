@@ -8,7 +8,6 @@ namespace stdgate::pool {
 
 namespace {
 
-// Time that a child has to exit after its stdout has ended, so that its exit code becomes known.
 constexpr Duration kExitAfterOutputEnd = std::chrono::milliseconds(100);
 
 }  // namespace
@@ -62,8 +61,7 @@ void Child::start_draining(ExitReason reason, std::string message) {
   log_.mute();
   handshake_.stop_timer();
   set_state(ChildState::draining);
-  // Unread output would delay the news of its exit.
-  set_reading(true);
+  set_reading(true);  // unread output would delay the news of its exit
 }
 
 void Child::dismiss(std::string message) {
@@ -354,12 +352,12 @@ void Child::on_output(std::span<char> bytes) {
 
 void Child::on_output_end() {
   output_.finish();
-  // A child that has been asked to go may take its time.
-  if (state_ == ChildState::dead || end_) return;
+  if (state_ == ChildState::dead || end_) return;  // one that was asked to go may take its time
   link_->end(services_.config.pool.grace);
-  // No more answers can come. The exit code, which says why, may follow soon.
   set_state(ChildState::draining);
-  output_end_timer_.arm(services_.core.clock.now() + kExitAfterOutputEnd);
+  // No more answers can come. The exit code, which says why, may follow; calls do not wait long.
+  const Duration patience = is_done() ? services_.config.pool.grace : kExitAfterOutputEnd;
+  output_end_timer_.arm(services_.core.clock.now() + patience);
 }
 
 void Child::on_writable() {
@@ -389,10 +387,8 @@ void Child::on_exit(const ExitStatus& status) {
 }
 
 void Child::explain_end(ChildEnd& end) {
-  // A session's child without work may go: a language server ends that way after `exit`.
-  const bool is_finished =
-      end.reason == ExitReason::exit_zero && !lease_.is_none() && in_flight() == 0;
-  const bool is_fine = end.reason == ExitReason::asked || is_finished;
+  const bool is_fine =
+      end.reason == ExitReason::asked || (end.reason == ExitReason::exit_zero && is_done());
   const bool is_silent = handshake_.was_given_up() && name_.pid != 0;
   const std::string_view misfit = output_.misfit();
   end.hint = is_silent && misfit.empty() ? services_.dialect.traits().greeting_hint : misfit;

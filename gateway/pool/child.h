@@ -201,8 +201,7 @@ class Child final : private ChildEvents, private ChildMessages {
   void on_version_omitted(bool omitted) override { input_.omit_version(omitted); }
   void on_broken_framing(const char* reason) override;
 
-  // A session's own child is always a stateful one, because only that kind has the handshake of a
-  // client.
+  // A session's own child is stateful: only that kind has the handshake of a client.
   void note_peer_kind(call::Call& call) const {
     call.child_kind = isolation_ == config::Isolation::session ? PeerKind::stateful : peer_kind();
   }
@@ -228,6 +227,10 @@ class Child final : private ChildEvents, private ChildMessages {
   void become_ready();
   [[nodiscard]] bool takes_calls() const {
     return (state_ == ChildState::ready || state_ == ChildState::busy) && !calls_.full();
+  }
+  // A session's child without work may go: a language server ends that way after `exit`.
+  [[nodiscard]] bool is_done() const {
+    return was_ready() && !lease_.is_none() && in_flight() == 0;
   }
   void set_state(ChildState state);
   void explain_end(ChildEnd& end);

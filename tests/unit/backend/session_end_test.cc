@@ -169,6 +169,33 @@ TEST(SessionChildGone, OnItsOwnAccountWithNothingToDoIsNoFailure) {
   EXPECT_EQ(bench.launcher.launched(), 1U);
 }
 
+TEST(SessionChildGone, MayExitLongAfterItsOutputWhenNobodyWaits) {
+  BackendBench bench(session_options(2));
+  FakeSession session(bench.callers);
+  bench.open(session);
+  FakeChild& child = bench.start_child();
+  bench.call(session);
+  child.answer(child.take_ids().at(0));
+  child.close_output();
+  bench.advance(seconds(1));
+  child.exit(0);
+  EXPECT_EQ(session.end, session::SessionEnd::finished);
+  EXPECT_EQ(bench.status().failures, 0U);
+}
+
+TEST(SessionChildGone, ButDoesNotStayForEver) {
+  BackendBench bench(session_options(2));
+  FakeSession session(bench.callers);
+  bench.open(session);
+  FakeChild& child = bench.start_child();
+  child.close_output();
+  bench.advance(seconds(2));
+  EXPECT_EQ(child.ends().back(), Duration{0});
+  child.die(9);
+  EXPECT_EQ(session.end, session::SessionEnd::failed);
+  EXPECT_THAT(session.end_message, HasSubstr("closed its output"));
+}
+
 TEST(SessionChildGone, WithACallInFlightIsAFailure) {
   BackendBench bench(session_options(2));
   FakeSession session(bench.callers);
