@@ -117,30 +117,24 @@ void Backend::set_rules(const config::BackendConfig& backend,
 // --- Requests -------------------------------------------------------------------------------
 
 void Backend::take(call::CallPtr& call, const call::Request& request) {
-  const auto& [message, method, intent, context] = request;
-  const bool is_shared = isolation_of(context) == config::Isolation::shared;
-  if (call->listens) {
-    call->request = message.text;
-  } else if (!intent.progress_token.empty()) {
-    call->progress_token = intent.progress_token;
-  }
+  const auto& [text, method, intent, context] = request;
   call->greets = intent.greets;
   call->introduces = intent.introduces;
-  send(std::move(call), request, is_shared);
-}
-
-void Backend::send(call::CallPtr call, const call::Request& request, bool is_shared) {
-  const auto& [text, method, intent, context] = request;
   call::Outgoing message;
   message.text = text.text;
   message.id = place_of(text.id, text.text);
   message.account = context.account;
-  // Tokens can only clash at a child of several clients.
-  if (is_shared) message.progress_token = place_of(intent.progress_token, text.text);
   message.replaced = place_of(intent.replaced, text.text);
   message.replacement = intent.replacement;
   message.answered_by_handshake = intent.kind == call::ClientIntent::Kind::handshake;
   message.only_of_stateful = intent.only_of_stateful;
+  if (call->listens) call->request = text.text;
+  if (!intent.progress_token.empty()) {
+    if (!call->listens) call->progress_token = intent.progress_token;
+    // Tokens can only clash at a child of several clients.
+    const bool is_shared = isolation_of(context) == config::Isolation::shared;
+    if (is_shared) message.progress_token = place_of(intent.progress_token, text.text);
+  }
   if (!has_peer_kinds_) return submit(std::move(call), text, message);
   const call::PeerChanges changes = bridge_->changes_of(text, context);
   message.inserted = changes.view();
@@ -148,7 +142,7 @@ void Backend::send(call::CallPtr call, const call::Request& request, bool is_sha
   submit(std::move(call), text, message);
 }
 
-void Backend::submit(call::CallPtr call, const rpc::Envelope& request, call::Outgoing& message) {
+void Backend::submit(call::CallPtr&& call, const rpc::Envelope& request, call::Outgoing& message) {
   traces().tell_child(request, *call, message);
   call_store().index().add(*call);
   call->charge(services_.payer_for(message.account));

@@ -137,8 +137,7 @@ class Backend final : public FilteredUpstream, private pool::PoolEvents {
   void assemble();
   // Brings a request that has passed all filters to the pool.
   void take(call::CallPtr& call, const call::Request& request);
-  void send(call::CallPtr call, const call::Request& request, bool is_shared);
-  void submit(call::CallPtr call, const rpc::Envelope& request, call::Outgoing& message);
+  void submit(call::CallPtr&& call, const rpc::Envelope& request, call::Outgoing& message);
   // The calls of this caller, wherever they are.
   std::vector<call::CallPtr> withdraw(session::Caller caller);
   void cancel(const std::vector<call::CallPtr>& calls);

@@ -16,9 +16,12 @@ Splice::Splice(const Outgoing& message, std::optional<rpc::WireId> id,
   const bool only_id = message.id.length > 0 && message.inserted.empty() &&
                        message.progress_token.length == 0 && message.replaced.length == 0;
   if (only_id) {
-    add(message.text.substr(0, message.id.offset));
-    add(number);
-    add(message.text.substr(message.id.offset + message.id.length));
+    const size_t behind = message.id.offset + message.id.length;
+    parts_.list[1] = message.text.substr(0, message.id.offset);
+    parts_.list[2] = number;
+    parts_.list[3] = message.text.substr(behind);
+    count_ = 4;
+    size_ = message.text.size() - message.id.length + number.size();
     return;
   }
   // Insertions come before replacements at the same place.

@@ -58,7 +58,7 @@ CallTable::CallTable(const PoolServices& services, const ChildName& child,
       calls_(rpc::Correlator<call::CallPtr>::kMaxEntries),
       max_working_(services.config.pool.max_in_flight) {}
 
-call::Call& CallTable::open(call::CallPtr call) {
+call::Call& CallTable::open(call::CallPtr&& call) {
   call::Call& opened = put(std::move(call));
   ++sent_;
   bytes_ += opened.bytes_in;
@@ -76,7 +76,7 @@ call::Call* CallTable::open_own(TimePoint deadline, std::optional<session::Sever
   return &opened;
 }
 
-call::Call& CallTable::put(call::CallPtr call) {
+call::Call& CallTable::put(call::CallPtr&& call) {
   call::Call& opened = *call;
   const auto id = calls_.open(std::move(call));
   STDGATE_CHECK(id.has_value());

@@ -62,7 +62,7 @@ class CallTable {
   CallTable(const PoolServices& services, const ChildName& child, config::Isolation isolation);
 
   // Only while not full(); for a bound call, only while not full_for_bound().
-  call::Call& open(call::CallPtr call);
+  call::Call& open(call::CallPtr&& call);
   // Opens a call of the gateway's own, which may set the level of log messages. Null when the table
   // is full.
   call::Call* open_own(TimePoint deadline = TimePoint::max(),
@@ -143,7 +143,7 @@ class CallTable {
   // queue behind a large one when another child has room.
   static constexpr size_t kBytesPerCall = 64 << 10;
 
-  call::Call& put(call::CallPtr call);
+  call::Call& put(call::CallPtr&& call);
   void count(const call::Call& call);
   void discount(const call::Call& call);
   void count_unusual(const call::Call& call);

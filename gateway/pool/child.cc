@@ -80,7 +80,7 @@ void Child::set_reading(bool reading) {
   link_->set_reading(reading);
 }
 
-void Child::send(call::CallPtr call, const call::Outgoing& message) {
+void Child::send(call::CallPtr&& call, const call::Outgoing& message) {
   const bool is_cancelled = call->cancel_on_send;
   note_peer_kind(*call);
   const call::Call& sent = calls_.open(std::move(call));
@@ -92,7 +92,7 @@ void Child::send(call::CallPtr call, const call::Outgoing& message) {
   if (is_cancelled) request_cancel(id, CancelReason::client_cancelled);
 }
 
-const call::Call& Child::hold(call::CallPtr call) {
+const call::Call& Child::hold(call::CallPtr&& call) {
   note_peer_kind(*call);
   call->cancelled = true;  // there is nothing to cancel
   const call::Call& held = calls_.open(std::move(call));

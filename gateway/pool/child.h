@@ -118,9 +118,9 @@ class Child final : private ChildEvents, private ChildMessages {
   }
 
   // Only while has_room(), or has_room_for_bound().
-  void send(call::CallPtr call, const call::Outgoing& message);
+  void send(call::CallPtr&& call, const call::Outgoing& message);
   // Keeps a call that listens, and writes nothing to the process. Only while has_room().
-  const call::Call& hold(call::CallPtr call);
+  const call::Call& hold(call::CallPtr&& call);
   // Writes a notification. Only while has_room().
   void send_message(const call::Outgoing& message) { input_.write_note(message, peer_kind()); }
   // Writes a client's answer to a request of the process. The answer is dropped, and counted, when

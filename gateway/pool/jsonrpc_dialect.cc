@@ -7,7 +7,7 @@ namespace stdgate::pool {
 
 tl::expected<call::ClientIntent, const char*> JsonRpcDialect::read_client(
     const rpc::Envelope& message, std::string_view method, const call::Reading& /*reading*/) const {
-  call::ClientIntent intent;
+  tl::expected<call::ClientIntent, const char*> intent;
   if (message.kind != rpc::MessageKind::notification || cancel_method_.empty() ||
       method != cancel_method_) {
     return intent;
@@ -16,8 +16,8 @@ tl::expected<call::ClientIntent, const char*> JsonRpcDialect::read_client(
   if (!id && id.error() == rpc::MemberError::duplicate) {
     return tl::unexpected<const char*>("the cancel's params name the id twice");
   }
-  intent.kind = call::ClientIntent::Kind::cancel;
-  if (id) intent.cancelled_id = *id;
+  intent->kind = call::ClientIntent::Kind::cancel;
+  if (id) intent->cancelled_id = *id;
   return intent;
 }
 

@@ -162,7 +162,7 @@ class Pool final : private ChildOwner {
 
   std::vector<call::CallPtr> take_queued(const Matches& matches);
   [[nodiscard]] call::CallQueue& queue_of(const call::Call& waiting);
-  void give(Child& child, call::CallPtr call, const call::Outgoing& message);
+  void give(Child& child, call::CallPtr&& call, const call::Outgoing& message);
   void dispatch_queue();
   void dispatch_turns();
   tl::expected<void, rpc::FaultReport> wait_for_turn(call::CallPtr& call,

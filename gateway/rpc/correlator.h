@@ -1,9 +1,10 @@
 // Correlator: the ids that the gateway gives to requests, and what stands behind each of them.
 //
-// Job: give each request to one receiver (a child, or the client of a session) a wire id, a 31-bit
-// integer made of a slot and a generation, and find the request when its answer comes. A late,
-// repeated or invented answer misses. Entries stay in the order of their opening. Owner: a
-// CallTable, or a Session for its asks. Limit: kMaxEntries, or the capacity given.
+// Job: give each request to one receiver (a child, or the client of a session) a wire id, and find
+// the request when its answer comes. The id is a 31-bit integer: a slot, and below it a generation,
+// so a receiver of one request at a time sees 1, 2, 3. A late, repeated or invented answer misses.
+// Entries stay in the order of their opening. Owner: a CallTable, or a Session for its asks. Limit:
+// kMaxEntries, or the capacity given.
 #pragma once
 
 #include <algorithm>
@@ -75,7 +76,7 @@ class Correlator {
   // Like close(), but `id` may be any id: returns nothing if it has no live entry.
   std::optional<Entry> take(WireId id) {
     Handle handle;
-    Node* const found = slots_.find_index(id & kIndexMask, &handle);
+    Node* const found = slots_.find_index(index_of(id), &handle);
     if (found == nullptr || wire_id(handle) != id) return std::nullopt;
     Node& node = *found;
     (node.older == Handle::kNone ? oldest_ : node_at(node.older).newer) = node.newer;
@@ -87,9 +88,10 @@ class Correlator {
 
   // Whether this id stood for an entry that has ended, or comes round again much later.
   [[nodiscard]] bool has_ended(WireId id) const {
-    const auto generation = slots_.generation_of(id & kIndexMask);
-    const uint32_t past = generation ? (*generation & kGenerationMask) : 0;
-    return id >> kIndexBits != 0 && id >> kIndexBits < past;
+    const auto latest = slots_.generation_of(index_of(id));
+    const uint32_t past = latest ? (*latest & kGenerationMask) : 0;
+    const uint32_t generation = id & kGenerationMask;
+    return generation != 0 && generation < past;
   }
   // oldest(): the live entry that was opened first. next(): the live entry that was opened after
   // `id`.
@@ -105,12 +107,12 @@ class Correlator {
     uint32_t older = Handle::kNone;
     uint32_t newer = Handle::kNone;
   };
-  static constexpr uint32_t kIndexMask = (1U << kIndexBits) - 1;
   static constexpr uint32_t kGenerationMask = (1U << kGenerationBits) - 1;
 
   static WireId wire_id(Handle handle) {
-    return (handle.generation & kGenerationMask) << kIndexBits | handle.index;
+    return handle.index << kGenerationBits | (handle.generation & kGenerationMask);
   }
+  static uint32_t index_of(WireId id) { return id >> kGenerationBits; }
   Node& node_at(uint32_t index) {
     Handle handle;
     Node* const node = slots_.find_index(index, &handle);
@@ -124,7 +126,7 @@ class Correlator {
   }
   Node* find_node(WireId id) {
     Handle handle;
-    Node* node = slots_.find_index(id & kIndexMask, &handle);
+    Node* node = slots_.find_index(index_of(id), &handle);
     return node != nullptr && wire_id(handle) == id ? node : nullptr;
   }
   std::optional<WireId> id_at(uint32_t index) {

@@ -191,19 +191,82 @@ class DocumentReader {
 
   char* read_message(char* at) {
     ParsedMessage& message = messages_.emplace_back();
-    char* const start = at;
+    char* behind = read_usual(at, message.envelope);
+    if (behind == nullptr) behind = read_any(at, message);
+    if (behind == nullptr) return nullptr;
+    message.envelope.text = {at, static_cast<size_t>(behind - at)};
+    return behind;
+  }
+
+  // A request or a result as most programs write it: without space, an integer as the id, version
+  // and id in front of the other members or behind them. Null: it is written in another way, or
+  // wrong; the envelope is as it was.
+  char* read_usual(char* start, Envelope& envelope) {
+    std::string_view id;
+    char* at = behind_text(start, R"({"jsonrpc":"2.0","id":)");
+    const bool is_id_first = at != nullptr;
+    at = is_id_first ? read_usual_id(at, id) : start;
+    if (at == nullptr || scanner_.peek(at) != (is_id_first ? ',' : '{')) return nullptr;
+    std::string_view method;
+    char* value = behind_text(++at, R"("result":)");
+    const bool is_result = value != nullptr;
+    if (!is_result) value = read_usual_method(at, method);
+    if (value == nullptr) return nullptr;
+    at = read_usual_value(value, start, !is_result);
+    const size_t size = static_cast<size_t>(at - value);
+    if (!is_id_first && at != nullptr) {
+      at = behind_text(at, R"(,"jsonrpc":"2.0","id":)");
+      if (at != nullptr) at = read_usual_id(at, id);
+    }
+    if (at == nullptr || scanner_.peek(at) != '}') return nullptr;
+    envelope.kind = is_result ? MessageKind::result : MessageKind::request;
+    envelope.id = id;
+    envelope.method = method;
+    (is_result ? envelope.payload : envelope.params) = {value, size};
+    return at + 1;
+  }
+
+  char* read_usual_id(char* start, std::string_view& id) {
+    char* at = start;
+    while (is_digit(scanner_.peek(at))) ++at;
+    id = {start, static_cast<size_t>(at - start)};
+    const bool is_number = !id.empty() && (id[0] != '0' || id.size() == 1);
+    return is_number && id.size() <= limits_.id ? at : nullptr;
+  }
+
+  // Answers where params, which are an object, begin.
+  char* read_usual_method(char* at, std::string_view& method) {
+    JsonScanner::String string;
+    at = behind_text(at, R"("method":)");
+    if (at != nullptr) at = scanner_.scan_string(at, string);
+    if (at != nullptr) at = behind_text(at, R"(,"params":)");
+    if (at == nullptr || string.escapes || string.raw.size() > limits_.method) return nullptr;
+    method = string.raw;
+    return scanner_.peek(at) == '{' ? at : nullptr;
+  }
+
+  char* read_usual_value(char* at, char* message, bool is_params) {
+    const size_t depth = scanner_.depth();
+    if (scanner_.enter(message) == nullptr) return nullptr;
+    at = is_params && params_ != nullptr ? note_params(at) : scanner_.scan_value(at);
+    scanner_.leave_to(depth);
+    return at;
+  }
+
+  // The byte behind `text`, if it stands at `at`; else null.
+  [[nodiscard]] char* behind_text(char* at, std::string_view text) const {
+    return scanner_.rest(at).starts_with(text) ? at + text.size() : nullptr;
+  }
+
+  [[gnu::noinline]] char* read_any(char* at, ParsedMessage& message) {
     if (scanner_.peek(at) == '{') {
       Members members;
       at = read_container(at, [this, &members](char* key) { return read_member(key, members); });
-      if (at == nullptr) return nullptr;
-      fill(message, members, limits_);
-    } else {
-      at = scanner_.scan_value(at);
-      if (at == nullptr) return nullptr;
-      message.rejection = "not an object";
+      if (at != nullptr) fill(message, members, limits_);
+      return at;
     }
-    message.envelope.text = {start, static_cast<size_t>(at - start)};
-    return at;
+    message.rejection = "not an object";
+    return scanner_.scan_value(at);
   }
 
   // Reads an array or object. `read_entry` reads what stands between two commas.

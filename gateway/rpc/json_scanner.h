@@ -123,6 +123,8 @@ class JsonScanner {
   char* enter(char* at);
   [[nodiscard]] char closer() const { return closers_[depth_ - 1]; }
   void leave() { --depth_; }
+  [[nodiscard]] size_t depth() const { return depth_; }
+  void leave_to(size_t depth) { depth_ = depth; }
 
   char* scan_value(char* at);
   // A value that begins with a digit or a minus sign.

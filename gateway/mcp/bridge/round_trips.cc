@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gateway/call/call_clock.h"
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/known_message.h"
@@ -271,8 +272,9 @@ bool RoundTrips::take_fault(call::CallPtr& call, const rpc::FaultReport& report)
   if (!is_stand_in) {
     if (report.fault != rpc::Fault::timeout || !trip->awaits_place()) return false;
     trip->is_place_wanted = false;
-    events_.on_fault(std::move(call),
-                     {report.fault, parking_.places().why_none(trip->identity), {}, {}});
+    std::string why = parking_.places().why_none(trip->identity);
+    if (now() >= call::latest_end(*call, services_.config)) why += "; " + report.message;
+    events_.on_fault(std::move(call), {report.fault, std::move(why), {}, {}});
     return true;
   }
   trip->stand_in = nullptr;

@@ -121,7 +121,7 @@ TEST_F(OwnChild, AnswersThatAnswerNothing) {
   child_.say(request_text("1", "ask"));
   const std::string ask = id_in(session_.take().at(0));
   const std::vector<std::string> strays = {
-      "1", "0", "null", '"' + ask + '"', ask + ".0", "999999999999", "2147483647",
+      "2", "0", "null", '"' + ask + '"', ask + ".0", "999999999999", "2147483647",
   };
   int dropped = 0;
   for (const std::string& id : strays) {

@@ -56,6 +56,74 @@ void check(const Case (&cases)[size]) {
   for (const Case& c : cases) EXPECT_EQ(parse(std::string(c.text)), c.expected) << c.text;
 }
 
+std::string parse_noted(std::string text, const rpc::EnvelopeLimits& limits) {
+  rpc::EnvelopeParser parser(limits);
+  const auto document = parser.parse(text);
+  std::string out = describe(document);
+  if (!document || !document->messages[0].ok()) return out;
+  const rpc::Envelope& envelope = document->messages[0].envelope;
+  if (envelope.method_has_escapes) out += " (escapes)";
+  if (envelope.has_lookalikes) out += " (lookalikes)";
+  for (const auto& [key, value] : parser.params()) {
+    out += " " + std::string(key) + "=" + std::string(value);
+  }
+  return out;
+}
+
+// A message without space is read in another way.
+TEST(EnvelopeTest, SpaceChangesNothing) {
+  constexpr std::string_view kMembers[] = {R"("jsonrpc":"2.0")",
+                                           R"("jsonrpc":"1.0")",
+                                           R"("jsonrpc")",
+                                           R"("id":0)",
+                                           R"("id":7)",
+                                           R"("id":07)",
+                                           R"("id":-7)",
+                                           R"("id":1234567)",
+                                           R"("id":"7")",
+                                           R"("id":1e3)",
+                                           R"("id":)",
+                                           R"("method":"mm")",
+                                           R"("method":"")",
+                                           R"("method":"\u006d")",
+                                           R"("method":"mmmmmmm")",
+                                           R"("params":{"a":{}})",
+                                           R"("params":[])",
+                                           R"("params":{"a":[[1]]})",
+                                           R"("params":null)",
+                                           R"("params":{"a"})",
+                                           R"("result":1)",
+                                           R"("result":{"b":[]})",
+                                           R"("result":{)",
+                                           R"("error":{})",
+                                           R"("Id":1)",
+                                           R"("é":1)"};
+  rpc::EnvelopeLimits limits;
+  limits.depth = 3;
+  limits.id = limits.method = 6;
+  limits.notes_params = true;
+  const auto compare = [&](const std::string& members, std::string_view end = "}") {
+    const std::string text = members + std::string(end);
+    ASSERT_EQ(parse_noted("{" + text, limits), parse_noted("{ " + text, limits)) << text;
+    ASSERT_EQ(parse_noted("[{" + text + "]", limits), parse_noted("[{ " + text + "]", limits))
+        << text;
+  };
+  // Version and id stand in front of the others, or behind them.
+  for (const std::string_view first : kMembers) {
+    for (const std::string_view second : kMembers) {
+      const std::string two = std::string(first) + "," + std::string(second);
+      for (const char* end : {"}", "", "},", "}\n"}) compare(two, end);
+      for (const std::string_view third : kMembers) {
+        const std::string three = two + "," + std::string(third);
+        compare(R"("jsonrpc":"2.0",)" + three);
+        compare(two + R"(,"jsonrpc":"2.0",)" + std::string(third));
+      }
+      compare(R"("method":"mm","params":{"a":1,"b":2},"jsonrpc":"2.0",)" + two);
+      compare(R"("jsonrpc":"2.0","id":7,"method":"mm",)" + two);
+    }
+  }
+}
+
 // JSON-RPC 2.0 section 7, both directions of each example.
 TEST(EnvelopeTest, ExamplesOfTheSpecification) {
   check({
