@@ -107,6 +107,22 @@ char take_folded(std::string_view& raw) {
 
 }  // namespace
 
+bool has_lone_surrogate(std::string_view raw) {
+  for (size_t at = raw.find('\\'); at != std::string_view::npos; at = raw.find('\\')) {
+    raw.remove_prefix(at);
+    if (raw[1] != 'u') {
+      raw.remove_prefix(2);
+      continue;
+    }
+    const uint32_t unit = four_hex(raw.data() + 2);
+    const size_t length = raw.size();
+    take_unicode_escape(raw);
+    const bool was_pair = length - raw.size() > 6;
+    if ((is_high_surrogate(unit) || is_low_surrogate(unit)) && !was_pair) return true;
+  }
+  return false;
+}
+
 std::string_view decode_string(std::string_view raw, std::string& scratch) {
   size_t plain = raw.find('\\');
   if (plain == std::string_view::npos) return raw;

@@ -9,6 +9,9 @@
 
 namespace stdgate::rpc {
 
+// Whether `raw`, the inside of a valid string, has half of a pair of surrogates, which stands for
+// no character (RFC 8259 section 8.2).
+bool has_lone_surrogate(std::string_view raw);
 // The string that `raw` stands for, with escapes decoded to UTF-8; a lone surrogate becomes U+FFFD.
 // Gives `raw` itself when it has no escapes, else a view of `scratch`.
 std::string_view decode_string(std::string_view raw, std::string& scratch);

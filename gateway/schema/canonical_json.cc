@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gateway/rpc/json_scanner.h"
+#include "gateway/rpc/json_string.h"
 #include "gateway/schema/json_number.h"
 #include "gateway/schema/json_tree.h"
 
@@ -156,7 +157,8 @@ void append_value(std::string& out, const JsonTree& tree, ValueId id) {
 
 std::optional<std::string> canonical_json(std::string_view text) {
   JsonTree tree;
-  if (!tree.read(text) || find_duplicate_key(tree)) return std::nullopt;
+  if (!tree.read(text) || find_duplicate_key(tree) || rpc::has_lone_surrogate(text))
+    return std::nullopt;
   std::string out;
   append_value(out, tree, 0);
   return out;

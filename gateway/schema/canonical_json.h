@@ -11,8 +11,8 @@
 
 namespace stdgate::schema {
 
-// `text` is valid JSON. Nothing: a key is there twice, so that there is no one value, or it has too
-// many values.
+// `text` is valid JSON. Nothing: a key is there twice, or a string has half of a pair of
+// surrogates, so that there is no one value; or it has too many values.
 std::optional<std::string> canonical_json(std::string_view text);
 
 // Whether a text is JSON (RFC 8259) in UTF-8, no deeper than kMaxJsonDepth.

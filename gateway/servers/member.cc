@@ -434,7 +434,9 @@ void Member::finish(MemberView& view, ListKind kind, std::string_view result) {
 bool Member::is_same(const ElementList& one, const ElementList& other) {
   if (one.digest() == other.digest()) return true;
   return std::ranges::equal(one.all(), other.all(), [](const Element& a, const Element& b) {
-    return a.text == b.text || schema::canonical_json(a.text) == schema::canonical_json(b.text);
+    if (a.text == b.text) return true;
+    const auto one_text = schema::canonical_json(a.text);
+    return one_text && one_text == schema::canonical_json(b.text);
   });
 }
 

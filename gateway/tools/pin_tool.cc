@@ -41,7 +41,12 @@ constexpr ptrdiff_t kScreenLines = 20;  // lines of output that are seen at once
 // Appends a page of a list. The error says what is wrong with it.
 tl::expected<void, std::string> add_page(std::string_view result, const PinnedList& list,
                                          ToolLock& lock) {
-  rpc::JsonCursor cursor(rpc::member_or_empty(result, list.member));
+  const auto elements = rpc::find_clear_member(result, list.member);
+  if (!elements || !elements->starts_with('[')) {
+    return tl::unexpected(std::string(list.method) +
+                          " has no list that all readers see alike: " + std::string(list.member));
+  }
+  rpc::JsonCursor cursor(*elements);
   if (!cursor.take('[') || cursor.take(']')) return {};
   std::string scratch;
   do {
@@ -53,6 +58,9 @@ tl::expected<void, std::string> add_page(std::string_view result, const PinnedLi
                             " has an element that readers could take for different ones");
     }
     const std::string key(rpc::decode_string(rpc::string_content(*name), scratch));
+    if (key.empty()) {
+      return tl::unexpected(std::string(list.method) + " has an element without a name");
+    }
     if (!lock.of(list.kind).emplace(key, *std::move(definition)).second) {
       return tl::unexpected(std::string(list.method) +
                             " has two elements of the same name: " + key);

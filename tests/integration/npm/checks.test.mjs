@@ -338,6 +338,37 @@ describe('stdgate pin', { timeout: 60_000 }, () => {
     assert.equal((await place.pin(config, '--diff')).code, 0);
   });
 
+  it('refuses what it could not write, or readers could see differently', async () => {
+    const script = join(place.folder, 'odd.py');
+    const tool = (name) => `{"name":"${name}","inputSchema":{"type":"object"}}`;
+    for (const [result, why] of [
+      [`{"tools":[${tool('')}]}`, /tools\/list has an element without a name/],
+      [`{"tools":{"0":${tool('a')}}}`, /tools\/list has no list that all readers see alike: tools/],
+      [`[{"tools":[${tool('a')}]}]`, /no list that all readers see alike/],
+      ['{"tools":null}', /no list that all readers see alike/],
+      [`{"tools":[${tool('a')}],"Tools":[]}`, /no list that all readers see alike/],
+      [`{"tools":[${tool('a\\ud800')}]}`, /an element that readers could take for different ones/],
+    ]) {
+      writeFileSync(script, `
+import json, sys
+for line in sys.stdin:
+    call = json.loads(line)
+    if 'id' not in call: continue
+    result = 'null'
+    if call['method'] == 'initialize':
+        result = json.dumps({'protocolVersion': call['params']['protocolVersion'], 'capabilities': {'tools': {}}, 'serverInfo': {'name': 'x', 'version': '1'}})
+    elif call['method'] == 'tools/list':
+        result = r'''${result}'''
+    print('{"jsonrpc":"2.0","id":%s,"result":%s}' % (json.dumps(call['id']), result), flush=True)
+`);
+      const lock = join(place.folder, 'odd.lock');
+      const { code, err } = await place.pin(`backends:\n  odd: { command: [python3, ${script}], lock: ${lock}, revision: legacy }\n`);
+      assert.notEqual(code, 0, result);
+      assert.match(err, why);
+      assert.equal(existsSync(lock), false);
+    }
+  });
+
   it('belongs to backends: a virtual server with checks of its own is refused', async () => {
     const file = join(place.folder, 'server.yaml');
     for (const key of ['pins: enforce', 'check: { arguments: true }', 'lock: x', 'schema: x']) {

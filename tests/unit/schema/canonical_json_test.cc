@@ -56,6 +56,17 @@ TEST(CanonicalJson, AKeyThatIsThereTwiceIsNoOneValue) {
   EXPECT_TRUE(canonical_json(R"({"a":{"a":1},"b":[{"a":1},{"a":1}]})"));
 }
 
+// RFC 8785 section 3.2.2.2.
+TEST(CanonicalJson, HalfOfAPairOfSurrogatesIsNoText) {
+  for (const char* text : {R"("\ud800")", R"(["\udc00"])", R"({"a":"x\ud800\n"})",
+                           R"({"\udfff":1})", R"("\ud800\ud800\udc00")", R"("\\\ud800")"}) {
+    EXPECT_FALSE(canonical_json(text)) << text;
+  }
+  for (const char* text : {R"("\ud83d\ude00")", R"("\\ud800")", R"("\ufffd\"")"}) {
+    EXPECT_TRUE(canonical_json(text)) << text;
+  }
+}
+
 TEST(CanonicalJson, OfManyValuesIsNothing) {
   std::string text = "[";
   for (size_t i = 0; i + 1 < schema::JsonTree::kMaxValues; ++i) text += "0,";
