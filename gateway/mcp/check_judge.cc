@@ -21,6 +21,10 @@ constexpr auto kTools = static_cast<size_t>(PinnedKind::tool);
 
 bool is_tool_call(std::string_view method) { return same_text(method, "tools/call"); }
 
+// A client must not get past a check by making its schema the next to be compiled.
+constexpr std::string_view kLacksSteps =
+    "the server's schemas change too often, or are too large, to be compiled now";
+
 std::string_view arguments_of(const call::ClientIntent& intent) {
   return intent.arguments.empty() ? "{}" : intent.arguments;
 }
@@ -42,7 +46,7 @@ CheckJudge::CheckJudge(const pool::FilterServices& services, ListedFilter& lists
       config_(services.services.config.check),
       states_(services.services.calls.reserve<State>()),
       schemas_(std::make_shared<ToolSchemas>(
-          services.services.payer,
+          services.services.payer, services.services.core.clock,
           [this](std::string_view tool, std::string_view why) { tell_unchecked(tool, why); })) {}
 
 // --- Tools ----------------------------------------------------------------------------------
@@ -153,11 +157,12 @@ void CheckJudge::forget_child(uint64_t child) {
 [[gnu::always_inline]] inline bool CheckJudge::fits(ToolSchemas::Schema& text,
                                                     std::string_view tool, std::string_view value) {
   const schema::JsonSchema* const schema = schemas_->compiled(text, tool);
-  return schema == nullptr ||
-         (check_.check(*schema, value) == schema::Fit::fits && !check_.has_repeated_key());
+  if (schema == nullptr) return !ToolSchemas::lacks_steps(text);
+  return check_.check(*schema, value) == schema::Fit::fits && !check_.has_repeated_key();
 }
 
-std::string CheckJudge::misfit(std::string_view whole) {
+std::string CheckJudge::misfit(const ToolSchemas::Schema& text, std::string_view whole) {
+  if (ToolSchemas::lacks_steps(text)) return std::string(kLacksSteps);
   if (!check_.misfits().empty()) return text_of(check_.misfits(), whole);
   return check_.repeated_key().value_or("") + ": expected once, and is there twice";
 }
@@ -196,7 +201,7 @@ std::optional<std::string> CheckJudge::compare(State& state, ListScope scope,
       fitting.tool = tool;
     } else {
       bad = &tool->second;
-      if (!why) why = misfit("arguments");
+      if (!why) why = misfit(*input, "arguments");
     }
   }
   if (fitting.lists.empty() && why) return why;
@@ -256,6 +261,9 @@ void CheckJudge::judge_anew(call::CallPtr& call, const call::Request& request, L
     const std::string_view name = rpc::decode_string(request.intent.tool, scratch_);
     if (!policy::is_plain_name(name)) return refuse_lookalikes(call);
     return look_for_new(scope);
+  }
+  if (*misfit == kLacksSteps) {
+    return chain_.on_fault(std::move(call), rpc::faults::overloaded(std::string(kLacksSteps)));
   }
   services_.core.observer.on_check_failed(services_.backend, CheckFailure::arguments);
   const bool is_modern = call->client_kind == PeerKind::stateless;
@@ -334,7 +342,7 @@ std::optional<std::string> CheckJudge::misfit_of_result(const call::Call& call,
     return "structuredContent: expected, as there is an outputSchema";
   }
   if (fits(*tool->output, fitting.tool->first, *members[1])) return std::nullopt;
-  return misfit("structuredContent");
+  return misfit(*tool->output, "structuredContent");
 }
 
 void CheckJudge::see(call::CallPtr& call, call::Answer& answer) {

@@ -109,8 +109,8 @@ class CheckJudge final : public ListJudge {
   // The servers are asked, once in a while, whether they have the tool by now.
   void look_for_new(ListScope scope);
   bool fits(ToolSchemas::Schema& text, std::string_view tool, std::string_view value);
-  // Why the value that was checked last does not fit; `whole`: what it is called.
-  std::string misfit(std::string_view whole);
+  // Why the value that was checked last does not fit the schema; `whole`: what it is called.
+  std::string misfit(const ToolSchemas::Schema& text, std::string_view whole);
   std::optional<std::string> misfit_of_result(const call::Call& call, const call::Answer& answer);
 
   const pool::PoolServices& services_;

@@ -50,7 +50,11 @@ const schema::JsonSchema* ToolSchemas::find_compiled(Schema& schema, std::string
     return &*schema.compiled_;
   }
   if (schema.is_useless_) return nullptr;
-  auto compiled = schema::JsonSchema::compile(schema.text_);
+  refill();
+  if (steps_ <= 0) return nullptr;
+  size_t steps = 0;
+  auto compiled = schema::JsonSchema::compile(schema.text_, {}, schema::Draft::v2020, &steps);
+  steps_ -= static_cast<double>(steps);
   const size_t bytes = compiled ? compiled->bytes() : 0;
   const size_t bound = most(kMaxCompiled);
   if (!compiled || bytes > bound) {
@@ -64,6 +68,11 @@ const schema::JsonSchema* ToolSchemas::find_compiled(Schema& schema, std::string
   schema.place_ = used_.insert(used_.begin(), &schema);
   set_bytes(text_bytes_, compiled_bytes_ + bytes);
   return &*schema.compiled_;
+}
+
+void ToolSchemas::refill() {
+  const std::chrono::duration<double> passed = clock_.now() - std::exchange(at_, clock_.now());
+  steps_ = std::min(kStepsAtOnce, steps_ + passed.count() * kStepsPerSecond);
 }
 
 void ToolSchemas::drop(Schema& schema) {

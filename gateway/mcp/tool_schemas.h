@@ -5,7 +5,8 @@
 // longest make room for others, and are compiled again when they are needed. Owner: the check
 // judge, together with the lists and schemas, which give their bytes back when their
 // last user has gone. Limits: kMaxText for texts and lists, kMaxCompiled for what is compiled; each
-// at most kPartOfAccount of what the backend may hold.
+// at most kPartOfAccount of what the backend may hold. Compiling takes kStepsPerSecond, and
+// kStepsAtOnce, because a server could list other schemas for each call.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +21,7 @@
 
 #include "gateway/base/account.h"
 #include "gateway/base/same_text.h"
+#include "gateway/base/time.h"
 #include "gateway/schema/json_schema.h"
 
 namespace stdgate::mcp {
@@ -32,6 +34,9 @@ class ToolSchemas : public std::enable_shared_from_this<ToolSchemas> {
   static constexpr size_t kMaxText = size_t{16} << 20;
   static constexpr size_t kMaxCompiled = size_t{16} << 20;
   static constexpr size_t kPartOfAccount = 4;
+  // See JsonSchema::compile(). A step takes about 2 us.
+  static constexpr double kStepsPerSecond = 50'000;
+  static constexpr double kStepsAtOnce = 100'000;
 
   // Reports a schema that cannot be compiled, or has no room. `why`: empty if the lack of room has
   // been reported before.
@@ -80,16 +85,18 @@ class ToolSchemas : public std::enable_shared_from_this<ToolSchemas> {
   };
   using SchemaRef = std::shared_ptr<Schema>;
 
-  ToolSchemas(const Payer& payer, Tell tell)
-      : tell_(std::move(tell)), held_(payer, Holding::caches) {}
+  ToolSchemas(const Payer& payer, const Clock& clock, Tell tell)
+      : tell_(std::move(tell)), clock_(clock), at_(clock.now()), held_(payer, Holding::caches) {}
 
   // Null: there is no room for it.
   SchemaRef keep(std::string_view text, std::string_view tool);
-  // Valid until the next call. Null: what is checked by it passes.
+  // Valid until the next call. Null: what is checked by it passes, unless it lacks_steps().
   const schema::JsonSchema* compiled(Schema& schema, std::string_view tool) {
     if (schema.compiled_ && used_.front() == &schema) return &*schema.compiled_;
     return find_compiled(schema, tool);
   }
+  // Whether compiled() has found no time to compile it.
+  static bool lacks_steps(const Schema& schema) { return !schema.compiled_ && !schema.is_useless_; }
   // Nothing is compiled any more.
   void drop_compiled();
   void tell_of_no_room(std::string_view tool);
@@ -99,6 +106,7 @@ class ToolSchemas : public std::enable_shared_from_this<ToolSchemas> {
 
  private:
   const schema::JsonSchema* find_compiled(Schema& schema, std::string_view tool);
+  void refill();
   void drop(Schema& schema);
   void forget(Schema& schema);
   void give_back(size_t text) { set_bytes(text_bytes_ - text, compiled_bytes_); }
@@ -110,6 +118,9 @@ class ToolSchemas : public std::enable_shared_from_this<ToolSchemas> {
   [[nodiscard]] size_t most(size_t bound) const;
 
   const Tell tell_;
+  const Clock& clock_;
+  double steps_ = kStepsAtOnce;  // below 0: the last schema took more than were left
+  TimePoint at_;                 // that steps_ is about
   std::map<std::string_view, std::weak_ptr<Schema>> schemas_;  // by text
   std::list<Schema*> used_;                                    // those compiled, the latest first
   size_t text_bytes_ = 0;

@@ -7,7 +7,8 @@
 namespace stdgate::schema {
 
 tl::expected<JsonSchema, std::string> JsonSchema::compile(std::string_view text,
-                                                          std::string_view root, Draft draft) {
+                                                          std::string_view root, Draft draft,
+                                                          size_t* steps) {
   if (text.size() > kMaxText) return tl::unexpected(std::string("it is too large"));
   auto compiled = std::make_unique<CompiledSchema>();
   compiled->text = text;
@@ -18,7 +19,9 @@ tl::expected<JsonSchema, std::string> JsonSchema::compile(std::string_view text,
   const auto at = PointerIndex(compiled->tree).follow(0, root);
   if (!at) return tl::unexpected(std::string("there is no such part"));
   SchemaCompiler compiler(*compiled, draft);
-  if (!compiler.compile(*at)) return tl::unexpected(compiler.why());
+  const bool is_good = compiler.compile(*at);
+  if (steps != nullptr) *steps += text.size() / 16 + compiler.programs();
+  if (!is_good) return tl::unexpected(compiler.why());
   prepare_plain_check(*compiled);
   return JsonSchema(std::move(compiled));
 }

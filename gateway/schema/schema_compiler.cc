@@ -238,9 +238,9 @@ std::optional<TextPattern> SchemaCompiler::pattern_of(std::string_view text) {
     fail("it has too many patterns");
     return std::nullopt;
   }
-  auto pattern = TextPattern::compile(text);
-  if (pattern) return *std::move(pattern);
-  fail(pattern.error());
+  auto pattern = TextPattern::compile(text, programs_);
+  if (pattern && programs_ <= JsonSchema::kMaxPrograms) return *std::move(pattern);
+  fail(pattern ? "its patterns are too large together" : pattern.error());
   return std::nullopt;
 }
 

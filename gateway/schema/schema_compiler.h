@@ -31,6 +31,8 @@ class SchemaCompiler {
   std::optional<NodeId> add(ValueId schema);
   // Why the last one could not be compiled.
   [[nodiscard]] const std::string& why() const { return why_; }
+  // Instructions of all patterns so far.
+  [[nodiscard]] size_t programs() const { return programs_; }
 
  private:
   struct Resource {
@@ -97,6 +99,7 @@ class SchemaCompiler {
   bool has_condition_ = false;  // `if`
   bool has_item_list_ = false;  // `items` is a list
   size_t patterns_ = 0;
+  size_t programs_ = 0;
   std::string scratch_;
 };
 

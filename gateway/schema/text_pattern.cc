@@ -15,6 +15,8 @@ namespace {
 
 constexpr const char* kBroken = "a pattern is no regular expression";
 constexpr const char* kTooLarge = "a pattern is too large";
+// Instructions that RE2 makes at most, before it gives a pattern up.
+constexpr size_t kMaxMade = 10'000;
 constexpr const char* kBacktracks = "a pattern looks around or refers back";
 
 // As ECMA-262 has them; RE2 takes fewer characters for space.
@@ -289,6 +291,7 @@ const char* TextPattern::add(std::string_view pattern, std::unique_ptr<re2::RE2>
   const auto text = in_re2_syntax(pattern);
   if (!text) return text.error();
   into = std::make_unique<re2::RE2>(*text, options());
+  if (into->error_code() == re2::RE2::ErrorPatternTooLarge) program_ += kMaxMade;
   if (!into->ok()) return kBroken;
   program_ += static_cast<size_t>(into->ProgramSize());
   return program_ > kMaxProgram ? kTooLarge : nullptr;
@@ -315,10 +318,13 @@ const char* TextPattern::compile_whole() {
   return add("^" + std::string(rest), compiled_);
 }
 
-tl::expected<TextPattern, const char*> TextPattern::compile(std::string_view pattern) {
+tl::expected<TextPattern, const char*> TextPattern::compile(std::string_view pattern,
+                                                            size_t& programs) {
   if (pattern.size() > kMaxExpression) return tl::unexpected(kTooLarge);
   TextPattern compiled(pattern);
-  if (const char* const why = compiled.compile_whole()) return tl::unexpected(why);
+  const char* const why = compiled.compile_whole();
+  programs += compiled.program_;
+  if (why != nullptr) return tl::unexpected(why);
   return compiled;
 }
 

@@ -27,8 +27,9 @@ class TextPattern {
   // Bytes that RE2 may use; half of them are for the states that it caches while it matches.
   static constexpr size_t kMaxMemory = 256 << 10;
 
-  // The error is a constant phrase that says why the pattern cannot be compiled.
-  static tl::expected<TextPattern, const char*> compile(std::string_view pattern);
+  // The error is a constant phrase that says why the pattern cannot be compiled. `programs` grows
+  // by the instructions that RE2 has made, also of a pattern that is too large.
+  static tl::expected<TextPattern, const char*> compile(std::string_view pattern, size_t& programs);
 
   TextPattern(TextPattern&&) noexcept;
   TextPattern& operator=(TextPattern&&) noexcept;

@@ -298,6 +298,40 @@ TEST_F(ChecksOfOne, ToolsThatAreCalledInTurnKeepTheirSchemas) {
   }
 }
 
+// A client must not get past a check by what it has called before.
+TEST_F(ChecksOfOne, AToolWhoseSchemaCannotBeCompiledYetGetsNoCall) {
+  std::string tools;
+  for (int tool = 0; tool < 40; ++tool) {
+    std::string parts;
+    for (int i = 0; i < 5; ++i) {
+      parts += R"({"pattern":"^[a-z]{1,900})" + std::to_string(tool) + "$\"},";
+    }
+    tools += R"({"name":"c)" + std::to_string(tool) + R"(","inputSchema":{"allOf":[)" + parts +
+             R"({"required":["n"]}]}},)";
+  }
+  call("0", kNumbers);
+  answer(child, "tools/list", list_of(tools + typed_tool("t", "n", "integer")));
+  answer(child, "tools/call", result_of(kNumbers));
+  int called = 0;
+  for (; called < 40; ++called) {
+    call("1", kNumbers, "c" + std::to_string(called));
+    if (last().find("to be compiled now") != std::string::npos) break;
+    answer(child, "tools/call", result_of(kNumbers));
+  }
+  EXPECT_GT(called, 5);
+  EXPECT_LT(called, 20);
+  expect_nothing(child);
+  call("2", kTexts, "c" + std::to_string(called));
+  EXPECT_THAT(last(), HasSubstr("to be compiled now"));
+  call("3", kTexts);
+  EXPECT_THAT(last(), HasSubstr("Invalid arguments")) << "its schema is compiled";
+  bench.advance(seconds(2));
+  call("4", kTexts, "c" + std::to_string(called));
+  EXPECT_THAT(last(), HasSubstr("Invalid arguments"));
+  call("5", kNumbers, "c" + std::to_string(called));
+  answer(child, "tools/call", result_of(kNumbers));
+}
+
 // Sixteen characters make a name longer, so that both have one place for what is found of them.
 TEST_F(ChecksOfOne, ANameThatIsSpelledAsAnotherOneReadsIsNotTakenForIt) {
   std::string one;

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/manual_clock.h"
+
 namespace stdgate::mcp {
 namespace {
 
@@ -38,7 +40,7 @@ class Schemas : public testing::Test {
   [[nodiscard]] size_t held() const { return bytes.total(); }
   ToolSchemasRef make(const Payer& payer) {
     return std::make_shared<ToolSchemas>(
-        payer, [this](std::string_view tool, std::string_view why) {
+        payer, clock, [this](std::string_view tool, std::string_view why) {
           told.emplace_back(std::string(tool) + ": " + std::string(why));
         });
   }
@@ -47,6 +49,7 @@ class Schemas : public testing::Test {
   // A schema may take a part of the account.
   Account account{gateway, kBound* ToolSchemas::kPartOfAccount};
   HeldBytes bytes;
+  test::ManualClock clock;
   std::vector<std::string> told;
   ToolSchemasRef schemas = make({&account, &bytes});
 };
@@ -127,6 +130,33 @@ TEST_F(Schemas, OneThatIsTooLargeAloneChecksNothing) {
   EXPECT_EQ(schemas->compiled(*one, "t"), nullptr);
   EXPECT_THAT(told, ElementsAre("t: there is no room for it"));
   EXPECT_EQ(schemas->compiled_bytes(), 0U);
+}
+
+// A server could list other schemas for each call.
+TEST_F(Schemas, CompilingHasABudget) {
+  const auto costly = [](int number) {
+    std::string parts;
+    for (int i = 0; i < 5; ++i) {
+      parts +=
+          (i == 0 ? "" : ",") + (R"({"pattern":"^[a-z]{1,900})" + std::to_string(number) + "$\"}");
+    }
+    return R"({"allOf":[)" + parts + "]}";
+  };
+  int compiled = 0;
+  for (; compiled < 1000; ++compiled) {
+    const SchemaRef one = keep(costly(compiled));
+    if (schemas->compiled(*one, "t") == nullptr) break;
+  }
+  // Each of them costs about 5 x 1,800.
+  EXPECT_GT(compiled, 8);
+  EXPECT_LT(compiled, 20);
+  const SchemaRef late = keep(costly(1));
+  EXPECT_EQ(schemas->compiled(*late, "t"), nullptr);
+  EXPECT_TRUE(ToolSchemas::lacks_steps(*late));
+  EXPECT_THAT(told, IsEmpty()) << "it will be compiled";
+  clock.set(clock.now() + std::chrono::seconds(2));
+  EXPECT_NE(schemas->compiled(*late, "t"), nullptr);
+  EXPECT_FALSE(ToolSchemas::lacks_steps(*late));
 }
 
 TEST_F(Schemas, OneThatCannotBeCompiledIsToldOnce) {

@@ -11,6 +11,11 @@ namespace {
 
 using schema::TextPattern;
 
+auto compile(std::string_view pattern) {
+  size_t programs = 0;
+  return TextPattern::compile(pattern, programs);
+}
+
 TEST(TextPattern, MatchesAsEcmaScriptDoes) {
   struct Case {
     std::string_view pattern;
@@ -58,7 +63,7 @@ TEST(TextPattern, MatchesAsEcmaScriptDoes) {
       {"^(?!$)", "", false},
   };
   for (const auto& [pattern, text, matches] : cases) {
-    const auto compiled = TextPattern::compile(pattern);
+    const auto compiled = compile(pattern);
     ASSERT_TRUE(compiled) << pattern << ": " << compiled.error();
     EXPECT_EQ(compiled->matches(text), matches) << pattern << " and " << text;
   }
@@ -69,33 +74,41 @@ TEST(TextPattern, RefusesWhatNeedsBacktrackingOrIsBroken) {
        {"(?=a)", "(?!a)", "^(?=a)b|c", "^(?=a)*b", "^a(?=b)", "^(?=(?=a))", "^(?=a",
         R"(^(?=(a)\1))", "(?<=a)b", "(?<!a)b", R"((a)\1)", R"((?<n>a)\k<n>)", "(a", "[a", "a{2,1}",
         R"(\)", R"(\u12)", R"(\q)", "((a{100}){100}){100}"}) {
-    EXPECT_FALSE(TextPattern::compile(pattern)) << pattern;
+    EXPECT_FALSE(compile(pattern)) << pattern;
   }
-  EXPECT_FALSE(TextPattern::compile(std::string(TextPattern::kMaxExpression + 1, 'a')));
+  EXPECT_FALSE(compile(std::string(TextPattern::kMaxExpression + 1, 'a')));
 }
 
 TEST(TextPattern, LooksAheadAFewTimes) {
   std::string pattern = "^";
   for (size_t i = 0; i < TextPattern::kMaxAheads; ++i) pattern += "(?=a)";
-  EXPECT_TRUE(TextPattern::compile(pattern));
-  EXPECT_FALSE(TextPattern::compile(pattern + "(?=a)"));
+  EXPECT_TRUE(compile(pattern));
+  EXPECT_FALSE(compile(pattern + "(?=a)"));
+}
+
+TEST(TextPattern, WhatIsTooLargeHasCostSomething) {
+  for (const std::string_view pattern : {"^a{900}", "a{1000}|b{1000}", "([^a]{30}){30}"}) {
+    size_t programs = 7;
+    (void)TextPattern::compile(pattern, programs);
+    EXPECT_GT(programs, 900U) << pattern;
+  }
 }
 
 // All parts of it count.
 TEST(TextPattern, LookingAheadCosts) {
-  const auto one = TextPattern::compile("^a{900}");
-  const auto two = TextPattern::compile("^(?=b{900})a{900}");
+  const auto one = compile("^a{900}");
+  const auto two = compile("^(?=b{900})a{900}");
   ASSERT_TRUE(one && two);
   EXPECT_GT(two->cost(1000), one->cost(1000) * 3 / 2);
   EXPECT_GE(two->bytes(), one->bytes() + TextPattern::kMaxMemory / 2);
-  EXPECT_FALSE(TextPattern::compile("^(?=b{900})(?=c{900})a{900}"));
+  EXPECT_FALSE(compile("^(?=b{900})(?=c{900})a{900}"));
 }
 
 TEST(TextPattern, TakesLinearTime) {
   const std::string text(1 << 20, 'a');
   for (const std::string_view pattern :
        {"^(a+)+$", "^(a|a)*b$", "(x+x+)+y", "^(a*)*b", "a{1,50}b", "^(?=(a+)+$)(?!(a*)*b)a"}) {
-    const auto compiled = TextPattern::compile(pattern);
+    const auto compiled = compile(pattern);
     ASSERT_TRUE(compiled) << pattern;
     const auto start = std::chrono::steady_clock::now();
     (void)compiled->matches(text);
