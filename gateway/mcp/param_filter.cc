@@ -96,6 +96,7 @@ void ParamFilter::ask(std::string_view cursor, uint64_t child) {
   call->caller = session::Callers::kGateway;
   call->client_kind = PeerKind::stateless;
   call->transport = Transport::mcp;
+  call->is_own = true;
   call->arrived = now();
   call::start_clock(*call, services_.config.timeout, services_.config);
   states_.of(call->slots).is_own = true;

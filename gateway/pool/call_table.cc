@@ -8,8 +8,9 @@ namespace stdgate::pool {
 
 namespace {
 
-bool causes_nothing(const call::Call& call) {
-  return call.listens || (call.caller.is_none() && call.severity);
+// Whether it is counted apart from the calls of clients.
+bool is_unusual(const call::Call& call) {
+  return call.listens || call.caller.is_none() || CallTable::is_of_gateway(call);
 }
 
 // A bound call takes room of its own kind; a call that listens takes none.
@@ -92,7 +93,7 @@ call::Call& CallTable::put(call::CallPtr&& call) {
 inline void CallTable::count(const call::Call& call) {
   causing_ids_ ^= call.wire_id;
   bound_ += takes_bound_room(call) ? 1 : 0;
-  if (call.listens || call.caller.is_none()) {
+  if (is_unusual(call)) {
     count_unusual(call);
   } else if (!is_shared_) {
     alone_ += call.alone ? 1 : 0;
@@ -104,7 +105,7 @@ inline void CallTable::count(const call::Call& call) {
 inline void CallTable::discount(const call::Call& call) {
   causing_ids_ ^= call.wire_id;
   bound_ -= takes_bound_room(call) ? 1 : 0;
-  if (call.listens || call.caller.is_none()) {
+  if (is_unusual(call)) {
     discount_unusual(call);
   } else if (!is_shared_) {
     alone_ -= call.alone ? 1 : 0;

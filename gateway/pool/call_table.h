@@ -86,9 +86,16 @@ class CallTable {
   [[nodiscard]] bool has_ended(rpc::WireId id) const { return calls_.has_ended(id); }
   // The call with this id, which must be in flight.
   call::Call& at(rpc::WireId id) { return *calls_.at(id); }
-  // The only call in flight that can cause the child's messages; null: none can, or several. Two
-  // kinds of calls cause nothing: a call that listens, apart from messages that name it, and a call
-  // of the gateway's own that sets the level of log messages.
+  // Whether the gateway asks in its own name, for a list say, and for no session.
+  static bool is_of_gateway(const call::Call& call) {
+    return call.is_own && call.session.is_none();
+  }
+  // Whether no message of a child counts as caused by the call. Messages that name a call that
+  // listens are the exception.
+  static bool causes_nothing(const call::Call& call) {
+    return call.listens || is_of_gateway(call) || (call.caller.is_none() && call.severity);
+  }
+  // The only call in flight that can cause the child's messages; null: none can, or several.
   call::Call* only() { return causing() == 1 ? &at(causing_ids_) : nullptr; }
   // Whether a call of this session can cause messages of the child, which is shared.
   [[nodiscard]] bool has_call_of(session::SessionId session) const {

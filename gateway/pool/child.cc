@@ -134,7 +134,8 @@ call::CallPtr Child::abandon(rpc::WireId id, CancelReason reason) {
   call::CallPtr call = calls_.close(id);
   given_up_.add(id, reason);
   // Calls of the gateway itself reveal nothing about a client; nor do calls that only listen.
-  if (isolation_ == config::Isolation::shared && !call->caller.is_none() && !call->listens) {
+  if (isolation_ == config::Isolation::shared && !call->caller.is_none() &&
+      !CallTable::causes_nothing(*call)) {
     abandoned_.add(id, call->session);
   }
   return call;

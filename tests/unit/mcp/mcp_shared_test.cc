@@ -1,11 +1,14 @@
 // MCP children that sessions share: nobody gets what is another's.
 
+#include <gmock/gmock.h>
+
 #include "tests/unit/mcp/shared_bench.h"
 
 namespace stdgate::test {
 namespace {
 
 using std::chrono::seconds;
+using testing::HasSubstr;
 using Texts = std::vector<std::string>;
 
 std::string notification(const std::string& method, const std::string& params = "{}") {
@@ -64,6 +67,83 @@ TEST(McpShared, WhatACallMayHaveCausedGoesToTheOnlyCaller) {
   expect("that is done", false, true);
   EXPECT_EQ(alone.events.size(), 0U);
   EXPECT_EQ(bench.observer.dropped[DropReason::no_listener], 3 * 4);
+}
+
+// Lists that the gateway asks for in its own name.
+class McpSharedAndAsked : public testing::Test {
+ public:
+  static backend::BackendOptions checked() {
+    backend::BackendOptions options = shared_mcp_options(1);
+    options.config.check.arguments = true;
+    return options;
+  }
+  // A client calls a tool. The call waits for the list of tools, which the child is asked for.
+  void ask() {
+    waiting.request("tools/call", R"({"name":"t"})");
+    EXPECT_EQ(next_of(child).method, "tools/list");
+  }
+  // The same, by a virtual server that asks for its own list.
+  void ask_as_server(FakeClient& server) {
+    rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
+    std::string text = R"({"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}})";
+    call::CallContext context;
+    context.caller = server.caller();
+    context.arrived = bench.clock.now();
+    context.is_own = true;
+    bench.backend.accept(parser.parse(text)->messages[0], context);
+    EXPECT_EQ(next_of(child).method, "tools/list");
+  }
+  void expect_heard_by(SharedClient& client) {
+    for (const std::string& text : of_a_call()) {
+      child.say(text);
+      EXPECT_EQ(client.take(), Texts{text});
+    }
+  }
+
+  SharedBench bench{checked()};
+  SharedClient calling{bench};
+  SharedClient waiting{bench};
+  FakeChild& child = bench.child(0);
+};
+
+TEST_F(McpSharedAndAsked, WhatTheOnlyCallMayHaveCausedGoesToIt) {
+  calling.call();
+  EXPECT_FALSE(child.take_line().empty());
+  ask();
+  expect_heard_by(calling);
+  FakeClient server(bench.callers);
+  ask_as_server(server);
+  expect_heard_by(calling);
+  EXPECT_TRUE(waiting.take().empty());
+  EXPECT_TRUE(bench.observer.dropped.empty());
+}
+
+TEST_F(McpSharedAndAsked, AStreamHearsItToo) {
+  FakeClient stream(bench.callers);
+  bench.send(stream, R"({"jsonrpc":"2.0","id":1,"method":"m"})", 5, true);
+  EXPECT_FALSE(child.take_line().empty());
+  ask();
+  for (const std::string& text : of_a_call()) child.say(text);
+  EXPECT_EQ(stream.events.size(), of_a_call().size());
+}
+
+TEST_F(McpSharedAndAsked, NobodyHearsWhatAListMayHaveCaused) {
+  ask();
+  for (const std::string& text : of_a_call()) child.say(text);
+  EXPECT_TRUE(calling.take().empty());
+  EXPECT_TRUE(waiting.take().empty());
+  EXPECT_EQ(bench.observer.dropped[DropReason::no_listener], of_a_call().size());
+}
+
+TEST_F(McpSharedAndAsked, AListThatWasGivenUpRevealsNothingEither) {
+  const Duration half = checked().config.timeout / 2;
+  ask();
+  bench.advance(half);
+  calling.call();
+  EXPECT_FALSE(child.take_line().empty());
+  bench.advance(half + seconds(1));
+  EXPECT_THAT(child.take_lines(), testing::Contains(HasSubstr("notifications/cancelled")));
+  expect_heard_by(calling);
 }
 
 TEST(McpShared, ChildrenAreNotMixedUp) {
