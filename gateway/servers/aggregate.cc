@@ -267,7 +267,7 @@ void Aggregate::on_lists_changed(Member& member, std::string_view identity, uint
 
 void Aggregate::describe(pool::BackendStatus& status) const {
   status.sessions = sessions_.size();
-  status.in_flight = under_way_.size() + ends_.size();
+  status.in_flight = under_way_.size() + listening_.size();
   status.queued = waiting_.size();
   answers_.describe(status);
 }

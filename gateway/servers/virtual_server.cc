@@ -125,6 +125,7 @@ tl::expected<session::SessionId, rpc::FaultReport> VirtualServer::adopt_session(
   auto obstacle = find_obstacle(client);
   if (obstacle) return tl::unexpected(*std::move(obstacle));
   const auto session = aggregate_.sessions().add(caller, sink, client, beginning);
+  if (session) core().observer.on_session_opened(id());
   aggregate_.note_clients();
   return session;
 }
@@ -139,6 +140,8 @@ void VirtualServer::close_session(session::SessionId session, std::string_view w
   const auto report = rpc::faults::child_failed(std::string(why));
   aggregate_.end_calls(is_its, "client_left", why.empty() ? nullptr : &report);
   aggregate_.sessions().close(session);
+  // Its parts may be parked. The session itself never is.
+  core().observer.on_session_closed(id(), SessionState::live);
   aggregate_.note_clients();
 }
 

@@ -43,6 +43,23 @@ TEST(VirtualServerListening, AsksTheMemberThatHasTheResource) {
   bench.server->cancel_calls_of(client.caller());
 }
 
+TEST(VirtualServerListening, IsACallInFlight) {
+  ServerBench bench({"a"});
+  bench.member(0).script = member_with_resource();
+  FakeClient of_lists(bench.callers);
+  FakeClient of_resource(bench.callers);
+  bench.send(of_lists,
+             R"({"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"_meta":{},)"
+             R"("notifications":{"toolsListChanged":true}}})",
+             PeerKind::stateless);
+  EXPECT_EQ(bench.server->status().in_flight, 1U);
+  listen(bench, of_resource);
+  EXPECT_EQ(bench.server->status().in_flight, 2U);
+  bench.server->cancel_calls_of(of_lists.caller());
+  bench.server->cancel_calls_of(of_resource.caller());
+  EXPECT_EQ(bench.server->status().in_flight, 0U);
+}
+
 TEST(VirtualServerListening, HearsOfAsManyResourcesAsTheLimit) {
   ServerBench bench({"a"});
   bench.member(0).script =

@@ -39,6 +39,25 @@ int64_t changes_told(const FakeSession& session) {
   });
 }
 
+// --- Sessions ------------------------------------------------------------------------------------
+
+TEST(VirtualServerSessions, AreCountedWhileTheyAreOpen) {
+  ServerBench bench({"a"});
+  bench.member(0).script = with_tool("t");
+  {
+    FakeSession one(bench.callers);
+    FakeSession other(bench.callers);
+    bench.open(one);
+    bench.open(other, {.greeting = R"({"protocolVersion":"2025-11-25"})"});
+    EXPECT_EQ(bench.observer.sessions, 2);
+    bench.server->close_session(one.id, {});
+    bench.server->close_session(one.id, {});
+    EXPECT_EQ(bench.observer.sessions, 1);
+    bench.server->close_session(other.id, {});
+  }
+  EXPECT_EQ(bench.observer.sessions, 0);
+}
+
 // --- Members that start slowly, or stay down -----------------------------------------------------
 
 class StartingMember : public testing::Test {
