@@ -225,7 +225,8 @@ class Import {
     lines.name = backend_name(name);
     if (!take_name(name, lines.name)) return;
     problem_.clear();
-    if (args != nullptr && args->kind != JsonNode::Kind::array) {
+    const bool has_args = args != nullptr && args->json() != "null";
+    if (has_args && args->kind != JsonNode::Kind::array) {
       warn(name, "its args are no array, and were left out");
     }
     take_command(name, command, words, lines);
@@ -238,6 +239,8 @@ class Import {
     take_environment_file(name, owner.text_at("envFile"), lines);
     take_inherited(owner.list_at("env_vars"), lines);
     if (!problem_.empty()) return warn(name, "left out, as " + problem_);
+    const std::string mistake = mistake_in(lines);
+    if (!mistake.empty()) return warn(name, "left out: " + mistake);
     out_.backends.push_back(std::move(lines));
     out_.names.push_back(name);
   }

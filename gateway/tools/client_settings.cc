@@ -32,10 +32,18 @@ std::string changed_text(std::string_view text, std::vector<TextChange> changes)
   return out.append(text.substr(at));
 }
 
+// The first byte that is neither a byte order mark nor space; npos: there is none.
+size_t first_byte(std::string_view text) {
+  const size_t begin = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  return text.find_first_not_of(" \t\r\n", begin);
+}
+
+// An empty file has no settings, in either format.
+bool is_blank(std::string_view text) { return first_byte(text) == std::string_view::npos; }
+
 // JSON begins with a brace, perhaps after comments.
 bool is_toml(std::string_view text) {
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  const size_t begin = text.find_first_not_of(" \t\r\n");
+  const size_t begin = first_byte(text);
   return begin != std::string_view::npos && text[begin] != '{' && text[begin] != '/' &&
          !text.substr(begin).starts_with("[]");
 }
@@ -281,6 +289,7 @@ Changes entry_changes(std::string_view text, std::string_view original,
 }  // namespace
 
 tl::expected<JsonNode, std::string> read_settings(std::string_view text) {
+  if (is_blank(text)) return JsonNode();
   return is_toml(text) ? read_toml(text) : read_json(text, kMaxSettingsDepth);
 }
 
@@ -288,6 +297,9 @@ tl::expected<JsonNode, std::string> read_servers(std::string_view text) {
   auto settings = read_settings(text);
   if (!settings) return settings;
   if (JsonNode* const servers = servers_in(*settings)) return std::move(*servers);
+  if (settings->kind == JsonNode::Kind::object && settings->keys.empty()) {
+    return tl::unexpected<std::string>("it has no servers");
+  }
   return tl::unexpected<std::string>(
       "it has none of mcpServers, servers, context_servers and mcp_servers");
 }

@@ -335,6 +335,20 @@ tl::expected<config::Config, std::string> parse_gateway_text(const std::string& 
   return other;
 }
 
+std::string mistake_in(const BackendLines& backend) {
+  const auto no_file = [](const std::string&, size_t) -> tl::expected<std::string, std::string> {
+    return std::string();
+  };
+  const std::string text = "backends:\n" + backend_yaml(backend, kUsualIndent, kUsualIndent);
+  const auto config = config::parse_config(text, any_value, {}, no_file);
+  if (config || config.error().empty()) return {};
+  const config::ConfigError& error = config.error().front();
+  const std::string place = "backends." + backend.name + ".";
+  const std::string_view path = error.path;
+  return std::string(path.starts_with(place) ? path.substr(place.size()) : path) + ": " +
+         error.message;
+}
+
 tl::expected<EditedConfig, std::string> add_backends(const std::string& text,
                                                      const std::vector<BackendLines>& backends,
                                                      std::string_view file) {

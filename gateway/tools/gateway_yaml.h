@@ -61,6 +61,10 @@ BackendLines lines_of(const app::CommandLine& command_line, std::vector<std::str
 tl::expected<config::Config, std::string> parse_gateway_text(const std::string& text,
                                                              std::string_view file);
 
+// What the gateway would refuse in this backend: the first mistake, as "env.KEY: why"; empty: none.
+// Files that it names are not read.
+std::string mistake_in(const BackendLines& backend);
+
 struct EditedConfig {
   std::string text;
   std::vector<std::string> warnings;

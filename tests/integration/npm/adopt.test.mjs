@@ -262,7 +262,7 @@ describe('stdgate adopt', () => {
     assert.equal(nowhere.status, 1);
     assert.match(nowhere.err, /is a link to nowhere/);
 
-    for (const [content, why] of [['', /it is no JSON/], ['{"mcpServers": {"a": {"command": "cat"}', /it is no JSON/],
+    for (const [content, why] of [['', /it has no servers/], ['{"mcpServers": {"a": {"command": "cat"}', /it is no JSON/],
       ['{"theme": 1}', /it has none of mcpServers/]]) {
       const broken = home.write('.gemini/settings.json', content);
       const { status, err } = home.adopt('gemini');

@@ -211,6 +211,38 @@ TEST(ClientImport, ArgumentsThatAreNoTextAreKeptOrNamed) {
                                              HasSubstr("b: its args are no array")));
 }
 
+TEST(ClientImport, NullIsLikeAbsent) {
+  constexpr std::string_view kSettings =
+      R"({"mcpServers":{"a":{"command":"x","args":null,"env":null,"cwd":null,"url":null}}})";
+  EXPECT_EQ(imported(kSettings), "backends:\n  a:\n    command: [\"x\"]\n");
+  EXPECT_THAT(warnings_of(kSettings), IsEmpty());
+}
+
+TEST(ClientImport, AServerThatTheGatewayWouldRefuseIsLeftOutAlone) {
+  constexpr std::string_view kSettings = R"([mcp_servers.good]
+command = "x"
+
+[mcp_servers.bad]
+command = "y"
+env = { "A=B" = "1" }
+
+[mcp_servers.worse]
+command = "z"
+env_vars = ["A=B"]
+)";
+  EXPECT_EQ(imported(kSettings), "backends:\n  good:\n    command: [\"x\"]\n");
+  EXPECT_THAT(
+      warnings_of(kSettings),
+      ElementsAre(HasSubstr("bad: left out: env.A=B: not a name that"),
+                  HasSubstr("worse: left out: env_inherit[0]: expected a variable's name")));
+}
+
+TEST(ClientImport, SettingsWithoutAnythingHaveNoServers) {
+  for (const char* settings : {"", " \n", "\xef\xbb\xbf", "{}", "# a comment\n"}) {
+    EXPECT_EQ(imported(settings), "error: it has no servers") << settings;
+  }
+}
+
 TEST(ClientImport, SecretInACommandIsWarnedOf) {
   EXPECT_THAT(
       warnings_of(R"({"mcpServers":{"a":{"command":"x","args":["--api-key","s3cr3t99"]}}})"),
@@ -294,7 +326,6 @@ TEST(ClientImport, WhatIsNoSuchFile) {
   EXPECT_THAT(imported("{\"a\":\n1 // one\n\"b\":2}"), HasSubstr("line 3: a comma is missing"));
   EXPECT_THAT(imported("[]"), HasSubstr("none of mcpServers, servers,"));
   EXPECT_THAT(imported("{\"mcpServers\":[]}"), HasSubstr("none of"));
-  EXPECT_THAT(imported(""), HasSubstr("no JSON"));
   EXPECT_THAT(imported("/*"), HasSubstr("no JSON"));
   EXPECT_THAT(imported("{\"a\":\"\\"), HasSubstr("no JSON"));
   for (const std::string escape : {"q", "u12", "u12g4", "u"}) {
