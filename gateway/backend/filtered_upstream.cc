@@ -99,9 +99,8 @@ Admission FilteredUpstream::accept(const rpc::ParsedMessage& message,
 
 Admission FilteredUpstream::reject(const rpc::ParsedMessage& message,
                                    const call::CallContext& context) {
-  call::CallPtr call = refused_call(message.envelope.id, context);
-  call->bytes_in = message.envelope.text.size();
-  chain_.on_fault(std::move(call),
+  const rpc::Envelope& refused = message.envelope;
+  chain_.on_fault(refused_call({refused.id, refused.text.size()}, context),
                   rpc::faults::because(rpc::Fault::invalid_request, message.rejection));
   return Admission::answered_by_reply;
 }
@@ -163,10 +162,12 @@ bool FilteredUpstream::take_cancel(const rpc::ParsedMessage& message,
   return true;
 }
 
-call::CallPtr FilteredUpstream::refused_call(std::string_view id,
+call::CallPtr FilteredUpstream::refused_call(const UnreadRequest& request,
                                              const call::CallContext& context) {
-  core_.observer.on_call_started(Upstream::id());
-  return chain_.begin(id, {.context = context, .is_refused = true});
+  core_.observer.on_call_started(id());
+  call::CallPtr call = chain_.begin(request.id, {.context = context, .is_refused = true});
+  call->bytes_in = request.bytes;
+  return call;
 }
 
 Admission FilteredUpstream::drop(DropReason reason) {

@@ -45,13 +45,13 @@ class FilteredUpstream : public Upstream {
  public:
   Admission accept(const rpc::ParsedMessage& message, const call::CallContext& context) final;
   bool take_cancel(const rpc::ParsedMessage& message, const call::CallContext& context) final;
-  void refuse(const rpc::FaultReport& report, std::string_view id,
+  void refuse(const rpc::FaultReport& report, const UnreadRequest& request,
               const call::CallContext& context) final {
-    chain_.on_fault(refused_call(id, context), report);
+    chain_.on_fault(refused_call(request, context), report);
   }
-  void count_refused(const rpc::FaultReport& report, std::string_view id,
+  void count_refused(const rpc::FaultReport& report, const UnreadRequest& request,
                      const call::CallContext& context) final {
-    chain_.end(*refused_call(id, context), Outcome::of(report.fault), report.detail);
+    chain_.end(*refused_call(request, context), Outcome::of(report.fault), report.detail);
   }
   void set_limits(const config::LimitsConfig& limits,
                   const config::TimeoutsConfig& timeouts) override;
@@ -110,7 +110,7 @@ class FilteredUpstream : public Upstream {
                                 const call::CallContext& context);
   Admission reject(const rpc::ParsedMessage& message, const call::CallContext& context);
   // A call that is refused without a look at its message.
-  call::CallPtr refused_call(std::string_view id, const call::CallContext& context);
+  call::CallPtr refused_call(const UnreadRequest& request, const call::CallContext& context);
 
   FilterOptions options_;  // constant, but for the limits and what a bridge changes
   const std::unique_ptr<pool::Dialect> dialect_;

@@ -261,6 +261,7 @@ Admission PrincipalPools::accept(const rpc::ParsedMessage& message,
                                  const call::CallContext& context) {
   if (const auto admission = redirect(message, context)) return *admission;
   if (!message.ok()) return lobby_->accept(message, context);
+  const UnreadRequest refused{message.envelope.id, message.envelope.text.size()};
   Pool* pool = find(context);
   if (pool != nullptr) pool->used = now();
   if (pool == nullptr && context.session.is_none()) {
@@ -268,7 +269,7 @@ Admission PrincipalPools::accept(const rpc::ParsedMessage& message,
     if (made) {
       pool = *made;
     } else if (message.envelope.kind == rpc::MessageKind::request) {
-      lobby_->refuse(made.error(), message.envelope.id, context);
+      lobby_->refuse(made.error(), refused, context);
       return Admission::answered_by_reply;
     } else {
       services_.observer.on_dropped(id(), DropReason::overloaded);
@@ -282,7 +283,7 @@ Admission PrincipalPools::accept(const rpc::ParsedMessage& message,
     return Admission::dropped;
   }
   if (pool == nullptr) {
-    lobby_->refuse(rpc::faults::child_failed("the session is over"), message.envelope.id, context);
+    lobby_->refuse(rpc::faults::child_failed("the session is over"), refused, context);
     return Admission::answered_by_reply;
   }
   return pool->upstream->accept(message, inner_context(context));

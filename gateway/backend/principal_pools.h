@@ -50,13 +50,13 @@ class PrincipalPools final : public Upstream {
 
   Admission accept(const rpc::ParsedMessage& message, const call::CallContext& context) override;
   bool take_cancel(const rpc::ParsedMessage& message, const call::CallContext& context) override;
-  void refuse(const rpc::FaultReport& report, std::string_view id,
+  void refuse(const rpc::FaultReport& report, const UnreadRequest& request,
               const call::CallContext& context) override {
-    lobby_->refuse(report, id, context);
+    lobby_->refuse(report, request, context);
   }
-  void count_refused(const rpc::FaultReport& report, std::string_view id,
+  void count_refused(const rpc::FaultReport& report, const UnreadRequest& request,
                      const call::CallContext& context) override {
-    lobby_->count_refused(report, id, context);
+    lobby_->count_refused(report, request, context);
   }
   void cancel_calls_of(session::Caller caller) override;
 

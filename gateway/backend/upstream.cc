@@ -27,7 +27,8 @@ std::optional<Admission> Upstream::pass_elsewhere(const rpc::ParsedMessage& mess
   const bool is_of_session =
       context.transport != Transport::mcp || context.peer_kind != PeerKind::stateless;
   if (!is_retired_ || is_of_session || gave(request, context)) return std::nullopt;
-  refuse(rpc::faults::overloaded("this server is not configured any more"), request.id, context);
+  refuse(rpc::faults::overloaded("this server is not configured any more"),
+         {request.id, request.text.size()}, context);
   return Admission::answered_by_reply;
 }
 

@@ -58,6 +58,12 @@ struct UpstreamFacts {
   HeldBytes* held = nullptr;       // counts what is kept at this upstream; null: not counted
 };
 
+// A request that never became a message.
+struct UnreadRequest {
+  std::string_view id{};  // raw JSON; empty: null
+  size_t bytes = 0;       // of its text; 0: not known
+};
+
 class Upstream {
  public:
   explicit Upstream(UpstreamFacts facts) : facts_(std::move(facts)) {}
@@ -93,11 +99,11 @@ class Upstream {
   // been done.
   virtual bool take_cancel(const rpc::ParsedMessage& message, const call::CallContext& context) = 0;
   // Answers, and counts, a request that never became a message, because its text could not be read
-  // or its body was too large. `id` is raw JSON, or empty for null.
-  virtual void refuse(const rpc::FaultReport& report, std::string_view id,
+  // or its body was too large.
+  virtual void refuse(const rpc::FaultReport& report, const UnreadRequest& request,
                       const call::CallContext& context) = 0;
   // Only counts the refusal, because the transport answers by itself. Otherwise like refuse().
-  virtual void count_refused(const rpc::FaultReport& report, std::string_view id,
+  virtual void count_refused(const rpc::FaultReport& report, const UnreadRequest& request,
                              const call::CallContext& context) = 0;
   // The client has gone: its calls are cancelled at the children and never answered.
   virtual void cancel_calls_of(session::Caller caller) = 0;

@@ -14,6 +14,7 @@
 #include "tests/integration/harness/eventually.h"
 #include "tests/integration/harness/mcp_sessions.h"
 #include "tests/integration/harness/setups.h"
+#include "tests/integration/harness/websocket_client.h"
 
 namespace stdgate::harness::log_test {
 namespace {
@@ -28,6 +29,22 @@ std::vector<JsonValue> calls_of(const GatewayProcess& gateway, size_t count) {
   eventually(std::to_string(count) + " calls are logged",
              [&] { return log_of(gateway, "call").size() >= count; });
   return log_of(gateway, "call");
+}
+
+TEST(Log, ATextThatIsNoMessageHasItsSize) {
+  GatewayProcess gateway(serve_one(demo_server()));
+  HttpClient client = gateway.connect();
+  const std::string broken = R"({"jsonrpc":"2.0",)";
+  EXPECT_EQ(client.post("/rpc", broken).status, 400);
+  EXPECT_EQ(client.post("/rpc", "[]").status, 400);
+  WebSocketClient socket(gateway.url());
+  socket.send(broken);
+  EXPECT_THAT(socket.message(), HasSubstr("Parse error"));
+  const std::vector<JsonValue> lines = calls_of(gateway, 3);
+  ASSERT_THAT(lines, SizeIs(3));
+  EXPECT_EQ(lines[0].number("/bytes_in"), broken.size());
+  EXPECT_EQ(lines[1].number("/bytes_in"), 2);
+  EXPECT_EQ(lines[2].number("/bytes_in"), broken.size());
 }
 
 TEST(Log, EachCallIsOneLineWithItsFacts) {

@@ -25,7 +25,7 @@ class FakeUpstream final : public backend::Upstream {
     const rpc::Envelope& envelope = message.envelope;
     trace = context.trace == nullptr ? TraceContext() : *context.trace;
     if (!message.ok()) {
-      refuse(rpc::faults::plain(rpc::Fault::invalid_request), envelope.id, context);
+      refuse(rpc::faults::plain(rpc::Fault::invalid_request), {.id = envelope.id}, context);
       return backend::Admission::answered_by_reply;
     }
     if (envelope.kind != rpc::MessageKind::request) {
@@ -50,16 +50,16 @@ class FakeUpstream final : public backend::Upstream {
              return call.caller == context.caller && call.id == id;
            }) > 0;
   }
-  void refuse(const rpc::FaultReport& report, std::string_view id,
+  void refuse(const rpc::FaultReport& report, const backend::UnreadRequest& request,
               const call::CallContext& context) override {
     std::string text;
-    rpc::append_fault_response(text, id, report, codes(), false);
+    rpc::append_fault_response(text, request.id, report, codes(), false);
     session::Reply reply;
     reply.head = text;
     reply.fault = report.fault;
     callers_.find(context.caller)->on_reply(context.tag, reply);
   }
-  void count_refused(const rpc::FaultReport& /*report*/, std::string_view /*id*/,
+  void count_refused(const rpc::FaultReport& /*report*/, const backend::UnreadRequest& /*request*/,
                      const call::CallContext& /*context*/) override {
     ++refused;
   }
@@ -109,7 +109,7 @@ class FakeUpstream final : public backend::Upstream {
       call::CallContext context;
       context.caller = call.caller;
       context.tag = call.tag;
-      refuse(report, call.id, context);
+      refuse(report, {.id = call.id}, context);
     }
   }
   void end_children(Duration /*grace*/) override {}

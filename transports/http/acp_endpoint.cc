@@ -163,7 +163,7 @@ void AcpEndpoint::refuse(Exchange& exchange, const rpc::FaultReport& report) {
 void AcpEndpoint::refuse_call(Exchange& exchange, const rpc::FaultReport& report,
                               std::string_view id) {
   backend::Upstream& backend = connections_.backend();
-  backend.count_refused(report, id, exchange.call_context());
+  backend.count_refused(report, {id, exchange.body_bytes()}, exchange.call_context());
   Response response = fault_response(report.fault, report.retry_after);
   response.content_type = kJsonType;
   exchange.respond(response, fault_body(id, report, backend.codes()));

@@ -57,10 +57,14 @@ void Exchange::look_at_client() {
 
 void Exchange::serve(std::span<char> body) {
   since_ = now();
+  body_bytes_ = body.size();
   server_.routing().serve(*this, body);
 }
 
-void Exchange::refuse(const rpc::FaultReport& report) { endpoint->refuse(*this, report); }
+void Exchange::refuse(const rpc::FaultReport& report) {
+  body_bytes_ = 0;
+  endpoint->refuse(*this, report);
+}
 
 call::CallContext Exchange::call_context() const {
   call::CallContext context;

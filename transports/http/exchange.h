@@ -188,6 +188,8 @@ class Exchange {
   [[nodiscard]] Payer payer() const { return codec_->payer(*this); }
   // `head` is this request's.
   [[nodiscard]] bool has_head() const { return has_head_; }
+  // Of the body that is served; 0: none, or it is refused.
+  [[nodiscard]] size_t body_bytes() const { return body_bytes_; }
   [[nodiscard]] bool is_head_request() const { return has_head_ && head.method() == Method::head; }
 
   // --- For the codec
@@ -258,6 +260,7 @@ class Exchange {
   TimePoint since_{};  // the last word to the client, or the beginning
   std::optional<StreamStart> may_stream_;
   BackendId stream_backend_ = 0;
+  size_t body_bytes_ = 0;
   SlowClient slow_client_ = SlowClient::dropped;  // of the stream
   bool is_handled_ = false;                       // by `handler_`
   bool is_open_ = false;

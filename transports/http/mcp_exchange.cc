@@ -98,7 +98,7 @@ policy::Client client_of(const Exchange& exchange) {
 void refuse_call(Exchange& exchange, mcp::McpSessions& sessions, const rpc::FaultReport& report,
                  std::string_view id) {
   backend::Upstream& backend = sessions.backend();
-  backend.count_refused(report, id, legacy_context(exchange));
+  backend.count_refused(report, {id, exchange.body_bytes()}, legacy_context(exchange));
   Response response = fault_response(report.fault, report.retry_after);
   response.content_type = kJsonType;
   exchange.respond(response, fault_body(id, report, backend.codes()));

@@ -27,7 +27,9 @@ constexpr HttpError kBadParams{400, "the query parameter params is not one JSON 
 void RpcExchange::start(const Route& route, std::span<char> text, bool wants_events,
                         Exchange& exchange) {
   const auto document = route.parser.parse(text);
-  if (!document) return refuse(route.upstream, rpc::report_of(document.error()), exchange);
+  if (!document) {
+    return refuse(route.upstream, rpc::report_of(document.error()), text.size(), exchange);
+  }
   start(route, *document, wants_events, exchange);
 }
 
@@ -49,12 +51,12 @@ void RpcExchange::start(const Route& route, const rpc::Document& document, bool 
   hand_over(route.upstream, document, *context);
 }
 
-void RpcExchange::refuse(backend::Upstream& upstream, const rpc::FaultReport& report,
+void RpcExchange::refuse(backend::Upstream& upstream, const rpc::FaultReport& report, size_t bytes,
                          Exchange& exchange) {
   const auto context = begin(exchange);
   if (!context) return;
   answers_.expect();
-  upstream.refuse(report, {}, *context);
+  upstream.refuse(report, {.bytes = bytes}, *context);
 }
 
 std::optional<call::CallContext> RpcExchange::begin(Exchange& exchange) {
@@ -210,7 +212,7 @@ void RpcEndpoint::serve(Exchange& exchange, std::span<char> body) {
 }
 
 void RpcEndpoint::refuse(Exchange& exchange, const rpc::FaultReport& report) {
-  exchange.handler<RpcExchange>().refuse(upstream_, report, exchange);
+  exchange.handler<RpcExchange>().refuse(upstream_, report, 0, exchange);
 }
 
 StreamEndpoint::StreamEndpoint(backend::Upstream& upstream, const config::LimitsConfig& limits)

@@ -51,7 +51,9 @@ class RpcExchange final : public ExchangeHandler, private session::ReplySink {
   void start(const Route& route, const rpc::Document& document, bool wants_events,
              Exchange& exchange);
   // Answers a request whose body was not read to its end.
-  void refuse(backend::Upstream& upstream, const rpc::FaultReport& report, Exchange& exchange);
+  // `bytes`: of the text that is refused; 0: not known.
+  void refuse(backend::Upstream& upstream, const rpc::FaultReport& report, size_t bytes,
+              Exchange& exchange);
 
   // ExchangeHandler: its calls are cancelled
   void on_gone() override;

@@ -115,6 +115,7 @@ call::CallContext ClientMessages::context() const {
 }
 
 void ClientMessages::hand_over(std::span<char> text, const call::CallContext& context) {
+  bytes_ = text.size();
   const auto document = parser_.parse(text);
   if (!document) {
     return refuse(rpc::report_of(document.error()), context);
@@ -167,7 +168,8 @@ void ClientMessages::hand_over_modern(const rpc::Document& document, call::CallC
 
 void ClientMessages::refuse_modern(std::string_view id, const call::CallContext& context,
                                    std::string_view error, const char* reason) {
-  backend_.count_refused(rpc::faults::because(rpc::Fault::invalid_request, reason), id, context);
+  backend_.count_refused(rpc::faults::because(rpc::Fault::invalid_request, reason), {id, bytes_},
+                         context);
   const std::string text = rpc::error_text(id, error);
   const std::string_view whole = text;
   write_answer_({&whole, 1});
@@ -186,6 +188,7 @@ bool ClientMessages::hand_over_next() {
 // unblock a child, and cancels of calls under way. A batch is kept without its answers, but with
 // its cancels, as these may be meant for its own requests.
 void ClientMessages::keep(std::span<char> text) {
+  bytes_ = text.size();
   const auto document = parser_.parse(text);
   if (!document) return refuse(rpc::report_of(document.error()), context());
   omits_version_ = document->omits_version;
@@ -226,7 +229,7 @@ bool ClientMessages::take_answer(const rpc::ParsedMessage& message) {
 
 void ClientMessages::refuse(const rpc::FaultReport& report, const call::CallContext& context) {
   ++calls_;
-  backend_.refuse(report, {}, context);
+  backend_.refuse(report, {.bytes = bytes_}, context);
 }
 
 void ClientMessages::accept_batch(const rpc::Document& batch, call::CallContext context) {

@@ -236,6 +236,7 @@ class ClientMessages {
   KeptMessages kept_;
   std::unique_ptr<Batches> batches_;
   size_t calls_ = 0;  // not answered
+  size_t bytes_ = 0;  // of the text that is being handed over
   bool core_reads_ = true;
   bool has_modern_ = false;  // a message of MCP's modern era has come
   bool has_legacy_ = false;  // another request has

@@ -57,10 +57,10 @@ bool ScriptedMember::take_cancel(const rpc::ParsedMessage& message,
   return true;
 }
 
-void ScriptedMember::refuse(const rpc::FaultReport& report, std::string_view id,
+void ScriptedMember::refuse(const rpc::FaultReport& report, const backend::UnreadRequest& request,
                             const call::CallContext& context) {
   std::string text;
-  rpc::append_fault_response(text, id, report, codes(), false);
+  rpc::append_fault_response(text, request.id, report, codes(), false);
   session::Reply reply;
   reply.head = text;
   reply.fault = report.fault;
@@ -102,7 +102,7 @@ void ScriptedMember::fail(const Asked& one, rpc::Fault fault) {
   call::CallContext context;
   context.caller = one.caller;
   context.tag = one.tag;
-  refuse(rpc::faults::plain(fault), one.id, context);
+  refuse(rpc::faults::plain(fault), {.id = one.id}, context);
 }
 
 void ScriptedMember::say(const std::string& text) {

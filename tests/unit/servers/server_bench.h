@@ -46,9 +46,9 @@ class ScriptedMember final : public backend::Upstream {
   backend::Admission accept(const rpc::ParsedMessage& message,
                             const call::CallContext& context) override;
   bool take_cancel(const rpc::ParsedMessage& message, const call::CallContext& context) override;
-  void refuse(const rpc::FaultReport& report, std::string_view id,
+  void refuse(const rpc::FaultReport& report, const backend::UnreadRequest& request,
               const call::CallContext& context) override;
-  void count_refused(const rpc::FaultReport& /*report*/, std::string_view /*id*/,
+  void count_refused(const rpc::FaultReport& /*report*/, const backend::UnreadRequest& /*request*/,
                      const call::CallContext& /*context*/) override {}
   void cancel_calls_of(session::Caller caller) override { left.push_back(caller); }
   tl::expected<session::SessionId, rpc::FaultReport> open_session(
