@@ -66,7 +66,7 @@ void SchemaFilter::on_request(CallPtr& call, const Request& request) {
 void SchemaFilter::refuse(CallPtr& call, const Method& method) {
   services_.observer.on_check_failed(services_.backend, CheckFailure::arguments);
   std::vector<schema::Misfit> misfits = check_.misfits();
-  if (repeated_) misfits.assign(1, {"", "the key " + *repeated_ + " once, and it is there twice"});
+  if (repeated_) misfits.assign(1, *repeated_);
   const int code = method.refusal.value_or(rpc::rpc_error_code(rpc::RpcError::invalid_params));
   std::string member = R"("error":)";
   rpc::append_error(member, code, "Invalid params", data_of(misfits));

@@ -38,7 +38,7 @@ class SchemaFilter final : public Filter {
   const config::CheckConfig& config_;
   const schema::OpenRpcDocument& document_;
   schema::SchemaCheck check_;
-  std::optional<std::string> repeated_;  // a key that is there twice
+  std::optional<schema::Misfit> repeated_;  // a key that is there twice
 };
 
 }  // namespace stdgate::call

@@ -164,7 +164,8 @@ void CheckJudge::forget_child(uint64_t child) {
 std::string CheckJudge::misfit(const ToolSchemas::Schema& text, std::string_view whole) {
   if (ToolSchemas::lacks_steps(text)) return std::string(kLacksSteps);
   if (!check_.misfits().empty()) return text_of(check_.misfits(), whole);
-  return check_.repeated_key().value_or("") + ": expected once, and is there twice";
+  const auto repeated = check_.repeated_key();
+  return schema::text_of({repeated.value_or(schema::Misfit())}, whole);
 }
 
 CheckJudge::Found& CheckJudge::place_of(ListScope scope, std::string_view tool) {

@@ -2,6 +2,7 @@
 
 #include "gateway/schema/json_pointer.h"
 #include "gateway/schema/plain_check.h"
+#include "gateway/schema/schema_check.h"
 #include "gateway/schema/schema_compiler.h"
 
 namespace stdgate::schema {
@@ -14,8 +15,10 @@ tl::expected<JsonSchema, std::string> JsonSchema::compile(std::string_view text,
   compiled->text = text;
   if (!compiled->tree.read(compiled->text))
     return tl::unexpected(std::string("it has too many values"));
-  if (find_duplicate_key(compiled->tree))
-    return tl::unexpected(std::string("a key is there twice"));
+  if (const auto key = find_duplicate_key(compiled->tree)) {
+    return tl::unexpected("a key is there twice: " +
+                          place_of(compiled->tree, *key, SchemaCheck::kMaxPlace));
+  }
   const auto at = PointerIndex(compiled->tree).follow(0, root);
   if (!at) return tl::unexpected(std::string("there is no such part"));
   SchemaCompiler compiler(*compiled, draft);

@@ -4,9 +4,11 @@
 #include <array>
 #include <functional>
 
+#include "gateway/base/utf8.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/json_walk.h"
 #include "gateway/schema/json_number.h"
+#include "gateway/schema/schema_uri.h"
 
 namespace stdgate::schema {
 
@@ -134,6 +136,23 @@ std::optional<ValueId> find_duplicate_key(const JsonTree& tree) {
     if (twice != sorted.end()) return std::next(twice)->second;
   }
   return std::nullopt;
+}
+
+// From the root to it, through the one part of each object or array that contains it.
+std::string place_of(const JsonTree& tree, ValueId id, size_t most) {
+  std::string place;
+  std::string scratch;
+  for (ValueId around = 0; around != id;) {
+    const bool is_object = tree.kind(around) == JsonKind::object;
+    size_t ordinal = 0;
+    ValueId part = around + 1;
+    const auto value_of = [is_object](ValueId of) { return is_object ? of + 1 : of; };
+    for (; tree.next(value_of(part)) <= id; part = tree.next(value_of(part))) ++ordinal;
+    append_pointer(place, is_object ? tree.string(part, scratch) : std::to_string(ordinal));
+    if (part == id) break;
+    around = value_of(part);
+  }
+  return std::string(cut_utf8(place, most));
 }
 
 // --- Equality -------------------------------------------------------------------------------

@@ -70,6 +70,9 @@ class JsonTree {
 // The key of an object that is there twice; nothing: none is. Readers of such a text could see
 // different values.
 std::optional<ValueId> find_duplicate_key(const JsonTree& tree);
+// The place of a value or a key, as a JSON pointer, which is cut after `most` bytes; empty: the
+// whole.
+std::string place_of(const JsonTree& tree, ValueId id, size_t most);
 
 // Whether a value of one tree equals a value of another tree, as JSON Schema compares values.
 // `steps`: the budget of the comparison, which is reduced; false if it is used up.

@@ -91,7 +91,8 @@ tl::expected<OpenRpcDocument, std::vector<Misfit>> OpenRpcDocument::read(std::st
   compiled.text = in_one_line(text);
   if (!compiled.tree.read(compiled.text)) return refuse("fewer values");
   if (const auto key = find_duplicate_key(compiled.tree)) {
-    return refuse("each key once, and " + std::string(compiled.tree.raw(*key)) + " is there twice");
+    return tl::unexpected(std::vector<Misfit>{
+        {place_of(compiled.tree, *key, SchemaCheck::kMaxPlace), std::string(kTwice)}});
   }
   const auto own = JsonSchema::compile(kOpenRpcSchema);
   SchemaCheck check;

@@ -52,12 +52,11 @@ Fit SchemaCheck::check_tree(const CompiledSchema& schema, NodeId node, std::stri
   return fit;
 }
 
-std::optional<std::string> SchemaCheck::repeated_key() const {
+std::optional<Misfit> SchemaCheck::repeated_key() const {
   if (is_plain_) return std::nullopt;
   const auto key = find_duplicate_key(tree_);
   if (!key) return std::nullopt;
-  std::string scratch;
-  return shown(tree_.string(*key, scratch));
+  return Misfit{place_of(tree_, *key, kMaxPlace), std::string(kTwice)};
 }
 
 Fit SchemaCheck::run(NodeId node, bool reports) {

@@ -26,6 +26,9 @@ enum class Fit : uint8_t {
   unclear,  // it would take too long to find out, or goes too deep
 };
 
+// What was expected of a key that is there twice.
+inline constexpr std::string_view kTwice = "once, and is there twice";
+
 // Where a text does not fit, and what was expected there.
 struct Misfit {
   std::string place;     // JSON pointer; empty: the whole
@@ -51,9 +54,9 @@ class SchemaCheck {
     is_plain_ = fits_plainly(schema, node, text);
     return is_plain_ ? Fit::fits : check_tree(schema, node, text);
   }
-  // A key that occurs twice in an object of the text that was checked last, so that readers could
-  // see different values. Nothing: no key does.
-  [[nodiscard]] std::optional<std::string> repeated_key() const;
+  // The place of a key that occurs twice in an object of the text that was checked last, so that
+  // readers could see different values. Nothing: no key does.
+  [[nodiscard]] std::optional<Misfit> repeated_key() const;
   [[nodiscard]] bool has_repeated_key() const { return !is_plain_ && repeated_key().has_value(); }
   // Valid after a check that did not return `fits`.
   [[nodiscard]] const std::vector<Misfit>& misfits() const { return misfits_; }

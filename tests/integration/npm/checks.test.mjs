@@ -85,7 +85,7 @@ describe('arguments and results', { timeout: 60_000 }, () => {
     ['{}', 'arguments: expected a member "path"'],
     ['{"path":"x","q":1}', 'arguments: expected no member "q"'],
     ['{"path":"x","n":9007199254740993}', '/n: expected at most 9007199254740992'],
-    ['{"path":"x","path":"y"}', 'path: expected once, and is there twice'],
+    ['{"path":"x","path":"y"}', '/path: expected once, and is there twice'],
     ['{"path":"x","\\u0070ath":1}', '/path: expected string, not number'],
     ['[]', 'arguments: expected object, not array'],
     ['null', 'arguments: expected object, not null'],

@@ -24,6 +24,7 @@ constexpr std::string_view kDocument =
     R"({"name":"named","paramStructure":"by-name","params":[{"name":"a","schema":{"minimum":1}}],)"
     R"("errors":[{"code":-32001,"message":"Invalid params"}]},)"
     R"({"name":"listed","paramStructure":"by-position","params":[{"name":"a","schema":true}]},)"
+    R"({"name":"deep","params":[{"name":"x","schema":{"type":"array"}}]},)"
     R"x({"name":"odd","params":[{"name":"a","schema":{"pattern":"(?=a)"}}]}]})x";
 
 backend::BackendOptions options_of(config::CheckConfig check) {
@@ -87,7 +88,8 @@ TEST_F(SchemaFilterTest, ParamsThatDoNotFitAreAnsweredWithTheirPlaces) {
       {"sum", "[1,2,3]", R"("place":"/2")"},
       {"sum", R"({"a":1,"c":1})", R"x("expected":"no member \"c\"")x"},
       {"sum", R"({"a":1,"a":2})", "is there twice"},
-      {"sum", R"({"a":1,"\u0061":2})", "is there twice"},
+      {"sum", R"({"a":1,"\u0061":2})", R"("place":"/a","expected":"once, and is there twice")"},
+      {"deep", R"({"x":[{},{"~a/b":1,"~a/b":2}]})", R"("place":"/x/1/~0a~1b")"},
       {"sum", "", R"x("expected":"a member \"a\"")x"},
       {"named", "[1]", R"("code":-32001,"message":"Invalid params")"},
       {"named", R"({"a":0})", R"("code":-32001)"},

@@ -89,6 +89,12 @@ class ChecksOfTwo : public Checks {
   Asked in_flight;
 };
 
+TEST_F(ChecksOfTwo, AKeyThatIsThereTwiceHasItsPlace) {
+  answer_first();
+  call("3", R"({"n":1,"m":[{"k":1},{"k":1,"k":2}]})");
+  EXPECT_THAT(last(), HasSubstr("Invalid arguments. /m/1/k: expected once, and is there twice"));
+}
+
 TEST_F(ChecksOfTwo, AChildGetsNoCallThatItsOwnListForbids) {
   answer(*second, "tools/list", kOfTexts);
   expect_nothing(*second);
