@@ -110,6 +110,34 @@ TEST(Stream, WhatEventSourceMayNotAskHasItsStatus) {
   EXPECT_EQ(client.read_response().status, 405);
 }
 
+TEST(Stream, WhatIsWrittenInTheQueryIsNotGuessedAt) {
+  GatewayProcess gateway(serve_one(demo_server()));
+  HttpClient client = gateway.connect();
+  struct Case {
+    const char* query;
+    const char* why;
+  };
+  for (const Case& given : {
+           Case{"params=%5B%5D", "method is missing; write ?method=NAME"},
+           Case{"method=%22echo%22", "write it without quotes"},
+           Case{"method=echo&params=%22text%22",
+                "write params=[1] or params={\"name\":1}, URL-enc"},
+           Case{"method=echo&params=", "or leave it out"},
+           Case{"method=echo&id=%7B%7D", "is neither a number nor a text"},
+           Case{"method=echo&id=%5B1%5D", "is neither a number nor a text"},
+           Case{"method=echo&id=%22a", "is neither a number nor a text"},
+           Case{"method=echo&method=fail", "is there twice"},
+           Case{"method=echo&params=%5B1%5D&params=%5B2%5D", "is there twice"},
+           Case{"method=echo&id=1&id=2", "is there twice"},
+       }) {
+    const HttpResponse response =
+        client.get("/rpc/stream?" + std::string(given.query), wants_events());
+    EXPECT_EQ(response.status, 400) << given.query;
+    EXPECT_THAT(JsonValue(response.body).text("/error/message"), HasSubstr(given.why))
+        << given.query;
+  }
+}
+
 TEST(Stream, EventsComeWhileTheCallGoesOn) {
   GatewayProcess gateway(serve_one(puppet()));
   HttpClient client = gateway.connect();

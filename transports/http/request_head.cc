@@ -145,21 +145,38 @@ std::string_view percent_decode(std::string_view text, std::string& scratch) {
   return scratch;
 }
 
-std::optional<std::string> query_parameter(std::string_view query, std::string_view name) {
+namespace {
+
+// Takes pairs off the front of `query`, until one has this name. Its value, as it is written;
+// nothing: there is none.
+std::optional<std::string_view> take_parameter(std::string_view& query, std::string_view name) {
   std::string decoded;
   while (!query.empty()) {
     const size_t ampersand = query.find('&');
     const std::string_view pair = query.substr(0, ampersand);
     query.remove_prefix(ampersand == std::string_view::npos ? query.size() : ampersand + 1);
-    const size_t equals = pair.find('=');
+    const size_t equals = std::min(pair.find('='), pair.size());
     decoded.clear();
     append_decoded(decoded, pair.substr(0, equals), true);
-    if (decoded != name) continue;
-    decoded.clear();
-    if (equals != std::string_view::npos) append_decoded(decoded, pair.substr(equals + 1), true);
-    return decoded;
+    if (decoded == name) return pair.substr(std::min(equals + 1, pair.size()));
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> query_parameter(std::string_view query, std::string_view name) {
+  const auto value = take_parameter(query, name);
+  if (!value) return std::nullopt;
+  std::string decoded;
+  append_decoded(decoded, *value, true);
+  return decoded;
+}
+
+size_t count_parameters(std::string_view query, std::string_view name) {
+  size_t count = 0;
+  while (take_parameter(query, name)) ++count;
+  return count;
 }
 
 }  // namespace stdgate::http

@@ -127,5 +127,6 @@ std::string_view percent_decode(std::string_view text, std::string& scratch);
 // The value of the first parameter `name` of a query, decoded as application/x-www-form-urlencoded
 // ('+' is a space). Nothing when it is absent.
 std::optional<std::string> query_parameter(std::string_view query, std::string_view name);
+size_t count_parameters(std::string_view query, std::string_view name);
 
 }  // namespace stdgate::http

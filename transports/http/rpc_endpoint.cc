@@ -19,8 +19,18 @@ namespace {
 
 constexpr HttpError kTooManyClients{503, "too many clients", {}, rpc::kRetryHint};
 
-constexpr HttpError kNoCalledMethod{400, "the query parameter method is missing"};
-constexpr HttpError kBadParams{400, "the query parameter params is not one JSON array or object"};
+constexpr HttpError kNoCalledMethod{400,
+                                    "the query parameter method is missing; write ?method=NAME"};
+constexpr HttpError kQuotedMethod{400,
+                                  "the query parameter method is no JSON; write it without quotes"};
+constexpr HttpError kBadParams{
+    400,
+    "the query parameter params is not one JSON array or object; write params=[1] or "
+    "params={\"name\":1}, URL-encoded, or leave it out"};
+constexpr HttpError kBadId{400,
+                           "the query parameter id is neither a number nor a text; write id=1 or "
+                           "id=NAME, or leave it out"};
+constexpr HttpError kTwice{400, "method, params or id is there twice in the query; write it once"};
 
 }  // namespace
 
@@ -224,8 +234,13 @@ StreamEndpoint::StreamEndpoint(backend::Upstream& upstream, const config::Limits
 std::optional<HttpError> StreamEndpoint::admit(Exchange& exchange) {
   const RequestHead& head = exchange.head;
   if (!Acceptance::of(head).lists_event_stream()) return kNotStream;
-  const auto method = query_parameter(head.query(), "method");
+  const std::string_view query = head.query();
+  const auto method = query_parameter(query, "method");
   if (!method || method->empty()) return kNoCalledMethod;
+  if (method->size() > 1 && method->front() == '"' && method->back() == '"') return kQuotedMethod;
+  for (const std::string_view name : {"method", "params", "id"}) {
+    if (count_parameters(query, name) > 1) return kTwice;
+  }
   return std::nullopt;
 }
 
@@ -240,8 +255,9 @@ void StreamEndpoint::serve(Exchange& exchange, std::span<char> /*body*/) {
   if (params && !fits(rpc::request_text(1, "m", *params), *params, &rpc::Envelope::params)) {
     return exchange.fail(kBadParams);
   }
-  request_ =
-      rpc::request_text(id_of(query), *query_parameter(query, "method"), params.value_or(""));
+  const auto id = id_of(query);
+  if (!id) return exchange.fail(kBadId);
+  request_ = rpc::request_text(*id, *query_parameter(query, "method"), params.value_or(""));
   exchange.handler<RpcExchange>().start({upstream_, parser_, limits_.message},
                                         {request_.data(), request_.size()}, true, exchange);
 }
@@ -259,10 +275,11 @@ bool StreamEndpoint::fits(std::string_view request, std::string_view text,
          (envelope.*member).size() == last - first + 1;
 }
 
-std::string StreamEndpoint::id_of(std::string_view query) {
+std::optional<std::string> StreamEndpoint::id_of(std::string_view query) {
   const auto id = query_parameter(query, "id");
   if (!id) return "1";
   if (fits(rpc::request_text(*id, "m"), *id, &rpc::Envelope::id)) return *id;
+  if (id->find_first_of("\"{[") == 0) return std::nullopt;
   std::string quoted;
   rpc::append_json_string(quoted, *id);
   return quoted;

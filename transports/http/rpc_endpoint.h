@@ -110,7 +110,8 @@ class RpcEndpoint final : public Endpoint {
 };
 
 // ?method=…&params=…&id=… becomes the request that POST /rpc would take as JSON: `params` is JSON
-// text, `id` (1 when absent) too, or else a string.
+// text, `id` (1 when absent) too, or a word, which becomes a string. Refused: a parameter that is
+// there twice, and an id that looks like JSON and is no id.
 class StreamEndpoint final : public Endpoint {
  public:
   StreamEndpoint(backend::Upstream& upstream, const config::LimitsConfig& limits);
@@ -123,7 +124,8 @@ class StreamEndpoint final : public Endpoint {
   // Whether `text` is one JSON value that may stand where `request` has it.
   bool fits(std::string_view request, std::string_view text,
             std::string_view rpc::Envelope::*member);
-  std::string id_of(std::string_view query);
+  // Raw JSON; nothing: it is none.
+  std::optional<std::string> id_of(std::string_view query);
 
   backend::Upstream& upstream_;
   const config::LimitsConfig& limits_;
