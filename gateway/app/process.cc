@@ -187,7 +187,7 @@ class Process final : private http::AdminSource {
       served.push_back(
           {backend->name(), std::string(config::name_of(backend->protocol())),
            http::landing_urls(*backend, http::authority_of(bound), bound.is_secure, public_url),
-           backend->is_default(), http::members_of(*backend)});
+           backend->is_default(), backend->members()});
     }
     return served;
   }

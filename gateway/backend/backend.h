@@ -92,6 +92,7 @@ class Backend final : public FilteredUpstream, private pool::PoolEvents {
   [[nodiscard]] bool holds_work() const override;
 
   [[nodiscard]] pool::BackendStatus status() const override;
+  [[nodiscard]] pool::BackendState state() const override { return pool_.state(); }
   void check_invariants() override;
 
  private:

@@ -445,6 +445,13 @@ pool::BackendStatus PrincipalPools::status() const {
   return sum;
 }
 
+pool::BackendState PrincipalPools::state() const {
+  if (draining_) return pool::BackendState::ending;
+  pool::BackendState best = lobby_->state();
+  for_each([&best](const Upstream& upstream) { best = better_of(best, upstream.state()); });
+  return best;
+}
+
 void PrincipalPools::check_invariants() {
   for_each([](Upstream& upstream) { upstream.check_invariants(); });
   size_t open = 0;

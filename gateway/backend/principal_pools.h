@@ -94,6 +94,7 @@ class PrincipalPools final : public Upstream {
   // The status of all pools together. The backend counts as ready even if a pool fails, because
   // other principals' children may still start.
   [[nodiscard]] pool::BackendStatus status() const override;
+  [[nodiscard]] pool::BackendState state() const override;
   void check_invariants() override;
 
   [[nodiscard]] size_t pools() const { return pools_.size(); }

@@ -185,6 +185,10 @@ class Upstream {
   [[nodiscard]] virtual bool has_children() const = 0;
 
   [[nodiscard]] virtual pool::BackendStatus status() const = 0;
+  // The state that status() tells, without the cost of the rest.
+  [[nodiscard]] virtual pool::BackendState state() const { return status().state; }
+  // Names of the backends that a virtual server consists of; of another upstream none.
+  [[nodiscard]] virtual std::vector<std::string> members() const { return {}; }
   // Ends the process if an invariant is broken. Must not be called from within the core.
   virtual void check_invariants() {}
 

@@ -89,6 +89,7 @@ class Children {
     return children_.size() < config().max && census().shared.alive() < shared_places();
   }
 
+  [[nodiscard]] BackendState state() const { return state(census()); }
   // Ends warm children, which have no use once sessions share children.
   void end_warm();
   // Whether no child runs, though one could.

@@ -115,6 +115,7 @@ class Pool final : private ChildOwner {
   void drain() { children_.drain(); }
   // Which kind shared children speak; nothing: not known yet.
   [[nodiscard]] std::optional<PeerKind> peer_kind() const { return children_.peer_kind(); }
+  [[nodiscard]] BackendState state() const { return children_.state(); }
   // Ends warm children, because sessions share children from now on.
   void end_warm() { children_.end_warm(); }
   void doubt_peer_kind() { children_.doubt_peer_kind(); }

@@ -205,6 +205,12 @@ size_t Aggregate::own_callers() const {
          (ends_.has_caller() ? 1 : 0);
 }
 
+std::vector<std::string> Aggregate::member_names() const {
+  std::vector<std::string> names;
+  for (const size_t place : members_.order()) names.push_back(members_[place]->name());
+  return names;
+}
+
 // --- Ends ----------------------------------------------------------------------------------------
 
 bool Aggregate::cancel(session::Caller caller, std::string_view id) {

@@ -62,6 +62,7 @@ class Aggregate final : public call::Filter, private MemberOwner {
   [[nodiscard]] const VirtualSessions& sessions() const { return sessions_; }
   [[nodiscard]] size_t calls() const { return waiting_.size() + under_way_.size() + ends_.size(); }
   [[nodiscard]] size_t own_callers() const;
+  [[nodiscard]] std::vector<std::string> member_names() const;
 
   // Cancels a client's call. False: no such call.
   bool cancel(session::Caller caller, std::string_view id);

@@ -193,7 +193,7 @@ bool Member::is_missing(MemberView& view, ListKind kind) const {
 
 bool Member::is_starting() const {
   return !state_.is_down() && upstream_ != nullptr &&
-         upstream_->status().state == pool::BackendState::starting;
+         upstream_->state() == pool::BackendState::starting;
 }
 
 std::string Member::why_missing() const {

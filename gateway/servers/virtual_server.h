@@ -68,6 +68,9 @@ class VirtualServer final : public backend::FilteredUpstream {
   [[nodiscard]] size_t calls() const override { return aggregate_.calls(); }
   [[nodiscard]] size_t own_callers() const override { return aggregate_.own_callers(); }
   [[nodiscard]] pool::BackendStatus status() const override;
+  [[nodiscard]] std::vector<std::string> members() const override {
+    return aggregate_.member_names();
+  }
   void check_invariants() override { aggregate_.check_invariants(); }
 
  private:

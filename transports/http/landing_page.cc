@@ -143,7 +143,7 @@ std::string landing_json(std::string_view title, const backend::Upstreams& backe
     json.text("name", backend->name());
     json.text("protocol", config::name_of(backend->protocol()));
     json.boolean("default", backend->is_default());
-    if (const auto members = members_of(*backend); !members.empty()) {
+    if (const auto members = backend->members(); !members.empty()) {
       json.begin_array("members");
       for (const std::string& member : members) json.text({}, member);
       json.end_array();
@@ -162,15 +162,6 @@ std::string landing_json(std::string_view title, const backend::Upstreams& backe
   json.end_array();
   json.end_object();
   return json.take() + "\n";
-}
-
-std::vector<std::string> members_of(const backend::Upstream& upstream) {
-  std::vector<std::string> names;
-  if (upstream.protocol() != config::Protocol::mcp) return names;
-  for (pool::MemberStatus& member : upstream.status().members) {
-    names.push_back(std::move(member.backend));
-  }
-  return names;
 }
 
 std::vector<std::string> landing_urls(const backend::Upstream& backend, std::string_view authority,

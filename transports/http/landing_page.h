@@ -36,7 +36,4 @@ std::string landing_json(std::string_view title, const backend::Upstreams& backe
 std::vector<std::string> landing_urls(const backend::Upstream& backend, std::string_view authority,
                                       bool is_secure, std::string_view public_url);
 
-// The names of the backends behind a virtual server; none: it is a backend.
-std::vector<std::string> members_of(const backend::Upstream& upstream);
-
 }  // namespace stdgate::http

@@ -75,10 +75,11 @@ tl::expected<session::SessionId, rpc::FaultReport> ScriptedMember::open_session(
 }
 
 pool::BackendStatus ScriptedMember::status() const {
+  ++status_taken;
   pool::BackendStatus status;
   status.name = name();
   status.ready = true;
-  status.state = state;
+  status.state = backend_state;
   status.peer_kind = peer_kind;
   status.asleep = is_asleep;
   return status;

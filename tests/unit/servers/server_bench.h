@@ -79,6 +79,7 @@ class ScriptedMember final : public backend::Upstream {
   [[nodiscard]] size_t calls() const override { return 0; }
   [[nodiscard]] bool has_children() const override { return false; }
   [[nodiscard]] pool::BackendStatus status() const override;
+  [[nodiscard]] pool::BackendState state() const override { return backend_state; }
 
   // Answers what it was asked. `tail`: as of a Script.
   void answer(const Asked& asked, const std::string& tail);
@@ -101,7 +102,8 @@ class ScriptedMember final : public backend::Upstream {
   Script script;
   std::optional<PeerKind> peer_kind;  // of its children
   bool is_asleep = false;
-  pool::BackendState state = pool::BackendState::ready;
+  mutable size_t status_taken = 0;  // how often its whole status was asked for
+  pool::BackendState backend_state = pool::BackendState::ready;
   std::vector<Asked> asked;
   std::vector<std::string> notes;     // texts
   std::vector<session::Caller> left;  // whose calls have been cancelled

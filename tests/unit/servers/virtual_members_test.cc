@@ -65,7 +65,7 @@ class StartingMember : public testing::Test {
   void SetUp() override {
     bench.member(0).script = with_tool("t");
     bench.member(1).script = with_tool("t", {{"tools/list", ""}});
-    bench.member(1).state = pool::BackendState::starting;
+    bench.member(1).backend_state = pool::BackendState::starting;
   }
   // After how long it is answered.
   Duration list_of(FakeSession& session) {
@@ -110,6 +110,21 @@ TEST_F(StartingMember, TheFirstListOfAClientWaitsForIt) {
                                     return line.starts_with("lists do without a member");
                                   }),
             1);
+}
+
+// It is asked with many lists and calls, and a status has much more.
+TEST_F(StartingMember, IsKnownWithoutItsWholeStatus) {
+  EXPECT_THAT(bench.server->members(), testing::ElementsAre("good", "slow"));
+  EXPECT_EQ(bench.member(1).status_taken, 0U);
+  FakeSession session(bench.callers);
+  bench.open(session);
+  list_of(session);
+  const size_t before = bench.member(1).status_taken;
+  bench.send(session,
+             R"({"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"slow_t"}})");
+  bench.advance(milliseconds(1));
+  EXPECT_THAT(answer_to(session), HasSubstr("the server 'slow' is still starting"));
+  EXPECT_EQ(bench.member(1).status_taken, before);
 }
 
 // What is asked for in the gateway's own name has as long as a start may take.
@@ -174,7 +189,7 @@ TEST(VirtualServerMembers, ARequiredOneThatIsDownMakesTheServerUnready) {
   must.prefix = "must_";
   must.is_required = true;
   ServerBench bench({"must"}, config);
-  bench.member(0).state = pool::BackendState::idle;
+  bench.member(0).backend_state = pool::BackendState::idle;
   bench.member(0).script = [](const ScriptedMember::Asked&) {
     return R"("error":{"code":-32603,"message":"no database"})";
   };
