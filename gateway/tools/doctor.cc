@@ -57,6 +57,7 @@ Doctor::Doctor(DoctorServices services, const config::BackendConfig& backend, Do
       gateways_patience_(backend.pool.start_timeout / pool::Handshake::kPatienceShare),
       patience_(std::min(timeout_, gateways_patience_)),
       end_patience_(std::max(backend.pool.grace, std::min(timeout_, kEndPatience))),
+      time_(services_.conversation.loop, times.whole),
       diagnosis_{backend} {}
 
 Diagnosis Doctor::examine() {
@@ -77,6 +78,7 @@ Diagnosis Doctor::examine() {
       break;
   }
   look_whether_npm_asks();
+  if (auto shortage = time_.shortage(diagnosis_.steps)) add_finding(*std::move(shortage));
   std::ranges::stable_sort(diagnosis_.findings, {}, &Finding::weight);
   return std::move(diagnosis_);
 }
@@ -181,7 +183,7 @@ Doctor::Visit Doctor::greet_legacy(Conversation& child) {
   diagnosis_.steps.back().outcome = facts.protocol_version;
   child.say(*completion);
   const auto pong = ask(child, "ping", request_of("ping"), timeout_);
-  if (!pong || pong->is_error) {
+  if (pong ? pong->is_error : !time_.is_over()) {
     add_finding({Weight::warning, "no-ping", "it does not answer ping",
                  "MCP wants an empty result; clients close a connection over this"});
   }
@@ -190,6 +192,7 @@ Doctor::Visit Doctor::greet_legacy(Conversation& child) {
 }
 
 void Doctor::examine_modern() {
+  if (time_.is_over()) return;
   Conversation child(services_.conversation, diagnosis_.backend.framing);
   if (start(child)) examine_modern_child(child);
   end(child);
@@ -230,7 +233,7 @@ void Doctor::examine_modern_child(Conversation& child) {
     step.outcome = "not of the modern era" + when;
     return;
   }
-  if (!diagnosis_.is_legacy) return;
+  if (!diagnosis_.is_legacy || time_.is_over()) return;
   diagnosis_.backend.revision = config::Revision::legacy;
   constexpr const char* kAdvice = "revision: legacy in gateway.yaml spares the question";
   if (is_silent) {
@@ -273,9 +276,9 @@ void Doctor::note_slow_start(Duration took) {
 void Doctor::list_offers(Conversation& child, const std::string& capabilities,
                          std::string_view stamp) {
   for (const ListKind& kind : kListKinds) {
-    if (!offers(capabilities, kind) || !child.is_open()) continue;
+    if (!offers(capabilities, kind) || !child.is_open() || time_.is_over()) continue;
     diagnosis_.offers.push_back(Offer{kind.kind});
-    if (list_one(child, kind, stamp)) continue;
+    if (list_one(child, kind, stamp) || time_.is_over()) continue;
     add_finding({Weight::warning, "no-list",
                  "it offers " + std::string(kind.kind) +
                      " and does not list them: " + diagnosis_.steps.back().outcome,
@@ -368,7 +371,7 @@ void Doctor::try_other_framing() {
     return finding.weight == Weight::breaks &&
            std::ranges::find(kOpen, finding.code) == kOpen.end();
   });
-  if (has_reason) return;
+  if (has_reason || time_.is_over()) return;
   const rpc::Framing other =
       framing_ == rpc::Framing::newline ? rpc::Framing::content_length : rpc::Framing::newline;
   Conversation child(services_.conversation, other);
@@ -408,7 +411,7 @@ Doctor::Request Doctor::greeting() const {
 }
 
 bool Doctor::start(Conversation& child) {
-  const auto took = child.start(timeout_);
+  const auto took = child.start(time_.left(timeout_));
   diagnosis_.steps.push_back(Step{diagnosis_.steps.empty() ? "start" : "start again",
                                   took.value_or(Duration{0}), took.has_value()});
   return took.has_value();
@@ -418,9 +421,9 @@ std::optional<Answer> Doctor::ask(Conversation& child, std::string_view name,
                                   const Request& request, Duration timeout) {
   const rpc::WireId id = child.next_id();
   const TimePoint began = now();
-  auto answer = child.ask(id, request(id), timeout);
+  auto answer = child.ask(id, request(id), time_.left(timeout));
   Step step{std::string(name), now() - began, answer.has_value()};
-  if (!answer) step.outcome = "no answer";
+  if (!answer) step.outcome = kNoAnswer;
   if (answer && answer->is_error) step.outcome = shortened(answer->payload);
   diagnosis_.steps.push_back(std::move(step));
   return answer;

@@ -15,18 +15,11 @@
 
 #include "gateway/pool/child_facts.h"
 #include "gateway/tools/conversation.h"
+#include "gateway/tools/doctor_time.h"
 #include "gateway/tools/findings.h"
 #include "gateway/tools/listing.h"
 
 namespace stdgate::tools {
-
-// One thing that was tried, and how long it took.
-struct Step {
-  std::string name;
-  Duration took{0};
-  bool is_ok = false;
-  std::string outcome{};  // for people: "5 tools"
-};
 
 // Names of what it offers.
 struct Offer {
@@ -65,6 +58,7 @@ struct DoctorServices {
 struct DoctorTimes {
   Duration step;   // of each step
   Duration fetch;  // of the first answer of a command that may have to fetch its server
+  Duration whole;  // of all steps together
 };
 
 class Doctor {
@@ -125,7 +119,8 @@ class Doctor {
   const Duration gateways_patience_;  // that it has with a question of its own
   const Duration patience_;           // the same, within timeout_
   const Duration end_patience_;       // with the end of its input, and then with SIGTERM
-  bool has_greeted_ = false;          // it has answered initialize, perhaps with an error
+  const DoctorTime time_;
+  bool has_greeted_ = false;  // it has answered initialize, perhaps with an error
   Diagnosis diagnosis_;
 };
 

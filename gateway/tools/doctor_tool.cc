@@ -36,13 +36,16 @@ constexpr std::string_view kDoctorAbout =
 
 constexpr std::array kDoctorOptions{
     ToolOption{"--json", "", "print the report as JSON"},
-    ToolOption{"--timeout", "TIME", "for each step (30s; 2m while npx or the like may fetch)"},
+    ToolOption{"--timeout", "TIME", "for each step (30s; 90s while npx or the like may fetch)"},
     ToolOption{"--config", "FILE", "the file that has BACKEND (gateway.yaml)"},
 };
 
 constexpr Duration kTimeout = std::chrono::seconds(30);
 // A package with its dependencies may have some hundred MB.
-constexpr Duration kFetchTimeout = std::chrono::minutes(2);
+constexpr Duration kFetchTimeout = std::chrono::seconds(90);
+// For what is tried behind the first step.
+constexpr Duration kLeastRest = std::chrono::seconds(30);
+constexpr Duration kMostRest = std::chrono::seconds(90);
 // Helpers of a server notice its end, and end, a moment after it.
 constexpr Duration kLinger = std::chrono::seconds(2);
 
@@ -286,7 +289,10 @@ ToolOutput diagnose(const ToolArguments& arguments, const ToolSurroundings& surr
       {(*stage)->services(),
        [&surroundings](const std::string& name) { return surroundings.variables.contains(name); },
        tell_people},
-      *backend, {*timeout, arguments.has("--timeout") ? *timeout : kFetchTimeout});
+      *backend,
+      {.step = *timeout,
+       .fetch = arguments.has("--timeout") ? *timeout : kFetchTimeout,
+       .whole = *timeout + std::clamp(3 * *timeout, kLeastRest, kMostRest)});
   Diagnosis diagnosis = doctor.examine();
   add_changes(diagnosis, *backend, arguments);
   hide_secrets(diagnosis, {*config, *backend, (*stage)->services().launch.environment});
