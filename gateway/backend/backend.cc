@@ -17,10 +17,15 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
                        callers, core),
       launch_(std::move(options.launch)),
       input_timeout_(options.input_timeout),
-      services_{core,         id,
-                config(),     FilteredUpstream::options().limits,
-                launch_,      FilteredUpstream::dialect(),
-                call_store(), std::move(options.hide_secrets)},
+      services_{core,
+                id,
+                config(),
+                FilteredUpstream::options().limits,
+                launch_,
+                FilteredUpstream::dialect(),
+                call_store(),
+                chain(),
+                std::move(options.hide_secrets)},
       lists_(list_watches(), services_.dialect),
       has_peer_kinds_(!services_.dialect.traits().probe.empty()),
       bridge_(make_bridge(options.has_principals)),
@@ -28,13 +33,13 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       delivery_(services_, callers, known_names().methods(), sessions_, *bridge_, rules()),
       notices_(services_, pool_, sessions_, *bridge_),
       children_say_(chain(), delivery_, notices_, sleeping_),
-      pool_(services_, *this, *bridge_, sessions_, children_say_),
+      pool_(services_, *bridge_, sessions_, children_say_),
       memos_(sessions_, pool_, *bridge_, services_.dialect, chain(), call_store()) {
   launch_.payer = services_.payer;
   core.observer.on_session_places(id, pool_.session_places());
   if (options.make_recall) {
-    sleeping_.emplace(SleepingServer::Parts{services_, chain(), *this, pool_, sessions_, memos_,
-                                            notices_, *bridge_, list_watches()},
+    sleeping_.emplace(SleepingServer::Parts{services_, *this, pool_, sessions_, memos_, notices_,
+                                            *bridge_, list_watches()},
                       options.make_recall);
   }
   assemble();
@@ -46,8 +51,6 @@ std::shared_ptr<Bridge> Backend::make_bridge(bool has_principals) {
                           config(),
                           services_,
                           pool_,
-                          *this,
-                          chain(),
                           sessions_,
                           callers(),
                           traces(),
@@ -65,7 +68,7 @@ std::shared_ptr<Bridge> Backend::make_bridge(bool has_principals) {
 void Backend::assemble() {
   add_first_filters();
   // Rules judge and cut the words of the child; the filters above translate the result.
-  const pool::FilterServices of_protocol{services_, pool_, chain(), delivery_, input_timeout_};
+  const pool::FilterServices of_protocol{services_, pool_, delivery_, input_timeout_};
   outer_filters_ = dialect().add_filters(of_protocol, pool::FilterLayer::outer);
   // Before all filters that may answer in place of a child: rules cut their answers too.
   add_rules();
@@ -153,7 +156,7 @@ void Backend::submit(call::CallPtr&& call, const rpc::Envelope& request, call::O
   if (call->needs_stateless && !pool_.peer_kind()) {
     bridge_->on_wrong_peer_kind(std::move(call));
   } else {
-    on_fault(std::move(call), taken.error());
+    chain().on_fault(std::move(call), taken.error());
   }
 }
 
@@ -254,24 +257,6 @@ void Backend::close_session(session::SessionId id, std::string_view why) {
   for (const call::CallPtr& call : calls) {
     chain().answer_fault(*call, report, Outcome::cancelled(),
                          pool::cancel_reason_text(pool::CancelReason::client_left), false);
-  }
-}
-
-// --- Ends -----------------------------------------------------------------------------------
-
-void Backend::on_misdirected(call::CallPtr call, const call::Outgoing& message) {
-  if (call->listens) {
-    return bridge_->on_listener_lost(std::move(call), rpc::faults::child_failed("gone"));
-  }
-  const auto report = rpc::faults::child_failed("the server is another one now");
-  chain().on_lost(call, message.text, report);
-  if (call == nullptr) return;
-  // A server of the other kind was installed while the call waited.
-  if (!call->route.is_bound) return on_fault(std::move(call), report);
-  call->route.child = 0;
-  call->route.is_bound = false;
-  if (const auto taken = pool_.submit(call, message); !taken) {
-    on_fault(std::move(call), taken.error());
   }
 }
 

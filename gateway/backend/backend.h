@@ -40,7 +40,7 @@ struct BackendOptions : FilterOptions {
   bool has_principals = false;  // clients can authenticate, though some may be anonymous
 };
 
-class Backend final : public FilteredUpstream, private pool::PoolEvents {
+class Backend final : public FilteredUpstream {
  public:
   // `id`: see FilteredUpstream.
   Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dialect> dialect,
@@ -122,17 +122,6 @@ class Backend final : public FilteredUpstream, private pool::PoolEvents {
     const session::Session* const found = sessions_.find(session);
     return found == nullptr ? SessionName() : found->name;
   }
-  // PoolEvents
-  void on_answer(call::CallPtr call, const rpc::Envelope& answer) override {
-    chain().on_answer(std::move(call), answer);
-  }
-  void on_fault(call::CallPtr call, const rpc::FaultReport& report) override {
-    chain().on_fault(std::move(call), report);
-  }
-  void on_greeted_again(std::string_view params, const rpc::Envelope& answer) override {
-    if (sleeping_) sleeping_->recall().note_greeting(params, answer);
-  }
-  void on_misdirected(call::CallPtr call, const call::Outgoing& message) override;
 
   std::shared_ptr<Bridge> make_bridge(bool has_principals);
   void assemble();

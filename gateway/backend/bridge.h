@@ -32,8 +32,6 @@ struct BridgeParts {
   config::BackendConfig& config;  // the one in `services`
   const pool::PoolServices& services;
   pool::Pool& pool;
-  pool::PoolEvents& events;
-  call::Chain& chain;
   SessionRouter& sessions;
   session::Callers& callers;
   call::TraceFilter& traces;

@@ -43,6 +43,9 @@ class ChainListener final : public pool::ChildListener {
   [[nodiscard]] TimePoint needed_until(uint64_t child) const override {
     return std::max(chain_.needed_until(child), next_.needed_until(child));
   }
+  void on_greeted_again(std::string_view params, const rpc::Envelope& answer) override {
+    if (sleeping_) sleeping_->recall().note_greeting(params, answer);
+  }
   bool let_sleep(const pool::Child& child) override {
     return sleeping_ && sleeping_->let_sleep(child);
   }

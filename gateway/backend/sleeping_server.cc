@@ -7,13 +7,8 @@
 namespace stdgate::backend {
 
 SleepingServer::SleepingServer(const Parts& parts, const pool::MakeRecall& make)
-    : parts_(parts), recall_(make({parts.services, parts.chain, *this})) {
+    : parts_(parts), recall_(make({parts.services, parts.pool, *this})) {
   if (const auto peer_kind = recall_->peer_kind()) parts_.pool.assume_peer_kind(*peer_kind);
-}
-
-std::optional<std::string_view> SleepingServer::own_greeting_of(session::SessionId session) const {
-  const pool::SessionMemory* const memory = parts_.pool.lane().memory_of(session);
-  return memory == nullptr ? std::nullopt : std::optional<std::string_view>(memory->greeting());
 }
 
 session::ToldLists* SleepingServer::told_to(session::SessionId id) {

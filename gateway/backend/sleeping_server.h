@@ -24,7 +24,6 @@ class SleepingServer final : private pool::RecallOwner {
   // Parts of the backend; they outlive this.
   struct Parts {
     const pool::PoolServices& services;
-    call::Chain& chain;
     Upstream& backend;
     pool::Pool& pool;
     SessionRouter& sessions;
@@ -45,12 +44,6 @@ class SleepingServer final : private pool::RecallOwner {
   bool let_sleep(const pool::Child& child);
 
  private:
-  [[nodiscard]] bool is_asleep() const override { return parts_.pool.is_asleep(); }
-  [[nodiscard]] bool is_running(uint64_t child) const override {
-    return parts_.pool.find_child(child) != nullptr;
-  }
-  [[nodiscard]] std::optional<std::string_view> own_greeting_of(
-      session::SessionId session) const override;
   session::ToldLists* told_to(session::SessionId session) override;
   void for_each_told(
       const std::function<void(session::SessionId, session::ToldLists&)>& visit) override;

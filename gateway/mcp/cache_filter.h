@@ -114,7 +114,7 @@ class CacheFilter final : public call::Filter {
   explicit CacheFilter(const pool::FilterServices& services)
       : services_(services.services),
         pool_(services.pool),
-        chain_(services.chain),
+        chain_(services.services.chain),
         states_(services.services.calls.reserve<State>()),
         cache_(services.services.payer) {}
 

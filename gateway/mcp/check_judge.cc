@@ -41,7 +41,7 @@ std::string tool_error_member(std::string_view text, bool is_modern) {
 
 CheckJudge::CheckJudge(const pool::FilterServices& services, ListedFilter& lists)
     : services_(services.services),
-      chain_(services.chain),
+      chain_(services.services.chain),
       lists_(lists),
       config_(services.services.config.check),
       states_(services.services.calls.reserve<State>()),

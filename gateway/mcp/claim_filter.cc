@@ -87,7 +87,7 @@ std::string in_quotes(std::string_view text) {
 ClaimFilter::ClaimFilter(const pool::FilterServices& services)
     : services_(services.services),
       pool_(services.pool),
-      chain_(services.chain),
+      chain_(services.services.chain),
       states_(services.services.calls.reserve<std::optional<GivenClaim>>()),
       seal_(services.services),
       ledger_(services.services.config.pool.tasks, services.input_timeout),

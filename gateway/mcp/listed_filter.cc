@@ -26,7 +26,7 @@ bool is_ambiguous(const call::Answer& answer, size_t list) {
 ListedFilter::ListedFilter(const pool::FilterServices& services, const McpDialect& dialect)
     : services_(services.services),
       pool_(services.pool),
-      chain_(services.chain),
+      chain_(services.services.chain),
       states_(services.services.calls.reserve<State>()),
       dialect_(dialect),
       settle_timer_(services.services.core.timers, [this] { settle(); }) {}

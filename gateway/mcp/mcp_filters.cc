@@ -26,7 +26,7 @@ class EraAnswers final : public call::Filter {
  public:
   explicit EraAnswers(const pool::FilterServices& services)
       : texts_(services.services.calls.reserve<call::KeptText>()) {
-    services.chain.add("eras", *this);
+    services.services.chain.add("eras", *this);
   }
 
   void on_begin(call::Call& call, const call::Arrival& arrival) override {
@@ -64,11 +64,12 @@ class McpFilters {
     // Claims before the cache: kept results are the words of a child, and are sealed for each
     // client.
     if (ClaimFilter::is_wanted(services.services)) {
-      services.chain.add("claims", claims_.emplace(services));
+      services.services.chain.add("claims", claims_.emplace(services));
     }
-    if (services.services.config.cache) services.chain.add("cache", cache_.emplace(services));
+    if (services.services.config.cache)
+      services.services.chain.add("cache", cache_.emplace(services));
     // Params behind the cache: calls are held here, which is needed only if a child has to answer.
-    services.chain.add("params", params_);
+    services.services.chain.add("params", params_);
   }
 
  private:
@@ -94,7 +95,7 @@ class JudgingFilters {
       lists_.add(pins_.emplace(services, lists_, std::move(lock).value_or(ToolLock())));
     }
     if (config.check.any()) lists_.add(checks_.emplace(services, lists_));
-    services.chain.add("judges", lists_);
+    services.services.chain.add("judges", lists_);
   }
 
  private:

@@ -96,7 +96,8 @@ std::string whole_list(std::string_view first, std::string_view member, std::str
 MemoryFilter::MemoryFilter(FindMemory find, std::string principal,
                            const pool::RecallServices& services)
     : services_(services.services),
-      chain_(services.chain),
+      chain_(services.services.chain),
+      pool_(services.pool),
       owner_(services.owner),
       find_(std::move(find)),
       memory_(find_()),
@@ -120,7 +121,7 @@ void MemoryFilter::note_heard(session::SessionId session) {
 }
 
 void MemoryFilter::describe(pool::BackendStatus& status) const {
-  status.asleep = owner_.is_asleep();
+  status.asleep = pool_.is_asleep();
   status.remembered = memory_->words();
   if (memory_->lists_differ()) status.not_remembered = "its lists differ between clients";
 }
@@ -135,9 +136,7 @@ void MemoryFilter::on_request(call::CallPtr& call, const call::Request& request)
     page.is_whole = cursor.has_value();
     page.cursor = cursor.value_or(std::string_view());
   }
-  const bool is_gateways =
-      request.context.is_own && request.context.caller == session::Callers::kGateway;
-  if (is_gateways || !owner_.is_asleep()) return;
+  if (is_check(*call) || !pool_.is_asleep()) return;
   look_again();
   const bool is_answered = kind || request.method == kInitialize || request.method == kDiscover ||
                            request.method == kPing;
@@ -171,7 +170,7 @@ bool MemoryFilter::is_served(const call::Request& request, PeerKind peer_kind) c
 }
 
 std::optional<std::string> MemoryFilter::variant_of(session::SessionId session) const {
-  const auto greeting = owner_.own_greeting_of(session);
+  const auto greeting = pool_.lane().greeting_of(session);
   if (!greeting) return std::string();
   if (greeting->empty()) return std::nullopt;
   return variant_named(*greeting);
@@ -203,7 +202,7 @@ bool MemoryFilter::answer_greeting(call::CallPtr& call, const call::Request& req
   const bool is_modern = request.context.peer_kind == PeerKind::stateless;
   if (is_modern != (request.method == kDiscover)) return false;
   std::string variant;
-  const auto greeting = owner_.own_greeting_of(session);
+  const auto greeting = pool_.lane().greeting_of(session);
   if (greeting) {
     if (!greeting->empty() || params.size() > kMaxGreeting) return false;
     variant = variant_named(params);
@@ -253,7 +252,7 @@ void MemoryFilter::on_answer(call::CallPtr& call, call::Answer& answer) {
   const std::string_view method = call->method_name;
   if (const auto kind = list_kind(method)) return learn_list(*call, *kind, answer.payload);
   if (method != kInitialize && method != kDiscover) return;
-  const auto own = owner_.own_greeting_of(call->session);
+  const auto own = pool_.lane().greeting_of(call->session);
   if (!own) {
     const Learned learned =
         memory_->learn_greeting({}, call->child_kind.value_or(PeerKind::stateful), answer.payload);
@@ -290,7 +289,7 @@ void MemoryFilter::note_change(session::SessionId of, uint8_t lists) {
 }
 
 MemorySource MemoryFilter::source_of(const call::Call& call) const {
-  const bool is_leased = owner_.own_greeting_of(call.session).has_value();
+  const bool is_leased = pool_.lane().greeting_of(call.session).has_value();
   return {principal_.empty() ? call.principal : principal_, holder_, call.child,
           is_leased ? number_of(call.session) : 0};
 }
@@ -309,7 +308,7 @@ void MemoryFilter::learn_list(const call::Call& call, ListKind kind, std::string
   const Learned learned = memory_->learn_list(
       *variant, call.child_kind.value_or(PeerKind::stateful), kind, std::move(*whole), source,
       is_for_all, [this](const MemorySource& before) {
-        return before.holder == holder_ && owner_.is_running(before.child);
+        return before.holder == holder_ && pool_.find_child(before.child) != nullptr;
       });
   settle_told(call, *variant, kind, digest, learned);
 }
@@ -392,14 +391,14 @@ void MemoryFilter::settle_told(const call::Call& call, const std::string& varian
 void MemoryFilter::tell_all_that_share(uint8_t lists) {
   owner_.tell_changed({}, lists);
   owner_.for_each_told([&](session::SessionId id, session::ToldLists& told) {
-    if (told.any() && !owner_.own_greeting_of(id)) owner_.tell_changed(id, lists);
+    if (told.any() && !pool_.lane().greeting_of(id)) owner_.tell_changed(id, lists);
   });
 }
 
 // Checks begin after the first answer, so that the call that has woken the server goes first.
 void MemoryFilter::note_awake(const call::Call& call) {
   if (is_check(call) || call.child == 0) return;
-  if (owner_.own_greeting_of(call.session)) {
+  if (pool_.lane().greeting_of(call.session)) {
     if (has_told_session_) begin_check(call);
   } else if (std::exchange(has_told_shared_, false)) {
     owner_.on_awake();
@@ -408,7 +407,7 @@ void MemoryFilter::note_awake(const call::Call& call) {
 }
 
 void MemoryFilter::begin_check(const call::Call& call) {
-  const bool is_leased = owner_.own_greeting_of(call.session).has_value();
+  const bool is_leased = pool_.lane().greeting_of(call.session).has_value();
   const session::ToldLists* const told = is_leased ? owner_.told_to(call.session) : &told_;
   if (told == nullptr || (is_leased && !told->any())) return;
   Check check;
@@ -444,12 +443,12 @@ void MemoryFilter::put_off_check() {
 void MemoryFilter::go_on() {
   while (!is_asking_ && !checks_.empty()) {
     Check& check = checks_.front();
-    if (!owner_.is_running(check.child)) {
+    if (pool_.find_child(check.child) == nullptr) {
       put_off_check();
       continue;
     }
     // The session may end before its child.
-    if (!check.session.is_none() && !owner_.own_greeting_of(check.session)) {
+    if (!check.session.is_none() && !pool_.lane().greeting_of(check.session)) {
       checks_.pop_front();
       continue;
     }
@@ -485,7 +484,7 @@ void MemoryFilter::give_up_told(const Check& check, ListKind kind) {
   if (told_.digests[index] == 0) return;
   give_up({}, told_);
   owner_.for_each_told([&](session::SessionId id, session::ToldLists& told) {
-    if (!owner_.own_greeting_of(id)) give_up(id, told);
+    if (!pool_.lane().greeting_of(id)) give_up(id, told);
   });
 }
 

@@ -19,6 +19,7 @@
 
 #include "gateway/base/timers.h"
 #include "gateway/mcp/server_memory.h"
+#include "gateway/pool/pool.h"
 #include "gateway/pool/server_recall.h"
 
 namespace stdgate::mcp {
@@ -40,7 +41,7 @@ class MemoryFilter final : public pool::ServerRecall {
     return memory_->peer_kind({});
   }
   [[nodiscard]] bool may_greet_sessions() const override {
-    return memory_->greets_sessions() && owner_.is_asleep();
+    return memory_->greets_sessions() && pool_.is_asleep();
   }
   [[nodiscard]] bool has_no_sessions() const override { return memory_->has_no_sessions(); }
   void note_sessions(bool has_none) override { memory_->note_sessions(has_none); }
@@ -115,6 +116,7 @@ class MemoryFilter final : public pool::ServerRecall {
 
   const pool::PoolServices& services_;
   call::Chain& chain_;
+  pool::Pool& pool_;
   pool::RecallOwner& owner_;
   const FindMemory find_;
   std::shared_ptr<ServerMemory> memory_;

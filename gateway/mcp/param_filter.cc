@@ -29,7 +29,7 @@ size_t bytes_of(const MarkedTool& tool) {
 ParamFilter::ParamFilter(const pool::FilterServices& services, const McpDialect& dialect)
     : services_(services.services),
       pool_(services.pool),
-      chain_(services.chain),
+      chain_(services.services.chain),
       states_(services.services.calls.reserve<State>()),
       dialect_(dialect) {}
 

@@ -49,7 +49,7 @@ class PinnedElements final : public rpc::ElementFilter {
 
 PinJudge::PinJudge(const pool::FilterServices& services, ListedFilter& lists, ToolLock lock)
     : services_(services.services),
-      chain_(services.chain),
+      chain_(services.services.chain),
       lists_(lists),
       lock_(std::move(lock)),
       states_(services.services.calls.reserve<State>()) {}

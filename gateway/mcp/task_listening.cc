@@ -65,7 +65,7 @@ bool names_related_task(const rpc::Envelope& request) {
 TaskListening::TaskListening(const pool::FilterServices& services, const call::Filter& owner)
     : services_(services.services),
       pool_(services.pool),
-      chain_(services.chain),
+      chain_(services.services.chain),
       owner_(owner),
       next_(services.next),
       timer_(services.services.core.timers, [this] { look_at_time(); }) {}

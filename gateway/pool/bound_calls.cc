@@ -4,6 +4,7 @@
 
 #include "gateway/base/check.h"
 #include "gateway/pool/call_trace.h"
+#include "gateway/pool/pool.h"
 
 namespace stdgate::pool {
 
@@ -11,13 +12,13 @@ tl::expected<void, rpc::FaultReport> BoundCalls::submit(call::CallPtr& call,
                                                         const call::Outgoing& message) {
   Child* const child = children_.find(call->route.child);
   if (child == nullptr || !child->keeps_bound()) {
-    events_.on_misdirected(std::move(call), message);
+    redirect(std::move(call), message);
     return {};
   }
   // The calls that wait here may depend on a request of the gateway.
   const bool is_next = child->bound().empty() || call->is_own;
   if (is_next && child->has_room_for_bound() && child->admits(*call)) {
-    give_(*child, std::move(call), message);
+    pool_.give(*child, std::move(call), message);
     return {};
   }
   if (!has_room(message.bytes())) {
@@ -28,12 +29,28 @@ tl::expected<void, rpc::FaultReport> BoundCalls::submit(call::CallPtr& call,
   return {};
 }
 
+void BoundCalls::redirect(call::CallPtr call, const call::Outgoing& message) {
+  if (call->listens) {
+    return bridge_.on_listener_lost(std::move(call), rpc::faults::child_failed("gone"));
+  }
+  const auto report = rpc::faults::child_failed("the server is another one now");
+  services_.chain.on_lost(call, message.text, report);
+  if (call == nullptr) return;
+  // A server of the other kind was installed while the call waited.
+  if (!call->route.is_bound) return services_.chain.on_fault(std::move(call), report);
+  call->route.child = 0;
+  call->route.is_bound = false;
+  if (const auto taken = pool_.submit(call, message); !taken) {
+    services_.chain.on_fault(std::move(call), taken.error());
+  }
+}
+
 void BoundCalls::dispatch(Child& child) {
   while (!child.bound().empty() && child.has_room_for_bound()) {
     const call::Call* const next = child.bound().front();
     if (next != nullptr && !child.admits(*next)) return;
     call::WaitingMessage waiting = child.bound().pop();
-    give_(child, std::move(waiting.call), waiting.outgoing());
+    pool_.give(child, std::move(waiting.call), waiting.outgoing());
     child.bound().reuse(std::move(waiting));
   }
 }
@@ -70,7 +87,7 @@ std::vector<call::WaitingMessage> BoundCalls::take_all(Child& child) {
 
 void BoundCalls::tell_lost(std::vector<call::WaitingMessage> messages) {
   for (call::WaitingMessage& waiting : messages) {
-    events_.on_misdirected(std::move(waiting.call), waiting.outgoing());
+    redirect(std::move(waiting.call), waiting.outgoing());
   }
 }
 

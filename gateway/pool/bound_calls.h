@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <vector>
 
 #include "gateway/pool/children.h"
@@ -19,20 +18,16 @@ namespace stdgate::pool {
 
 class BoundCalls {
  public:
-  // Gives a call to a child that has room for it.
-  using Give = std::function<void(Child& child, call::CallPtr call, const call::Outgoing& message)>;
-
   // `queue`: the messages that wait for any shared child.
-  BoundCalls(const PoolServices& services, PoolEvents& events, const call::CallQueue& queue,
-             const Children& children, Give give)
-      : services_(services),
-        events_(events),
-        queue_(queue),
-        children_(children),
-        give_(std::move(give)) {}
+  BoundCalls(const PoolServices& services, Pool& pool, BridgeEvents& bridge,
+             const call::CallQueue& queue, const Children& children)
+      : services_(services), pool_(pool), bridge_(bridge), queue_(queue), children_(children) {}
 
   // Like Pool::submit(), but for a bound message.
   tl::expected<void, rpc::FaultReport> submit(call::CallPtr& call, const call::Outgoing& message);
+  // Its child has gone, or the call was written for children of another kind (Route::written_for).
+  // Another child may get it, or it fails.
+  void redirect(call::CallPtr call, const call::Outgoing& message);
   // Sends waiting messages while the child has room.
   void dispatch(Child& child);
   // The queue that holds this waiting call.
@@ -52,10 +47,10 @@ class BoundCalls {
 
  private:
   const PoolServices& services_;
-  PoolEvents& events_;
+  Pool& pool_;
+  BridgeEvents& bridge_;
   const call::CallQueue& queue_;
   const Children& children_;
-  const Give give_;
 };
 
 }  // namespace stdgate::pool

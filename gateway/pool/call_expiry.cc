@@ -17,11 +17,10 @@ struct CallExpiry::Expired {
   std::vector<Child*> hung;
 };
 
-CallExpiry::CallExpiry(const PoolServices& services, PoolEvents& events,
-                       const SessionEvents& sessions, SharedQueues& queues, const Leases& leases,
-                       const Children& children, std::function<void()> on_room)
+CallExpiry::CallExpiry(const PoolServices& services, const SessionEvents& sessions,
+                       SharedQueues& queues, const Leases& leases, const Children& children,
+                       std::function<void()> on_room)
     : services_(services),
-      events_(events),
       sessions_(sessions),
       queues_(queues),
       leases_(leases),
@@ -56,9 +55,10 @@ void CallExpiry::expire() {
     for (call::CallPtr& call : child->take_calls()) stranded.push_back(std::move(call));
     child->end(ExitReason::hung, "the child has stopped answering", services_.config.pool.grace);
   }
-  for (Expired::Late& late : expired.calls) events_.on_fault(std::move(late.call), late.report);
+  for (Expired::Late& late : expired.calls)
+    services_.chain.on_fault(std::move(late.call), late.report);
   const rpc::FaultReport hung = rpc::faults::child_failed("the child has stopped answering");
-  for (call::CallPtr& call : stranded) events_.on_fault(std::move(call), hung);
+  for (call::CallPtr& call : stranded) services_.chain.on_fault(std::move(call), hung);
   if (const auto next = deadlines.next()) arm(*next);
   on_room_();
 }

@@ -22,9 +22,8 @@ namespace stdgate::pool {
 class CallExpiry {
  public:
   // `queues`: of the shared lane. `on_room`: expired calls have left room for others.
-  CallExpiry(const PoolServices& services, PoolEvents& events, const SessionEvents& sessions,
-             SharedQueues& queues, const Leases& leases, const Children& children,
-             std::function<void()> on_room);
+  CallExpiry(const PoolServices& services, const SessionEvents& sessions, SharedQueues& queues,
+             const Leases& leases, const Children& children, std::function<void()> on_room);
 
   // Lets the call expire at its deadline. Without effect for a call that is watched already.
   void watch(call::Call& call);
@@ -48,7 +47,6 @@ class CallExpiry {
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
 
   const PoolServices& services_;
-  PoolEvents& events_;
   const SessionEvents& sessions_;
   SharedQueues& queues_;
   const Leases& leases_;

@@ -3,19 +3,14 @@
 #include <utility>
 
 #include "gateway/pool/call_trace.h"
+#include "gateway/pool/pool.h"
 
 namespace stdgate::pool {
 
-namespace {
-
-constexpr Duration kExitAfterOutputEnd = std::chrono::milliseconds(100);
-
-}  // namespace
-
-Child::Child(const PoolServices& services, ChildOwner& owner, ChildListener& listener,
-             uint64_t number, config::Isolation isolation, Greeting greeting, Introduction client)
+Child::Child(const PoolServices& services, Pool& pool, ChildListener& listener, uint64_t number,
+             config::Isolation isolation, Greeting greeting, Introduction client)
     : services_(services),
-      owner_(owner),
+      pool_(pool),
       listener_(listener),
       name_{number},
       isolation_(isolation),
@@ -166,7 +161,7 @@ const char* Child::on_answer(const rpc::Envelope& answer) {
   }
   if (call->introduces) handshake_.learn(answer);
   if (!call->caller.is_none()) {
-    owner_.on_child_answer(*this, std::move(call), answer);
+    pool_.on_child_answer(*this, std::move(call), answer);
   } else if (was_ready() || handshake_.awaits_pong()) {
     finish_own_call(*id, &answer);
   } else {
@@ -194,7 +189,7 @@ void Child::on_unreadable_answer(rpc::WireId id, const rpc::FaultReport& report)
   call::CallPtr call = calls_.take(id);
   if (call == nullptr) return;
   if (!call->caller.is_none()) {
-    owner_.on_child_broken_answer(*this, std::move(call), report);
+    pool_.on_child_broken_answer(*this, std::move(call), report);
   } else if (was_ready() ? !farewell_.is(id) : handshake_.awaits_pong()) {
     finish_own_call(id, nullptr);
   } else if (handshake_.is_probing() && handshake_.fall_back()) {
@@ -206,7 +201,7 @@ void Child::on_unreadable_answer(rpc::WireId id, const rpc::FaultReport& report)
 
 void Child::finish_own_call(rpc::WireId id, const rpc::Envelope* answer) {
   if (farewell_.is(id)) return farewell_.finish();
-  if (was_ready()) return owner_.on_child_own_answer(*this, id, answer);
+  if (was_ready()) return pool_.on_child_own_answer(*this, id, answer);
   if (state_ == ChildState::starting) become_ready();
 }
 
@@ -239,7 +234,7 @@ bool Child::end_listening(const rpc::Envelope& notification, std::string_view me
   const auto id = rpc::parse_wire_id(cancelled);
   const call::Call* const call = id ? calls_.find(*id) : nullptr;
   if (call != nullptr && call->listens) {
-    owner_.on_child_ended_listening(*this, calls_.close(*id));
+    pool_.on_child_ended_listening(*this, calls_.close(*id));
     return true;
   }
   if (cancelled.empty() || peer_kind() != PeerKind::stateless) return false;
@@ -331,7 +326,7 @@ void Child::become_ready() {
   ready_since_ = services_.core.clock.now();
   set_state(ChildState::ready);
   services_.core.observer.on_child_ready(services_.backend, ready_since_ - started_at_);
-  owner_.on_child_ready(*this);
+  pool_.on_child_ready(*this);
 }
 
 void Child::give_up_start() {
@@ -356,6 +351,7 @@ void Child::on_output_end() {
   if (state_ == ChildState::dead || end_) return;  // one that was asked to go may take its time
   link_->end(services_.config.pool.grace);
   set_state(ChildState::draining);
+  constexpr Duration kExitAfterOutputEnd = std::chrono::milliseconds(100);
   // No more answers can come. The exit code, which says why, may follow; calls do not wait long.
   const Duration patience = is_done() ? services_.config.pool.grace : kExitAfterOutputEnd;
   output_end_timer_.arm(services_.core.clock.now() + patience);
@@ -363,12 +359,12 @@ void Child::on_output_end() {
 
 void Child::on_writable() {
   life_.note_reading(services_.core.clock.now());
-  owner_.on_child_writable(*this);
+  pool_.on_child_writable(*this);
 }
 
 void Child::on_memory(uint64_t bytes) {
   wear_.memory = bytes;
-  owner_.on_child_memory(*this);
+  pool_.on_child_memory(*this);
 }
 
 void Child::on_exit(const ExitStatus& status) {
@@ -384,7 +380,7 @@ void Child::on_exit(const ExitStatus& status) {
   }
   set_state(ChildState::dead);
   explain_end(end);
-  owner_.on_child_gone(*this, end);
+  pool_.on_child_gone(*this, end);
 }
 
 void Child::explain_end(ChildEnd& end) {

@@ -1,13 +1,12 @@
 // Child: one process of a backend: its link, its state, and the messages that it is sent.
 //
 // Job: start the process, write calls with wire ids and messages to it, tell the pool of answered
-// calls, and notice its end. ChildOutput reads what the process writes, CallTable holds its calls,
-// and Handshake its start. Owner: Children. The pool hears of calls and states through ChildOwner.
-// Requests and notifications of the process go to the ChildListener. States: starting (no calls
-// yet), ready, busy (takes no more calls), draining (asked to go), dead (gone; the owner destroys
-// it later). Bound calls (Route::is_bound) have room of their own, as much as the other calls;
-// further ones wait here. Limits: config.pool.max_in_flight calls, calls that listen not counted;
-// ChildLink::kHighWatermark unsent bytes.
+// calls and of its state. ChildOutput reads what the process writes, CallTable holds its calls, and
+// Handshake its start. Requests and notifications of the process go to the ChildListener. Owner:
+// Children. States: starting (no calls yet), ready, busy (takes no more calls), draining (asked to
+// go), dead (gone; the owner destroys it later). Bound calls (Route::is_bound) have room of their
+// own, as much as the other calls; further ones wait here. Limits: config.pool.max_in_flight calls,
+// calls that listen not counted; ChildLink::kHighWatermark unsent bytes.
 #pragma once
 
 #include <algorithm>
@@ -32,12 +31,14 @@
 
 namespace stdgate::pool {
 
-class Child final : private ChildEvents, private ChildMessages {
+class Pool;
+
+class Child final : private ChildEvents {
  public:
   // `isolation`: whether many clients share the child, or one session has it alone. The gateway
   // does not greet a session's child: its client does, so `greeting` has no effect. `client`: see
   // Handshake.
-  Child(const PoolServices& services, ChildOwner& owner, ChildListener& listener, uint64_t number,
+  Child(const PoolServices& services, Pool& pool, ChildListener& listener, uint64_t number,
         config::Isolation isolation, Greeting greeting, Introduction client = {});
   ~Child() override;
   Child(const Child&) = delete;
@@ -80,8 +81,8 @@ class Child final : private ChildEvents, private ChildMessages {
   }
   // As has_room(), for a bound call, which a child that retires still takes.
   [[nodiscard]] bool has_room_for_bound() const {
-    return (state_ == ChildState::ready || state_ == ChildState::busy) &&
-           !calls_.full_for_bound() && link_->unsent_bytes() < ChildLink::kHighWatermark;
+    return keeps_bound() && !calls_.full_for_bound() &&
+           link_->unsent_bytes() < ChildLink::kHighWatermark;
   }
   // Whether bound calls may wait for the child: it has not been asked to go.
   [[nodiscard]] bool keeps_bound() const {
@@ -182,6 +183,18 @@ class Child final : private ChildEvents, private ChildMessages {
 
   [[nodiscard]] ChildStatus status() const;
 
+  // --- Called by ChildOutput, for each message in turn
+  // Returns why an answer that no call waits for is wrong; null: it need not be reported.
+  const char* on_answer(const rpc::Envelope& answer);
+  // An answer to this id is too long, or no valid message.
+  void on_unreadable_answer(rpc::WireId id, const rpc::FaultReport& report);
+  // `method` is decoded.
+  void on_notification(const rpc::Envelope& notification, std::string_view method);
+  void on_request(const rpc::Envelope& request, std::string_view method);
+  // The next messages omit the member "jsonrpc", or have it.
+  void on_version_omitted(bool omitted) { input_.omit_version(omitted); }
+  void on_broken_framing(const char* reason);
+
   // Ends the process if an invariant is broken. Not from inside of a call of the core.
   void check_invariants();
 
@@ -193,13 +206,6 @@ class Child final : private ChildEvents, private ChildMessages {
   void on_writable() override;
   void on_memory(uint64_t bytes) override;
   void on_exit(const ExitStatus& status) override;
-  // ChildMessages
-  const char* on_answer(const rpc::Envelope& answer) override;
-  void on_unreadable_answer(rpc::WireId id, const rpc::FaultReport& report) override;
-  void on_notification(const rpc::Envelope& notification, std::string_view method) override;
-  void on_request(const rpc::Envelope& request, std::string_view method) override;
-  void on_version_omitted(bool omitted) override { input_.omit_version(omitted); }
-  void on_broken_framing(const char* reason) override;
 
   // A session's own child is stateful: only that kind has the handshake of a client.
   void note_peer_kind(call::Call& call) const {
@@ -225,9 +231,7 @@ class Child final : private ChildEvents, private ChildMessages {
   void finish_greeting(const rpc::Envelope& answer);
   void hear_out();
   void become_ready();
-  [[nodiscard]] bool takes_calls() const {
-    return (state_ == ChildState::ready || state_ == ChildState::busy) && !calls_.full();
-  }
+  [[nodiscard]] bool takes_calls() const { return keeps_bound() && !calls_.full(); }
   // A session's child without work may go: a language server ends that way after `exit`.
   [[nodiscard]] bool is_done() const {
     return was_ready() && !lease_.is_none() && in_flight() == 0;
@@ -236,7 +240,7 @@ class Child final : private ChildEvents, private ChildMessages {
   void explain_end(ChildEnd& end);
 
   const PoolServices& services_;
-  ChildOwner& owner_;
+  Pool& pool_;
   ChildListener& listener_;
   ChildName name_;
   const config::Isolation isolation_;

@@ -4,8 +4,6 @@
 // Called by children and the pool. A child is valid during the call and consistent before it, since
 // the implementation may call back. Implemented by SessionDelivery, and by ChainListener above it,
 // which has filters look first. Owner: the backend.
-//
-// ChildOwner: hears of a child's state and of its answers.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +11,6 @@
 
 #include "gateway/base/time.h"
 #include "gateway/call/call_store.h"
-#include "gateway/pool/child_end.h"
 #include "gateway/rpc/envelope.h"
 
 namespace stdgate::pool {
@@ -43,33 +40,12 @@ class ChildListener {
   [[nodiscard]] virtual TimePoint needed_until(uint64_t child) const = 0;
   // Until when the child has work that no other child can take over. See needed_until().
   [[nodiscard]] virtual TimePoint works_until(uint64_t child) const = 0;
+  // The session's new child has answered the gateway's greeting with these params, which repeats
+  // the greeting of the session's client.
+  virtual void on_greeted_again(std::string_view /*params*/, const rpc::Envelope& /*answer*/) {}
   // Nothing but calls that listen keeps the only child. True: these were the gateway's own, and
   // have been ended, so the server may sleep.
   virtual bool let_sleep(const Child& /*child*/) { return false; }
-};
-
-// Called by a child from the outermost level of the loop. Implementations must not destroy the
-// child inside these calls.
-class ChildOwner {
- public:
-  virtual ~ChildOwner() = default;
-  virtual void on_child_ready(Child& child) = 0;
-  // The call has left the child's table.
-  virtual void on_child_answer(Child& child, call::CallPtr call, const rpc::Envelope& answer) = 0;
-  // The child's answer to `call` makes no sense.
-  virtual void on_child_broken_answer(Child& child, call::CallPtr call,
-                                      const rpc::FaultReport& report) = 0;
-  // The child has answered a request of the gateway's own; null: the answer makes no sense. The
-  // request has left the child's table.
-  virtual void on_child_own_answer(Child& child, rpc::WireId id, const rpc::Envelope* answer) = 0;
-  // The child has ended what the call listens to. The call has left the child's table.
-  virtual void on_child_ended_listening(Child& child, call::CallPtr call) = 0;
-  // The child may have room again.
-  virtual void on_child_writable(Child& child) = 0;
-  // The memory of the child has been measured.
-  virtual void on_child_memory(Child& child) = 0;
-  // The last call for a child. The child's calls are still in its table: see take_calls().
-  virtual void on_child_gone(Child& child, const ChildEnd& end) = 0;
 };
 
 }  // namespace stdgate::pool

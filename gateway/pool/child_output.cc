@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "gateway/base/ascii.h"
+#include "gateway/pool/child.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/skipped_message.h"
 
@@ -24,12 +25,12 @@ bool is_length_header(std::string_view line) {
 
 }  // namespace
 
-ChildOutput::ChildOutput(const PoolServices& services, const ChildName& child, ChildLog& log,
-                         ChildMessages& receiver)
+ChildOutput::ChildOutput(const PoolServices& services, const ChildName& name, ChildLog& log,
+                         Child& child)
     : services_(services),
-      child_(child),
+      name_(name),
       log_(log),
-      receiver_(receiver),
+      child_(child),
       parser_(envelope_limits(services.limits, services.config.envelope)),
       framer_(rpc::make_framer(services.config.framing, services.limits.message,
                                services.core.storages)),
@@ -54,6 +55,8 @@ void ChildOutput::feed(std::span<char> bytes) {
   held_.set(framer_->held());
 }
 
+void ChildOutput::on_broken_framing(const char* reason) { child_.on_broken_framing(reason); }
+
 void ChildOutput::on_frame(std::span<char> message) {
   if (stopped_) return;
   const std::string_view text(message.data(), message.size());
@@ -72,7 +75,7 @@ void ChildOutput::on_frame(std::span<char> message) {
     return;
   }
   if (document->omits_version != std::exchange(omits_version_, document->omits_version)) {
-    receiver_.on_version_omitted(omits_version_);
+    child_.on_version_omitted(omits_version_);
   }
   for (const rpc::ParsedMessage& parsed : document->messages) handle(parsed);
   if (omits_version_) parser_.release();
@@ -84,24 +87,24 @@ void ChildOutput::handle(const rpc::ParsedMessage& message) {
   switch (envelope.kind) {
     case rpc::MessageKind::result:
     case rpc::MessageKind::error:
-      if (const char* const why = receiver_.on_answer(envelope)) {
+      if (const char* const why = child_.on_answer(envelope)) {
         drop({DropReason::unknown_id, why, envelope.text, envelope.id, envelope.text.size()});
       }
       break;
     case rpc::MessageKind::notification: {
       const std::string_view method = envelope.decoded_method(method_);
       if (services_.traces) {
-        trace_message(services_, child_, "child notifies", method, envelope.text.size());
+        trace_message(services_, name_, "child notifies", method, envelope.text.size());
       }
-      receiver_.on_notification(envelope, method);
+      child_.on_notification(envelope, method);
       break;
     }
     case rpc::MessageKind::request: {
       const std::string_view method = envelope.decoded_method(method_);
       if (services_.traces) {
-        trace_message(services_, child_, "child asks", method, envelope.text.size());
+        trace_message(services_, name_, "child asks", method, envelope.text.size());
       }
-      receiver_.on_request(envelope, method);
+      child_.on_request(envelope, method);
       break;
     }
   }
@@ -121,7 +124,7 @@ void ChildOutput::handle_broken(const rpc::ParsedMessage& message) {
 void ChildOutput::end_call_of(std::string_view raw_id, const char* why) {
   const auto id = rpc::parse_wire_id(raw_id);
   if (!id) return;
-  receiver_.on_unreadable_answer(
+  child_.on_unreadable_answer(
       *id, rpc::faults::child_failed("the child's answer is no JSON-RPC response", why));
 }
 
@@ -133,11 +136,11 @@ void ChildOutput::on_oversized_frame(const rpc::OversizedFrame& frame) {
   const auto wire_id = rpc::parse_wire_id(frame.id);
   if (!wire_id) return;
   if (lacks_memory) {
-    return receiver_.on_unreadable_answer(
+    return child_.on_unreadable_answer(
         *wire_id, rpc::faults::overloaded("the child's answer was dropped, as memory for clients "
                                           "and backends is used up (limits.buffered)"));
   }
-  receiver_.on_unreadable_answer(
+  child_.on_unreadable_answer(
       *wire_id, rpc::faults::too_large("the child's answer is larger than limits.message",
                                        std::to_string(frame.size) + " bytes"));
 }

@@ -18,29 +18,12 @@
 
 namespace stdgate::pool {
 
-// Hears of the messages of one child, in their order. Views are valid during the call.
-class ChildMessages {
- public:
-  virtual ~ChildMessages() = default;
-  // Returns why an answer that no call waits for is wrong; null: it need not be reported.
-  virtual const char* on_answer(const rpc::Envelope& answer) = 0;
-  // An answer to this id that cannot be passed on: it is too long, or no valid message.
-  virtual void on_unreadable_answer(rpc::WireId id, const rpc::FaultReport& report) = 0;
-  // `method` is decoded.
-  virtual void on_notification(const rpc::Envelope& notification, std::string_view method) = 0;
-  virtual void on_request(const rpc::Envelope& request, std::string_view method) = 0;
-  // The child has begun to omit the member "jsonrpc", or to write it. Holds from the next message
-  // on.
-  virtual void on_version_omitted(bool omitted) = 0;
-  // No more messages can be found in the output.
-  virtual void on_broken_framing(const char* reason) = 0;
-};
+class Child;
 
 class ChildOutput final : private rpc::FrameSink {
  public:
   // The arguments outlive this.
-  ChildOutput(const PoolServices& services, const ChildName& child, ChildLog& log,
-              ChildMessages& receiver);
+  ChildOutput(const PoolServices& services, const ChildName& name, ChildLog& log, Child& child);
 
   // An incomplete message of more bytes than this is given up when memory is used up.
   static constexpr size_t kSmallMessage = 1 << 20;
@@ -50,7 +33,7 @@ class ChildOutput final : private rpc::FrameSink {
     has_ended_ = true;
     framer_->finish(*this);
   }
-  // Ends all calls to the receiver.
+  // Ends all calls to the child.
   void stop() { stopped_ = true; }
 
   // Which key to change, a constant, if the output looks like another framing than the configured
@@ -63,7 +46,7 @@ class ChildOutput final : private rpc::FrameSink {
  private:
   void on_frame(std::span<char> message) override;
   void on_oversized_frame(const rpc::OversizedFrame& frame) override;
-  void on_broken_framing(const char* reason) override { receiver_.on_broken_framing(reason); }
+  void on_broken_framing(const char* reason) override;
 
   void handle(const rpc::ParsedMessage& message);
   void handle_broken(const rpc::ParsedMessage& message);
@@ -73,9 +56,9 @@ class ChildOutput final : private rpc::FrameSink {
   void drop(const DroppedOutput& output);
 
   const PoolServices& services_;
-  const ChildName& child_;
+  const ChildName& name_;
   ChildLog& log_;
-  ChildMessages& receiver_;
+  Child& child_;
   rpc::EnvelopeParser parser_;
   const std::unique_ptr<rpc::Framer> framer_;
   Share held_;             // memory of an incomplete message

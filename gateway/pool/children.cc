@@ -26,10 +26,10 @@ LogField revision_of(const Child& child) {
 
 }  // namespace
 
-Children::Children(const PoolServices& services, ChildOwner& owner, ChildListener& listener,
+Children::Children(const PoolServices& services, Pool& pool, ChildListener& listener,
                    const SharedQueues& queues, Leases& leases)
     : services_(services),
-      owner_(owner),
+      pool_(pool),
       listener_(listener),
       queues_(queues),
       leases_(leases),
@@ -169,7 +169,7 @@ void Children::start_needed() {
 
 void Children::start(const Need& need) {
   services_.core.observer.on_child_started(services_.backend, need.reason);
-  children_.push_back(std::make_unique<Child>(services_, owner_, listener_, ++started_,
+  children_.push_back(std::make_unique<Child>(services_, pool_, listener_, ++started_,
                                               need.isolation, verdict_.greeting(), greeting_));
   Child& child = *children_.back();
   Child* const worn = need.isolation == config::Isolation::shared ? lacks_successor() : nullptr;

@@ -5,7 +5,7 @@
 // serves calls of many clients. In the session lane it belongs to one session, or is warm and waits
 // for one. Both lanes share the cap config.pool.max. Where sessions have children of their own,
 // they may have all but KeptPlaces. The shared lane has what sessions and warm children do not
-// take. Owner: the pool, which is the children's ChildOwner. Limits: config.pool.max children.
+// take. Owner: the pool. Limits: config.pool.max children.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ namespace stdgate::pool {
 
 class Children {
  public:
-  // `owner`: passed to each child. `queues`: of the shared lane. `leases`: of the session lane.
-  Children(const PoolServices& services, ChildOwner& owner, ChildListener& listener,
+  // `pool`: passed to each child. `queues`: of the shared lane. `leases`: of the session lane.
+  Children(const PoolServices& services, Pool& pool, ChildListener& listener,
            const SharedQueues& queues, Leases& leases);
   ~Children();
   Children(const Children&) = delete;
@@ -165,7 +165,7 @@ class Children {
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
 
   const PoolServices& services_;
-  ChildOwner& owner_;
+  Pool& pool_;
   ChildListener& listener_;
   const SharedQueues& queues_;
   Leases& leases_;

@@ -24,25 +24,20 @@ void append(std::vector<call::CallPtr>& calls, std::vector<call::CallPtr> more) 
 
 }  // namespace
 
-Pool::Pool(const PoolServices& services, PoolEvents& events, BridgeEvents& bridge_events,
-           SessionEvents& session_events, ChildListener& listener)
+Pool::Pool(const PoolServices& services, BridgeEvents& bridge_events, SessionEvents& session_events,
+           ChildListener& listener)
     : services_(services),
-      events_(events),
       bridge_events_(bridge_events),
       session_events_(session_events),
       listener_(listener),
       queues_(services.config, services.payer.held),
       leases_(services, session_events),
       children_(services, *this, listener, queues_, leases_),
-      sessions_(services, events, session_events, leases_, children_,
+      sessions_(services, listener, session_events, leases_, children_,
                 [this] { settle_shared_places(); }),
       replacement_(services, children_, leases_, sessions_, listener),
-      bound_(services, events, queues_.calls, children_,
-             [this](Child& child, call::CallPtr call, const call::Outgoing& message) {
-               give(child, std::move(call), message);
-             }),
-      expiry_(services, events, session_events, queues_, leases_, children_,
-              [this] { dispatch_all(); }),
+      bound_(services, *this, bridge_events, queues_.calls, children_),
+      expiry_(services, session_events, queues_, leases_, children_, [this] { dispatch_all(); }),
       sweep_timer_(services.core.timers, [this] { children_.sweep(); }) {}
 
 void Pool::start() {
@@ -177,14 +172,14 @@ Child* Pool::child_with_call_of(session::SessionId session) const {
 void Pool::give(Child& child, call::CallPtr&& call, const call::Outgoing& message) {
   const bool is_stateless = child.peer_kind() == PeerKind::stateless;
   if (!call->route.suits(child.peer_kind())) {
-    events_.on_misdirected(std::move(call), message);
+    bound_.redirect(std::move(call), message);
   } else if (call->needs_stateless && !is_stateless) {
     bridge_events_.on_wrong_peer_kind(std::move(call));
   } else if (call->alone && call->session.is_none() && !is_stateless) {
     bridge_events_.on_call_alone(std::move(call), message);
   } else if (message.answered_by_handshake && !(is_stateless && message.only_of_stateful)) {
     call->child_kind = child.peer_kind();
-    events_.on_answer(std::move(call), child.handshake_answer());
+    services_.chain.on_answer(std::move(call), child.handshake_answer());
   } else if (call->listens && !is_stateless) {
     const bool is_new = !std::exchange(call->has_begun, true);
     const call::Call& held = child.hold(std::move(call));
@@ -245,13 +240,13 @@ void Pool::on_child_ready(Child& child) {
 
 void Pool::on_child_answer(Child& child, call::CallPtr call, const rpc::Envelope& answer) {
   children_.note_answer(child, answer.kind);
-  events_.on_answer(std::move(call), answer);
+  services_.chain.on_answer(std::move(call), answer);
   after_call(child);
 }
 
 void Pool::on_child_broken_answer(Child& child, call::CallPtr call,
                                   const rpc::FaultReport& report) {
-  events_.on_fault(std::move(call), report);
+  services_.chain.on_fault(std::move(call), report);
   after_call(child);
 }
 
@@ -378,7 +373,7 @@ void Pool::fail_calls(const rpc::FaultReport& report) {
   }
   append(calls, bound_.take_calls());
   leases_.for_each([&calls](Lease& lease) { append(calls, lease.queue.take_calls()); });
-  for (call::CallPtr& call : calls) events_.on_fault(std::move(call), report);
+  for (call::CallPtr& call : calls) services_.chain.on_fault(std::move(call), report);
   fail_queue(report);
 }
 
@@ -391,7 +386,7 @@ void Pool::fail_queue(const rpc::FaultReport& report) {
   }
   watch_queue();
   append(calls, queues_.turns.take_calls());
-  for (call::CallPtr& call : calls) events_.on_fault(std::move(call), report);
+  for (call::CallPtr& call : calls) services_.chain.on_fault(std::move(call), report);
 }
 
 // Notifications alone do not count: they have no deadline, and perhaps no child ever comes.
@@ -458,7 +453,7 @@ void Pool::on_child_gone(Child& child, const ChildEnd& end) {
   bound_.tell_lost(std::move(bound));
   for (call::CallPtr& call : calls) {
     call->listens ? bridge_events_.on_listener_lost(std::move(call), report)
-                  : events_.on_fault(std::move(call), report);
+                  : services_.chain.on_fault(std::move(call), report);
   }
   if (!failed) return;
   const Children::Census left = children_.census();
@@ -474,7 +469,7 @@ void Pool::on_child_gone(Child& child, const ChildEnd& end) {
 void Pool::end_children(Duration grace) {
   const rpc::FaultReport report = rpc::faults::shutting_down();
   children_.end_all(report.message, grace);
-  for (call::CallPtr& call : bound_.take_calls()) events_.on_fault(std::move(call), report);
+  for (call::CallPtr& call : bound_.take_calls()) services_.chain.on_fault(std::move(call), report);
   fail_queue(report);
   sessions_.fail_waiting(report);
 }

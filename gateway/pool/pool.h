@@ -3,9 +3,9 @@
 // Job: give each call to the least loaded child, to the child of its session, or to the child that
 // it is bound to, and keep it until a child has room. Bring every call to an end: an answer, a
 // fault, or its withdrawal. Children has the processes, SessionLane the sessions with a child of
-// their own, CallExpiry the deadlines. Owner: the backend, which hears of calls through PoolEvents.
-// The session router hears of sessions through SessionEvents, and of children's messages as
-// ChildListener. Invariants: a call is either in a queue or in the table of exactly one child; the
+// their own, CallExpiry the deadlines. Calls end in the chain. Owner: the backend. The session
+// router hears of sessions through SessionEvents, and of children's messages as ChildListener.
+// Invariants: a call is either in a queue or in the table of exactly one child; the
 // pool is consistent before it calls any of these interfaces, because they may call back. Limits:
 // the limits of Children, Child and the queues.
 #pragma once
@@ -30,13 +30,12 @@
 
 namespace stdgate::pool {
 
-class Pool final : private ChildOwner {
+class Pool {
  public:
   using Matches = std::function<bool(const call::Call&)>;
 
-  Pool(const PoolServices& services, PoolEvents& events, BridgeEvents& bridge_events,
-       SessionEvents& session_events, ChildListener& listener);
-  ~Pool() override = default;
+  Pool(const PoolServices& services, BridgeEvents& bridge_events, SessionEvents& session_events,
+       ChildListener& listener);
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
@@ -66,7 +65,7 @@ class Pool final : private ChildOwner {
   // Whether sessions may have such places at all, even if none is free at the moment.
   [[nodiscard]] bool has_own_places() const { return children_.most_session_places() > 0; }
 
-  // Takes the call and answers it through PoolEvents, perhaps before this returns. An error says
+  // Takes the call, whose answer goes up the chain, perhaps before this returns. An error says
   // why the call is refused; then it still belongs to the caller.
   tl::expected<void, rpc::FaultReport> submit(call::CallPtr& call, const call::Outgoing& message);
   // Gives a notification to the session's own child; or to `child`, which waits for an answer of
@@ -143,6 +142,25 @@ class Pool final : private ChildOwner {
     }
   }
   [[nodiscard]] size_t leases() const { return leases_.size(); }
+  // Gives the call to a child that has room for it, or lets the handshake's answer be its answer.
+  void give(Child& child, call::CallPtr call, const call::Outgoing& message);
+
+  // --- Called by children, from the outermost level of the loop. They outlive the call
+  void on_child_ready(Child& child);
+  // The call has left the child's table.
+  void on_child_answer(Child& child, call::CallPtr call, const rpc::Envelope& answer);
+  // The child's answer to `call` makes no sense.
+  void on_child_broken_answer(Child& child, call::CallPtr call, const rpc::FaultReport& report);
+  // The child has answered a request of the gateway's own; null: the answer makes no sense. The
+  // request has left the child's table.
+  void on_child_own_answer(Child& child, rpc::WireId id, const rpc::Envelope* answer);
+  // The child has ended what the call listens to. The call has left the child's table.
+  void on_child_ended_listening(Child& child, call::CallPtr call);
+  // The child may have room again.
+  void on_child_writable(Child& child) { after_call(child); }
+  void on_child_memory(Child& child) { replacement_.look_at(child); }
+  // The last call for a child. Its calls are still in its table.
+  void on_child_gone(Child& child, const ChildEnd& end);
 
   // Ends the process if an invariant is broken. Must not be called from within the core.
   void check_invariants() const;
@@ -151,19 +169,8 @@ class Pool final : private ChildOwner {
   void describe(BackendStatus& status) const;
 
  private:
-  void on_child_ready(Child& child) override;
-  void on_child_answer(Child& child, call::CallPtr call, const rpc::Envelope& answer) override;
-  void on_child_broken_answer(Child& child, call::CallPtr call,
-                              const rpc::FaultReport& report) override;
-  void on_child_own_answer(Child& child, rpc::WireId id, const rpc::Envelope* answer) override;
-  void on_child_ended_listening(Child& child, call::CallPtr call) override;
-  void on_child_writable(Child& child) override { after_call(child); }
-  void on_child_memory(Child& child) override { replacement_.look_at(child); }
-  void on_child_gone(Child& child, const ChildEnd& end) override;
-
   std::vector<call::CallPtr> take_queued(const Matches& matches);
   [[nodiscard]] call::CallQueue& queue_of(const call::Call& waiting);
-  void give(Child& child, call::CallPtr&& call, const call::Outgoing& message);
   void dispatch_queue();
   void dispatch_turns();
   tl::expected<void, rpc::FaultReport> wait_for_turn(call::CallPtr& call,
@@ -181,7 +188,6 @@ class Pool final : private ChildOwner {
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
 
   const PoolServices& services_;
-  PoolEvents& events_;
   BridgeEvents& bridge_events_;
   SessionEvents& session_events_;
   ChildListener& listener_;

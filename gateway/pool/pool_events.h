@@ -1,5 +1,5 @@
-// What a pool tells its backend: PoolEvents, SessionEvents and BridgeEvents. Messages of children
-// go to the ChildListener.
+// What a pool tells its backend: SessionEvents and BridgeEvents. Calls end in the chain, and
+// messages of children go to the ChildListener.
 //
 // The pool is consistent before each call, since the implementation may call back.
 #pragma once
@@ -17,20 +17,6 @@
 namespace stdgate::pool {
 
 class Child;
-
-// PoolEvents: how the calls of a pool end. Implemented by Backend.
-class PoolEvents {
- public:
-  virtual ~PoolEvents() = default;
-  virtual void on_answer(call::CallPtr call, const rpc::Envelope& answer) = 0;
-  virtual void on_fault(call::CallPtr call, const rpc::FaultReport& report) = 0;
-  // The session's new child has answered the gateway's greeting with these params, which repeats
-  // the greeting of the session's client.
-  virtual void on_greeted_again(std::string_view params, const rpc::Envelope& answer) = 0;
-  // No child has got the call: its child has gone (Route::is_bound), or it was written for another
-  // kind (Route::written_for).
-  virtual void on_misdirected(call::CallPtr call, const call::Outgoing& message) = 0;
-};
 
 // SessionEvents: what a pool reports about the sessions that it serves: whether their messages are
 // taken, and whether each has a child. Implemented by SessionRouter.

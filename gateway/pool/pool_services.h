@@ -61,6 +61,7 @@ struct PoolServices {  // one a backend
   const LaunchSpec& launch;
   const Dialect& dialect;
   call::CallStore& calls;
+  call::Chain& chain;  // where the calls of the backend end
   // Replaces secrets in a child's text before the text is shown; none: the text is shown as it is.
   std::function<std::string(std::string_view)> hide_secrets = {};
   bool traces = core.log.enabled(LogLevel::debug);  // each message's way is logged (call_trace.h)
@@ -73,8 +74,7 @@ struct PoolServices {  // one a backend
 // Parts of a backend that its filters use.
 struct FilterServices {
   const PoolServices& services;
-  Pool& pool;  // may not be constructed yet
-  call::Chain& chain;
+  Pool& pool;                     // may not be constructed yet
   ChildListener& next;            // receives what the chain lets through of the children's messages
   const Duration& input_timeout;  // may change
 };

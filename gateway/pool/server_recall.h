@@ -22,17 +22,12 @@
 
 namespace stdgate::pool {
 
+class Pool;
+
 // The backend, as a filter that answers for its server needs it.
 class RecallOwner {
  public:
   virtual ~RecallOwner() = default;
-  [[nodiscard]] virtual bool is_asleep() const = 0;
-  // Whether the child with this number runs.
-  [[nodiscard]] virtual bool is_running(uint64_t child) const = 0;
-  // The params of the greeting of a session that has children of its own, empty if its client has
-  // not greeted yet. Nothing: the session shares children, or there is no session.
-  [[nodiscard]] virtual std::optional<std::string_view> own_greeting_of(
-      session::SessionId session) const = 0;
   // The lists that the session has been told of; null: there is no such session.
   virtual session::ToldLists* told_to(session::SessionId session) = 0;
   // Calls visit(session, its told lists) for each session of a client.
@@ -54,7 +49,7 @@ class RecallOwner {
 
 struct RecallServices {
   const PoolServices& services;
-  call::Chain& chain;
+  Pool& pool;
   RecallOwner& owner;
 };
 

@@ -33,11 +33,11 @@ size_t PlaceShortage::missing() const {
   return missing_ > 0 && now() - seen_ < kRemembered ? missing_ : 0;
 }
 
-SessionLane::SessionLane(const PoolServices& services, PoolEvents& events,
+SessionLane::SessionLane(const PoolServices& services, ChildListener& listener,
                          SessionEvents& session_events, Leases& leases, Children& children,
                          std::function<void()> on_places_taken)
     : services_(services),
-      events_(events),
+      listener_(listener),
       session_events_(session_events),
       leases_(leases),
       children_(children),
@@ -86,6 +86,11 @@ bool SessionLane::is_parked(session::SessionId session) const {
 SessionMemory* SessionLane::memory_of(session::SessionId session) const {
   Lease* const lease = leases_.find(session);
   return lease == nullptr ? nullptr : &lease->memory;
+}
+
+std::optional<std::string_view> SessionLane::greeting_of(session::SessionId session) const {
+  const SessionMemory* const memory = memory_of(session);
+  return memory == nullptr ? std::nullopt : std::optional<std::string_view>(memory->greeting());
 }
 
 // Whether sessions must not wait for a child of this backend.
@@ -267,7 +272,7 @@ void SessionLane::note_own_answer(Child& child, rpc::WireId id, const rpc::Envel
 void SessionLane::finish_greeting(Lease& lease, Child& child, const rpc::Envelope* answer) {
   const RevivalOutcome outcome = lease.revival->judge(answer);
   if (answer != nullptr && answer->kind == rpc::MessageKind::result) {
-    events_.on_greeted_again(lease.memory.greeting(), *answer);
+    listener_.on_greeted_again(lease.memory.greeting(), *answer);
   }
   if (outcome == RevivalOutcome::failed && answer != nullptr && refuses_peer_kind(*answer)) {
     children_.doubt_peer_kind();
@@ -313,7 +318,7 @@ void SessionLane::fail(Lease& lease, const rpc::FaultReport& report,
   leases_.watch_queue(lease);
   session_events_.on_session_parked(session, ParkReason::child_ended);
   if (!lease.queue.empty()) wake(lease);
-  for (call::CallPtr& call : calls) events_.on_fault(std::move(call), report);
+  for (call::CallPtr& call : calls) services_.chain.on_fault(std::move(call), report);
 }
 
 // Notifications in the queue are lost, and counted.
@@ -334,7 +339,7 @@ void SessionLane::lose(Lease& lease, session::SessionEnd end, const rpc::FaultRe
   if (child != nullptr && child->state() != ChildState::dead) {
     child->dismiss("its session has ended");
   }
-  for (call::CallPtr& call : calls) events_.on_fault(std::move(call), report);
+  for (call::CallPtr& call : calls) services_.chain.on_fault(std::move(call), report);
   session_events_.on_session_end(session, end, report.message);
 }
 

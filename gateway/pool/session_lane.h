@@ -62,7 +62,7 @@ enum class LeaseStart : uint8_t {
 class SessionLane {
  public:
   // `on_places_taken`: sessions have got places that the shared lane may have had.
-  SessionLane(const PoolServices& services, PoolEvents& events, SessionEvents& session_events,
+  SessionLane(const PoolServices& services, ChildListener& listener, SessionEvents& session_events,
               Leases& leases, Children& children, std::function<void()> on_places_taken);
 
   // Promises a child to the session: a warm one, or one as soon as there is room for it. If there
@@ -98,6 +98,9 @@ class SessionLane {
   bool complete_greeting(session::SessionId session);
   // The memory of what a session has told its own child; null: it has no child of its own.
   [[nodiscard]] SessionMemory* memory_of(session::SessionId session) const;
+  // The params of its client's greeting, empty if the client has not greeted yet; nothing: it has
+  // no child of its own.
+  [[nodiscard]] std::optional<std::string_view> greeting_of(session::SessionId session) const;
   // Whether this session waits for a place.
   [[nodiscard]] bool awaits_child(session::SessionId session) const {
     const Lease* const lease = leases_.find(session);
@@ -161,7 +164,7 @@ class SessionLane {
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
 
   const PoolServices& services_;
-  PoolEvents& events_;
+  ChildListener& listener_;
   SessionEvents& session_events_;
   Leases& leases_;
   Children& children_;

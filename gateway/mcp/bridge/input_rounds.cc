@@ -21,14 +21,12 @@ constexpr TimePoint kNotNeeded = pool::ChildListener::kNotNeeded;
 
 InputRounds::InputRounds(const pool::PoolServices& services, pool::Pool& pool,
                          backend::SessionRouter& sessions, const ModernCalls& modern,
-                         pool::PoolEvents& events, call::Chain& chain,
                          const Duration& input_timeout, call::TraceFilter& traces)
     : services_(services),
       pool_(pool),
       sessions_(sessions),
       modern_(modern),
-      events_(events),
-      chain_(chain),
+      chain_(services.chain),
       input_timeout_(input_timeout),
       traces_(traces),
       asked_(services.calls.reserve<Asked>()),
@@ -55,7 +53,7 @@ bool InputRounds::take_answer(call::CallPtr& call, const rpc::Envelope& answer) 
   if (!demands) return false;
   services_.calls.deadlines().remove(*call);
   if (pool_.is_draining()) {
-    events_.on_fault(std::move(call), rpc::faults::shutting_down());
+    chain_.on_fault(std::move(call), rpc::faults::shutting_down());
     return true;
   }
   if (++asked_.of(call->slots).times > kMaxRounds) {
@@ -63,12 +61,12 @@ bool InputRounds::take_answer(call::CallPtr& call, const rpc::Envelope& answer) 
     return true;
   }
   if (!has_room(demands->state.size())) {
-    events_.on_fault(std::move(call),
-                     rpc::faults::overloaded("too many calls wait for their clients"));
+    chain_.on_fault(std::move(call),
+                    rpc::faults::overloaded("too many calls wait for their clients"));
     return true;
   }
   if (const MemoryLack lack = call->held.lack(); lack != MemoryLack::none) {
-    events_.on_fault(std::move(call), rpc::faults::holds_too_much(lack));
+    chain_.on_fault(std::move(call), rpc::faults::holds_too_much(lack));
     return true;
   }
   const uint64_t number = ++begun_;
@@ -184,7 +182,7 @@ void InputRounds::go_on(Round round) {
   call->cancelled = false;
   call->at = call::Call::kBelowAll;
   if (const auto taken = pool_.submit(call, message); !taken) {
-    events_.on_fault(std::move(call), taken.error());
+    chain_.on_fault(std::move(call), taken.error());
   }
 }
 
@@ -254,7 +252,7 @@ std::vector<call::CallPtr> InputRounds::withdraw_all() {
 
 void InputRounds::drain() {
   while (!rounds_.empty()) {
-    events_.on_fault(end(rounds_.begin(), ParkedEnd::stopped), rpc::faults::shutting_down());
+    chain_.on_fault(end(rounds_.begin(), ParkedEnd::stopped), rpc::faults::shutting_down());
   }
 }
 
@@ -274,7 +272,7 @@ void InputRounds::look_at_time() {
     const rpc::FaultReport report = now() >= call::latest_end(*call, services_.config)
                                         ? call::gave_up(*call, call->place, now(), services_.config)
                                         : call::gave_up_question(services_.config, input_timeout_);
-    events_.on_fault(std::move(call), report);
+    chain_.on_fault(std::move(call), report);
   }
 }
 

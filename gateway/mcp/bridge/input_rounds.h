@@ -39,8 +39,8 @@ class InputRounds {
 
   // `input_timeout` may change later.
   InputRounds(const pool::PoolServices& services, pool::Pool& pool,
-              backend::SessionRouter& sessions, const ModernCalls& modern, pool::PoolEvents& events,
-              call::Chain& chain, const Duration& input_timeout, call::TraceFilter& traces);
+              backend::SessionRouter& sessions, const ModernCalls& modern,
+              const Duration& input_timeout, call::TraceFilter& traces);
 
   // A call of a session is about to be sent: keeps the call's text, if its client could be asked.
   void note(const rpc::Envelope& request, std::string_view method, call::Call& call);
@@ -103,7 +103,6 @@ class InputRounds {
   pool::Pool& pool_;
   backend::SessionRouter& sessions_;
   const ModernCalls& modern_;
-  pool::PoolEvents& events_;
   call::Chain& chain_;
   const Duration& input_timeout_;
   call::TraceFilter& traces_;

@@ -51,16 +51,15 @@ void BridgeFilter::on_end(const call::Call& call, call::End& end) {
 
 McpBridge::McpBridge(const backend::BridgeParts& parts, const McpDialect& dialect)
     : parts_(parts),
-      modern_(parts.services, dialect, parts.pool, parts.chain, parts.callers),
+      modern_(parts.services, dialect, parts.pool, parts.callers),
       listening_(parts.services, parts.backend, parts.sessions, parts.pool, parts.callers, dialect),
-      trips_(parts.services, dialect, parts.pool, parts.sessions, parts.events, parts.chain,
+      trips_(parts.services, dialect, parts.pool, parts.sessions,
              {parts.input_timeout, parts.has_principals}, parts.traces),
-      rounds_(parts.services, parts.pool, parts.sessions, modern_, parts.events, parts.chain,
-              parts.input_timeout, parts.traces),
-      greetings_(parts.config, parts.services, parts.pool, parts.sessions, parts.chain,
-                 parts.events, *this),
+      rounds_(parts.services, parts.pool, parts.sessions, modern_, parts.input_timeout,
+              parts.traces),
+      greetings_(parts.config, parts.services, parts.pool, parts.sessions, *this),
       watches_(parts.services, modern_, parts.sessions, parts.callers),
-      at_pool_({parts.pool, parts.chain, modern_, trips_, rounds_, watches_}) {}
+      at_pool_({parts.pool, parts.services.chain, modern_, trips_, rounds_, watches_}) {}
 
 void McpBridge::add_filter(call::Chain& chain, Place place) {
   switch (place) {
@@ -121,8 +120,8 @@ std::vector<call::CallPtr> McpBridge::on_children_separated() {
     if (!call->is_own) {
       calls.push_back(std::move(call));
     } else if (call->listens) {
-      parts_.chain.end(*call, Outcome::cancelled(),
-                       pool::cancel_reason_text(pool::CancelReason::client_left));
+      parts_.services.chain.end(*call, Outcome::cancelled(),
+                                pool::cancel_reason_text(pool::CancelReason::client_left));
     }
   }
   return calls;
@@ -145,9 +144,9 @@ void McpBridge::on_listening(const call::Call& call, const pool::ChildFacts& fac
 }
 
 void McpBridge::on_listener_lost(call::CallPtr call, const rpc::FaultReport& report) {
-  parts_.chain.on_lost(call, call->request, report);
+  parts_.services.chain.on_lost(call, call->request, report);
   if (call != nullptr && !modern_.listen_again(call)) {
-    parts_.events.on_fault(std::move(call), report);
+    parts_.services.chain.on_fault(std::move(call), report);
   }
 }
 

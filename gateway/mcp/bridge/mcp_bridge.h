@@ -55,7 +55,7 @@ class BridgeFilter final : public call::Filter {
 
 class McpDialect;
 
-class McpBridge final : public backend::Bridge, private RefusedGreetings::Owner {
+class McpBridge final : public backend::Bridge {
  public:
   // `dialect` outlives it.
   McpBridge(const backend::BridgeParts& parts, const McpDialect& dialect);
@@ -136,12 +136,14 @@ class McpBridge final : public backend::Bridge, private RefusedGreetings::Owner 
   void on_listening_end(call::CallPtr call) override { modern_.end_listening(*call); }
   void on_listener_lost(call::CallPtr call, const rpc::FaultReport& report) override;
 
- private:
-  // RefusedGreetings::Owner
-  void on_children_shared() override { parts_.note_sharing(true); }
-  std::vector<call::CallPtr> on_children_separated() override;
-  void on_session_moved(session::SessionId session) override { listening_.go_on(session); }
+  // --- Called by RefusedGreetings
+  // Sessions have no children of their own any more.
+  void on_children_shared() { parts_.note_sharing(true); }
+  // Sessions have children of their own again, and no listeners. Returns the sessions' calls at
+  // shared children.
+  std::vector<call::CallPtr> on_children_separated();
 
+ private:
   const backend::BridgeParts parts_;
   ModernCalls modern_;
   SessionListening listening_;

@@ -26,11 +26,11 @@ class ModernCalls final : public call::Filter {
  public:
   // `pool` may not be constructed yet.
   ModernCalls(const pool::PoolServices& services, const McpDialect& dialect, pool::Pool& pool,
-              call::Chain& chain, session::Callers& callers)
+              session::Callers& callers)
       : services_(services),
         dialect_(dialect),
         pool_(pool),
-        chain_(chain),
+        chain_(services.chain),
         callers_(callers),
         lacking_(services.calls.reserve<call::KeptText>()),
         lists_(services.calls.reserve<uint8_t>()),

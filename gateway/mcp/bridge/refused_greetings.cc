@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "gateway/mcp/bridge/mcp_bridge.h"
 #include "gateway/pool/peer_verdict.h"
 #include "gateway/rpc/known_message.h"
 
@@ -39,7 +40,7 @@ void RefusedGreetings::ask_shared_child(call::CallPtr call, const rpc::Envelope&
   refusals_.of(call->slots).text = R"("error":)" + std::string(refusal.payload);
   count_asked(1);
   for (call::CallPtr& other : pool_.lane().close(call->session)) {
-    events_.on_fault(std::move(other), rpc::faults::child_failed("the child has refused to begin"));
+    chain_.on_fault(std::move(other), rpc::faults::child_failed("the child has refused to begin"));
   }
   sessions_.settle_reading(call->session);
   greet(std::move(call), true);
@@ -57,7 +58,7 @@ void RefusedGreetings::greet(call::CallPtr call, bool at_shared) {
   message.id = place_of(greeting.envelope().id, greeting.envelope().text);
   message.answered_by_handshake = at_shared;
   if (const auto taken = pool_.submit(call, message); !taken) {
-    events_.on_fault(std::move(call), taken.error());
+    chain_.on_fault(std::move(call), taken.error());
   }
 }
 
@@ -66,7 +67,7 @@ void RefusedGreetings::share_children() {
   config_.isolation = config::Isolation::shared;
   own_warm_ = std::exchange(config_.pool.warm, 0);
   pool_.end_warm();
-  owner_.on_children_shared();
+  bridge_.on_children_shared();
   services_.core.observer.on_session_places(services_.backend, pool_.session_places());
   services_.core.log.write(
       LogLevel::info, "sessions share children",
@@ -83,14 +84,14 @@ void RefusedGreetings::move_over(session::SessionId id) {
   std::vector<call::CallPtr> calls = pool_.lane().close(id);
   if (!greeting.empty()) {
     sessions_.introduce(id, greeting);
-    owner_.on_session_moved(id);
+    bridge_.go_on(id);
   }
   for (call::CallPtr& call : calls) {
     if (call->greets) {
       greet(std::move(call), true);
     } else {
-      events_.on_fault(std::move(call),
-                       rpc::faults::child_failed("the server knows no sessions any more"));
+      chain_.on_fault(std::move(call),
+                      rpc::faults::child_failed("the server knows no sessions any more"));
     }
   }
 }
@@ -99,7 +100,7 @@ void RefusedGreetings::move_over(session::SessionId id) {
 void RefusedGreetings::separate_children() {
   config_.isolation = config::Isolation::session;
   config_.pool.warm = *std::exchange(own_warm_, std::nullopt);
-  std::vector<call::CallPtr> calls = owner_.on_children_separated();
+  std::vector<call::CallPtr> calls = bridge_.on_children_separated();
   services_.core.observer.on_session_places(services_.backend, pool_.session_places());
   services_.core.log.write(LogLevel::info, "sessions have children of their own",
                            {{"backend", config_.name}, {"why", "the server is of the legacy era"}});
@@ -111,7 +112,7 @@ void RefusedGreetings::separate_children() {
 void RefusedGreetings::go_on_alone(call::CallPtr call) {
   if (call->memo != call::SessionMemo::greeting || !pool_.lane().has(call->session)) {
     const auto report = rpc::faults::child_failed("the server is another one now");
-    return events_.on_fault(std::move(call), report);
+    return chain_.on_fault(std::move(call), report);
   }
   greet(std::move(call), false);
 }

@@ -24,31 +24,19 @@
 
 namespace stdgate::mcp {
 
+class McpBridge;
+
 class RefusedGreetings final : public call::Filter {
  public:
-  class Owner {
-   public:
-    virtual ~Owner() = default;
-    // Sessions have no children of their own any more.
-    virtual void on_children_shared() = 0;
-    // Sessions have children of their own again, and no listeners. Returns the sessions' calls at
-    // shared children.
-    virtual std::vector<call::CallPtr> on_children_separated() = 0;
-    // A session that was greeted by a child of its own continues with shared ones.
-    virtual void on_session_moved(session::SessionId session) = 0;
-  };
-
   // `config`: the one in `services`.
   RefusedGreetings(config::BackendConfig& config, const pool::PoolServices& services,
-                   pool::Pool& pool, backend::SessionRouter& sessions, call::Chain& chain,
-                   pool::PoolEvents& events, Owner& owner)
+                   pool::Pool& pool, backend::SessionRouter& sessions, McpBridge& bridge)
       : config_(config),
         services_(services),
         pool_(pool),
         sessions_(sessions),
-        chain_(chain),
-        events_(events),
-        owner_(owner),
+        chain_(services.chain),
+        bridge_(bridge),
         refusals_(services.calls.reserve<call::KeptText>()) {}
 
   void on_answer(call::CallPtr& call, call::Answer& answer) override {
@@ -100,8 +88,7 @@ class RefusedGreetings final : public call::Filter {
   pool::Pool& pool_;
   backend::SessionRouter& sessions_;
   call::Chain& chain_;
-  pool::PoolEvents& events_;
-  Owner& owner_;
+  McpBridge& bridge_;
   const call::Slot<call::KeptText> refusals_;  // the member `error` of the first answer to a call
   size_t asked_ = 0;                           // greetings that wait for a shared child
   std::optional<uint32_t> own_warm_;  // pool.warm before children were shared; nothing: not shared

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "gateway/mcp/bridge/round_trips.h"
 #include "gateway/mcp/bridge/trip_parking.h"
 #include "gateway/pool/child_output.h"
 #include "gateway/rpc/json_member.h"
@@ -92,6 +93,19 @@ void Trip::charge() {
   size_t bytes = greeting.size() + essence.size() + given.size() + question_bytes();
   for (const InputRequest& demand : demands) bytes += demand.value.size();
   held.set(bytes + (answer ? answer->size() : 0));
+}
+
+void Trip::on_message(std::optional<session::Tag> of_call,
+                      std::span<const std::string_view> parts) {
+  if (of_call) return;
+  std::string text;
+  for (const std::string_view part : parts) text += part;
+  trips_.on_trip_message(*this, text);
+}
+
+void Trip::on_session_end(session::SessionEnd /*end*/, std::string_view /*message*/) {
+  is_spoilt = true;
+  trips_.on_trip_over();
 }
 
 bool Trip::has_answer(std::string_view answers) const {

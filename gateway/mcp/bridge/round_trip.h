@@ -1,7 +1,7 @@
 // Trip: one call of a modern client at a legacy child that it has alone, see RoundTrips.
 // TripQuestions: what its child asks.
 //
-// For its child, the trip is the client of a session; the owner hears of the child's messages.
+// For its child, the trip is the client of a session; RoundTrips hears of the child's messages.
 // Owner: RoundTrips. Limits: Session::kMaxAsks questions, and config.limits.message bytes of them.
 #pragma once
 
@@ -21,16 +21,7 @@
 
 namespace stdgate::mcp {
 
-class Trip;
-
-class TripOwner {
- public:
-  virtual ~TripOwner() = default;
-  // The trip's child has sent a request or notification for its client.
-  virtual void on_trip_message(Trip& trip, std::string_view text) = 0;
-  // A trip has lost its child, and has to be released when it has no call.
-  virtual void on_trip_over() = 0;
-};
+class RoundTrips;
 
 // A question of a trip's child.
 struct Question {
@@ -55,27 +46,19 @@ class Trip final : public session::SessionSink {
   // Prefix of the gateway's own keys of questions. No name that a child gives begins like this.
   static constexpr std::string_view kOwnKey = "input-";
 
-  Trip(TripOwner& owner, uint64_t number_of_it, std::string greeting_of_it,
+  Trip(RoundTrips& trips, uint64_t number_of_it, std::string greeting_of_it,
        std::optional<session::Severity> severity_of_it)
       : number(number_of_it),
         greeting(std::move(greeting_of_it)),
         severity(severity_of_it),
-        owner_(owner) {}
+        trips_(trips) {}
 
   // SessionSink
   void on_message(std::optional<session::Tag> of_call,
-                  std::span<const std::string_view> parts) override {
-    if (of_call) return;
-    std::string text;
-    for (const std::string_view part : parts) text += part;
-    owner_.on_trip_message(*this, text);
-  }
+                  std::span<const std::string_view> parts) override;
   [[nodiscard]] session::ClientHold hold() const override { return session::ClientHold::nothing; }
   void set_reading(bool /*reading*/) override {}
-  void on_session_end(session::SessionEnd /*end*/, std::string_view /*message*/) override {
-    is_spoilt = true;
-    owner_.on_trip_over();
-  }
+  void on_session_end(session::SessionEnd end, std::string_view message) override;
   void on_reply(session::Tag /*tag*/, const session::Reply& /*reply*/) override {}
   void on_event(session::Tag /*tag*/, std::string_view /*notification*/) override {}
   void on_cancelled(session::Tag /*tag*/) override {}
@@ -169,7 +152,7 @@ class Trip final : public session::SessionSink {
   bool is_spoilt = false;   // its child serves no other call
 
  private:
-  TripOwner& owner_;
+  RoundTrips& trips_;
 };
 
 // TripQuestions: turns requests of the children of trips into questions for their clients; see

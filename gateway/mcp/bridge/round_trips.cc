@@ -23,18 +23,17 @@ constexpr const char* kAwaitsTurn =
 }  // namespace
 
 RoundTrips::RoundTrips(const pool::PoolServices& services, const McpDialect& dialect,
-                       pool::Pool& pool, backend::SessionRouter& sessions, pool::PoolEvents& events,
-                       call::Chain& chain, const TripParking::Terms& terms,
-                       call::TraceFilter& traces)
+                       pool::Pool& pool, backend::SessionRouter& sessions,
+                       const TripParking::Terms& terms, call::TraceFilter& traces)
     : services_(services),
       dialect_(dialect),
       pool_(pool),
       sessions_(sessions),
-      events_(events),
+      chain_(services.chain),
       traces_(traces),
       is_strict_(services.config.isolation == config::Isolation::session),
       takes_turns_(services.config.serves_one),
-      parking_(services, pool, sessions, chain, terms),
+      parking_(services, pool, sessions, terms),
       questions_(services, sessions),
       settle_timer_(services.core.timers, [this] { settle(); }),
       clock_timer_(services.core.timers, [this] { look_at_time(); }) {}
@@ -42,7 +41,7 @@ RoundTrips::RoundTrips(const pool::PoolServices& services, const McpDialect& dia
 // --- Calls in -------------------------------------------------------------------------------
 
 void RoundTrips::take(call::CallPtr call, const call::Outgoing& message) {
-  if (pool_.is_draining()) return events_.on_fault(std::move(call), rpc::faults::shutting_down());
+  if (pool_.is_draining()) return chain_.on_fault(std::move(call), rpc::faults::shutting_down());
   call->held.move_to(services_.payer_for(message.account));
   std::string text(message.text);
   const rpc::KnownMessage request(text);
@@ -56,7 +55,7 @@ void RoundTrips::begin(call::CallPtr call, const rpc::Envelope& request) {
   Trip* trip = idle_trip(*call, greeting);
   if (trip == nullptr) {
     const auto opened = open(std::move(greeting), *call);
-    if (!opened) return events_.on_fault(std::move(call), opened.error());
+    if (!opened) return chain_.on_fault(std::move(call), opened.error());
     trip = *opened;
   }
   note_call(*trip, *call, request);
@@ -128,12 +127,12 @@ void RoundTrips::submit(Trip& trip, call::CallPtr call, const rpc::Envelope& req
   traces_.tell_child(sent, *call, message);
   if (!takes_turns_ && !pool_.lane().has_room_alone(message.bytes())) {
     trip.is_spoilt = true;
-    return events_.on_fault(std::move(call),
-                            rpc::faults::overloaded("the queue of this backend is full"));
+    return chain_.on_fault(std::move(call),
+                           rpc::faults::overloaded("the queue of this backend is full"));
   }
   if (const auto taken = pool_.submit(call, message); !taken) {
     trip.is_spoilt = true;
-    events_.on_fault(std::move(call), taken.error());
+    chain_.on_fault(std::move(call), taken.error());
   }
 }
 
@@ -155,7 +154,7 @@ void RoundTrips::resume(call::CallPtr call, const rpc::Envelope& request) {
     auto lost = round ? parking_.lost().take(*round, now()) : std::nullopt;
     if (!lost) return parking_.refuse_state(std::move(call));
     call->child_kind = PeerKind::stateful;
-    return events_.on_fault(std::move(call), *lost);
+    return chain_.on_fault(std::move(call), *lost);
   }
   call->session = trip->session;
   if (trip->answer) return deliver_answer(*trip, std::move(call));
@@ -218,7 +217,7 @@ void RoundTrips::deliver_answer(Trip& trip, call::CallPtr call) {
   call->child_kind = PeerKind::stateful;
   std::string text = *std::exchange(trip.answer, std::nullopt);
   const rpc::KnownMessage answer(text);
-  events_.on_answer(std::move(call), answer.envelope());
+  chain_.on_answer(std::move(call), answer.envelope());
 }
 
 // --- Messages of the child ------------------------------------------------------------------
@@ -249,7 +248,7 @@ bool RoundTrips::take_answer(call::CallPtr& call, const rpc::Envelope& answer) {
   if (demanded.empty() || !trip->may_need_input) return false;
   if (pool_.is_draining() || !parking_.places().has_one_for(trip->identity)) {
     // The child has done nothing, and waits for nothing, so the client may try again.
-    events_.on_fault(std::move(call), why_not_asked(*trip));
+    chain_.on_fault(std::move(call), why_not_asked(*trip));
     return true;
   }
   for (const InputRuling& demand : demanded) {
@@ -265,8 +264,8 @@ bool RoundTrips::take_fault(call::CallPtr& call, const rpc::FaultReport& report)
   if (trip == nullptr) {
     if (is_stand_in || !has_turn_ || report.fault != rpc::Fault::timeout) return is_stand_in;
     call->alone = false;
-    events_.on_fault(std::move(call),
-                     {report.fault, report.message + "; " + kAwaitsTurn, report.detail, {}});
+    chain_.on_fault(std::move(call),
+                    {report.fault, report.message + "; " + kAwaitsTurn, report.detail, {}});
     return true;
   }
   if (!is_stand_in) {
@@ -274,7 +273,7 @@ bool RoundTrips::take_fault(call::CallPtr& call, const rpc::FaultReport& report)
     trip->is_place_wanted = false;
     std::string why = parking_.places().why_none(trip->identity);
     if (now() >= call::latest_end(*call, services_.config)) why += "; " + report.message;
-    events_.on_fault(std::move(call), {report.fault, std::move(why), {}, {}});
+    chain_.on_fault(std::move(call), {report.fault, std::move(why), {}, {}});
     return true;
   }
   trip->stand_in = nullptr;
@@ -381,7 +380,7 @@ void RoundTrips::release(Trip& trip) {
   backend::EndedSession ended = sessions_.end(trip.session);
   for (call::CallPtr& call : ended.calls) {
     if (parking_.is_left_in_place(*call)) continue;
-    events_.on_fault(std::move(call), rpc::faults::child_failed("its child has gone"));
+    chain_.on_fault(std::move(call), rpc::faults::child_failed("its child has gone"));
   }
   trips_.erase(trip.number);
 }
@@ -450,7 +449,7 @@ tl::expected<Trip*, rpc::FaultReport> RoundTrips::own_trip() {
 void RoundTrips::await_turn(call::CallPtr call, const rpc::Envelope& request) {
   call->route = {};
   if (const auto taken = pool_.submit(call, outgoing(*call, request)); !taken) {
-    events_.on_fault(std::move(call), taken.error());
+    chain_.on_fault(std::move(call), taken.error());
   }
 }
 
@@ -463,7 +462,7 @@ void RoundTrips::take_turn(call::CallPtr call, const call::Outgoing& message) {
     return resume(std::move(call), request);
   }
   const auto own = own_trip();
-  if (!own) return events_.on_fault(std::move(call), own.error());
+  if (!own) return chain_.on_fault(std::move(call), own.error());
   Trip* const trip = *own;
   has_turn_ = true;
   pool_.hold_turns(true);

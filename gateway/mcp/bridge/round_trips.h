@@ -44,11 +44,11 @@ namespace stdgate::mcp {
 
 class McpDialect;
 
-class RoundTrips final : public TripOwner {
+class RoundTrips {
  public:
   RoundTrips(const pool::PoolServices& services, const McpDialect& dialect, pool::Pool& pool,
-             backend::SessionRouter& sessions, pool::PoolEvents& events, call::Chain& chain,
-             const TripParking::Terms& terms, call::TraceFilter& traces);
+             backend::SessionRouter& sessions, const TripParking::Terms& terms,
+             call::TraceFilter& traces);
 
   // Takes a call (Call::alone) for legacy children, and brings it to its end.
   void take(call::CallPtr call, const call::Outgoing& message);
@@ -69,11 +69,13 @@ class RoundTrips final : public TripOwner {
 
   [[nodiscard]] size_t parked() const { return parking_.places().taken(); }
 
- private:
-  // TripOwner
-  void on_trip_message(Trip& trip, std::string_view text) override;
-  void on_trip_over() override { settle_timer_.arm(now()); }
+  // --- Called by trips
+  // The trip's child has sent a request or notification for its client.
+  void on_trip_message(Trip& trip, std::string_view text);
+  // A trip has lost its child, and has to be released when it has no call.
+  void on_trip_over() { settle_timer_.arm(now()); }
 
+ private:
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
   void begin(call::CallPtr call, const rpc::Envelope& request);
   void resume(call::CallPtr call, const rpc::Envelope& request);
@@ -116,7 +118,7 @@ class RoundTrips final : public TripOwner {
   const McpDialect& dialect_;
   pool::Pool& pool_;
   backend::SessionRouter& sessions_;
-  pool::PoolEvents& events_;
+  call::Chain& chain_;
   call::TraceFilter& traces_;
   // Sessions have children of their own, so no client gets a child that another client has used.
   const bool is_strict_;

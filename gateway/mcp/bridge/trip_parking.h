@@ -130,11 +130,11 @@ class TripParking {
   };
 
   TripParking(const pool::PoolServices& services, pool::Pool& pool,
-              backend::SessionRouter& sessions, call::Chain& chain, const Terms& terms)
+              backend::SessionRouter& sessions, const Terms& terms)
       : services_(services),
         pool_(pool),
         sessions_(sessions),
-        chain_(chain),
+        chain_(services.chain),
         input_timeout_(terms.input_timeout),
         places_(services, terms.has_principals),
         states_(services),
