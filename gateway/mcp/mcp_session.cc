@@ -8,6 +8,7 @@
 
 #include "gateway/backend/upstream.h"
 #include "gateway/base/check.h"
+#include "gateway/mcp/mcp_sessions.h"
 #include "gateway/rpc/json_member.h"
 
 namespace stdgate::mcp {
@@ -55,7 +56,7 @@ std::optional<EventId> parse_event_id(std::string_view text, std::string_view pr
 
 }  // namespace
 
-McpSession::McpSession(const McpSessionServices& services, McpSessionOwner& owner, Id id, Kind kind,
+McpSession::McpSession(const McpSessionServices& services, McpSessions& owner, Id id, Kind kind,
                        const policy::Client& client, TimePoint expiry)
     : services_(services),
       owner_(owner),

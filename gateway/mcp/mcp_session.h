@@ -23,14 +23,7 @@
 
 namespace stdgate::mcp {
 
-class McpSession;
-
-class McpSessionOwner {
- public:
-  virtual ~McpSessionOwner() = default;
-  // The session is over. Called from inside the session, so it must not be closed here.
-  virtual void on_session_over(McpSession& session) = 0;
-};
+class McpSessions;
 
 // Services shared by all sessions of a backend.
 struct McpSessionServices {
@@ -57,7 +50,7 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
     SessionName name;  // names the session in logs
   };
   // `expiry`: when the session is too old, even if it is in use; the owner ends it then.
-  McpSession(const McpSessionServices& services, McpSessionOwner& owner, Id id, Kind kind,
+  McpSession(const McpSessionServices& services, McpSessions& owner, Id id, Kind kind,
              const policy::Client& client, TimePoint expiry);
 
   // One of these two has to be called first. adopt(): the session has begun in another process, and
@@ -156,7 +149,7 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   [[nodiscard]] bool is_of_another_process(std::string_view event_id) const;
 
   const McpSessionServices& services_;
-  McpSessionOwner& owner_;
+  McpSessions& owner_;
   const std::string id_;
   const SessionName name_;
   const Kind kind_;

@@ -69,14 +69,13 @@ bool McpSessions::knows(std::string_view id) {
 tl::expected<McpSession*, rpc::FaultReport> McpSessions::open(McpSession::Kind kind,
                                                               const policy::Client& client,
                                                               std::string_view initialize) {
-  McpSessionOwner& owner = *this;
   McpSession::Id id;
   id.text = ids_.issue({services_.backend.name(), client.principal.get(), initialize});
   id.name = ids_.name_of(id.text);
   const auto lifetime = ids_.lifetime();
   const TimePoint expiry = lifetime ? services_.clock.now() + *lifetime : TimePoint::max();
   auto session =
-      std::make_unique<McpSession>(services_, owner, std::move(id), kind, client, expiry);
+      std::make_unique<McpSession>(services_, *this, std::move(id), kind, client, expiry);
   if (const auto opened = session->open(client); !opened) return tl::unexpected(opened.error());
   return &keep(std::move(session));
 }
@@ -104,8 +103,7 @@ tl::expected<McpSession*, rpc::FaultReport> McpSessions::reach(
   const TimePoint now = services_.clock.now();
   const auto carried = ids_.open(id, services_.backend.name(), principal);
   if (!carried || carried->initialize.empty() || ended_.contains(id, now)) return nullptr;
-  McpSessionOwner& owner = *this;
-  auto session = std::make_unique<McpSession>(services_, owner,
+  auto session = std::make_unique<McpSession>(services_, *this,
                                               McpSession::Id{std::string(id), ids_.name_of(id)},
                                               kind, client, now + carried->left);
   if (const auto adopted = session->adopt(client, *carried, revision); !adopted) {

@@ -54,14 +54,14 @@ class EndedIds {
   std::unordered_multiset<size_t> hashes_;
 };
 
-class McpSessions final : private McpSessionOwner {
+class McpSessions {
  public:
   static constexpr size_t kMaxLook = 64;
   // The least time between two passes over all sessions that look for idle ones.
   static constexpr Duration kRest = std::chrono::milliseconds(250);
 
   McpSessions(const McpSessionServices& services, Duration idle_timeout, session::SessionIds& ids);
-  ~McpSessions() override;
+  ~McpSessions();
   McpSessions(const McpSessions&) = delete;
   McpSessions& operator=(const McpSessions&) = delete;
 
@@ -96,6 +96,8 @@ class McpSessions final : private McpSessionOwner {
   // is over.
   void detach(std::string_view id, session::EventSink& sink) const;
   void on_sink_writable(std::string_view id) const;
+  // The session is over. Called from inside the session, so it is closed later.
+  void on_session_over(McpSession& session);
   // Ends the session, for its client too. Must not be called from within the core or the session.
   void close(McpSession& session);
 
@@ -128,7 +130,6 @@ class McpSessions final : private McpSessionOwner {
 
   // Whether this is the id of a session here, or of one that has ended here.
   [[nodiscard]] bool knows(std::string_view id);
-  void on_session_over(McpSession& session) override;
   void close_those_over();
   void settle_idle();
   // Forgets the session. Its id may carry enough to take it over again.
