@@ -41,10 +41,9 @@ Aggregate::Aggregate(const AggregateServices& services)
 }
 
 void Aggregate::take_members() {
-  MemberOwner& owner = *this;
   const auto renewed =
       members_.replace(services_.config.members, [&](const config::MemberConfig& member) {
-        return std::make_unique<Member>(member_services_, owner, member);
+        return std::make_unique<Member>(member_services_, *this, member);
       });
   for (const size_t place : renewed) sessions_.forget_lists(place);
 }

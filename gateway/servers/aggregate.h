@@ -45,7 +45,7 @@ struct AggregateServices {
   size_t max_sessions;
 };
 
-class Aggregate final : public call::Filter, private MemberOwner {
+class Aggregate final : public call::Filter {
  public:
   explicit Aggregate(const AggregateServices& services);
 
@@ -81,6 +81,15 @@ class Aggregate final : public call::Filter, private MemberOwner {
   // Clients have come, or gone.
   void note_clients() { changes_.note_clients(); }
   void describe(pool::BackendStatus& status) const;
+
+  // --- Called by members
+  // An answer that the member was asked for has come or failed, for this view. `news`: the lists
+  // (bits of mcp::kMcpLists) that differ from the lists which clients of the view have seen.
+  void on_lists(Member& member, MemberView& view, uint8_t news);
+  // The member has reported that lists have changed: the lists of this principal (see
+  // policy::identity_of()) or, if `identity` is empty, of all.
+  void on_lists_changed(Member& member, std::string_view identity, uint8_t lists);
+
   // Ends the process if an invariant is broken: a call whose client and session have gone, a client
   // that is counted and not there.
   void check_invariants() const;
@@ -98,10 +107,6 @@ class Aggregate final : public call::Filter, private MemberOwner {
   bool lacks_room(const call::Request& request, const Route& route);
   void hold(call::CallPtr call, const call::Request& request, Kept kept);
   void review();
-
-  // MemberOwner
-  void on_lists(Member& member, MemberView& view, uint8_t news) override;
-  void on_lists_changed(Member& member, std::string_view identity, uint8_t lists) override;
 
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
 

@@ -12,6 +12,7 @@
 #include "gateway/rpc/known_message.h"
 #include "gateway/rpc/message_text.h"
 #include "gateway/schema/canonical_json.h"
+#include "gateway/servers/aggregate.h"
 #include "gateway/servers/member_request.h"
 #include "gateway/servers/server_messages.h"
 #include "gateway/servers/virtual_session.h"
@@ -52,8 +53,7 @@ class Member::Watch final : public backend::ListWatch {
   Member& member_;
 };
 
-Member::Member(const MemberServices& services, MemberOwner& owner,
-               const config::MemberConfig& config)
+Member::Member(const MemberServices& services, Aggregate& owner, const config::MemberConfig& config)
     : services_(services),
       owner_(owner),
       config_(config),

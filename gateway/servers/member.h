@@ -31,18 +31,7 @@
 
 namespace stdgate::servers {
 
-class Member;
-
-class MemberOwner {
- public:
-  virtual ~MemberOwner() = default;
-  // An answer that the member was asked for has come or failed, for this view. `news`: the lists
-  // (bits of mcp::kMcpLists) that differ from the lists which clients of the view have seen.
-  virtual void on_lists(Member& member, MemberView& view, uint8_t news) = 0;
-  // The member has reported that lists have changed: the lists of this principal (see
-  // policy::identity_of()) or, if `identity` is empty, of all.
-  virtual void on_lists_changed(Member& member, std::string_view identity, uint8_t lists) = 0;
-};
+class Aggregate;
 
 struct MemberServices {
   const pool::CoreServices& core;
@@ -68,7 +57,7 @@ class Member final : public session::ReplySink {
   // Pause before a failed list is asked for again, and before a member is listened to again.
   static constexpr Duration kRest = std::chrono::seconds(1);
 
-  Member(const MemberServices& services, MemberOwner& owner, const config::MemberConfig& config);
+  Member(const MemberServices& services, Aggregate& owner, const config::MemberConfig& config);
   ~Member() override;
 
   // `upstream`: the present backend; null: it is gone.
@@ -182,7 +171,7 @@ class Member final : public session::ReplySink {
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
 
   const MemberServices& services_;
-  MemberOwner& owner_;
+  Aggregate& owner_;
   const config::MemberConfig config_;
   backend::Upstream* upstream_ = nullptr;
   bool has_principals_ = false;  // children for each

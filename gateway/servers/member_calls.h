@@ -38,7 +38,7 @@ struct KeptRequest final : call::KeptRequest {
 };
 using Kept = std::shared_ptr<KeptRequest>;
 
-class MemberCalls final : public session::ReplySink, public PartCalls {
+class MemberCalls final : public session::ReplySink {
  public:
   struct Services {
     call::Chain& chain;
@@ -79,13 +79,17 @@ class MemberCalls final : public session::ReplySink, public PartCalls {
   }
   void on_event(session::Tag tag, std::string_view notification) override;
   void on_cancelled(session::Tag tag) override { on_member_cancelled(tag); }
-  // PartCalls
-  void on_member_reply(session::Tag tag, const session::Reply& reply) override;
-  void on_member_fault(session::Tag tag, const rpc::FaultReport& report) override;
-  void on_member_cancelled(session::Tag tag) override;
-  [[nodiscard]] std::optional<session::Tag> client_tag(session::Tag tag) override;
-  [[nodiscard]] bool has_calls(Part& part) override;
-  void on_part_lists_changed(Part& part, uint8_t lists) override;
+
+  // --- Called by VirtualSessions
+  void on_member_reply(session::Tag tag, const session::Reply& reply);
+  void on_member_fault(session::Tag tag, const rpc::FaultReport& report);
+  void on_member_cancelled(session::Tag tag);
+  // The tag of the client's call; nothing: there is no such call any more.
+  [[nodiscard]] std::optional<session::Tag> client_tag(session::Tag tag);
+  // Whether it has calls; these get a fault if it is over.
+  [[nodiscard]] bool has_calls(Part& part);
+  // The part's session may see other lists at its member now.
+  void on_part_lists_changed(Part& part, uint8_t lists);
 
  private:
   static constexpr size_t kMaxSpare = 64 << 10;

@@ -9,12 +9,13 @@
 #include "gateway/rpc/message_text.h"
 #include "gateway/servers/member_request.h"
 #include "gateway/servers/server_messages.h"
+#include "gateway/servers/virtual_sessions.h"
 #include "gateway/session/subscriptions.h"
 
 namespace stdgate::servers {
 
-Part::Part(const PartServices& services, PartOwner& owner, VirtualSession& session, size_t member,
-           backend::Upstream& upstream)
+Part::Part(const PartServices& services, VirtualSessions& owner, VirtualSession& session,
+           size_t member, backend::Upstream& upstream)
     : services_(services),
       owner_(owner),
       session_(session),

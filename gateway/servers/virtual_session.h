@@ -27,23 +27,8 @@
 
 namespace stdgate::servers {
 
-class Part;
 struct VirtualSession;
-
-class PartOwner {
- public:
-  virtual ~PartOwner() = default;
-  virtual void on_part_reply(session::Tag tag, const session::Reply& reply) = 0;
-  virtual void on_part_fault(session::Tag tag, const rpc::FaultReport& report) = 0;
-  virtual void on_part_cancelled(session::Tag tag) = 0;
-  // `call`: as in SessionSink.
-  virtual void on_part_message(Part& part, std::optional<session::Tag> call, std::string text) = 0;
-  // An answer to a request for the part's own lists.
-  virtual void on_part_list(Part& part, session::Tag tag, const session::Reply& reply) = 0;
-  virtual void on_part_greeted(Part& part) = 0;
-  // The part has to be closed, but not inside of this call.
-  virtual void on_part_over(Part& part) = 0;
-};
+class VirtualSessions;
 
 struct PartServices {
   session::Callers& callers;
@@ -59,7 +44,7 @@ class Part final : private session::SessionSink {
   static constexpr session::Tag kIgnored = UINT64_MAX - 1;
   static constexpr session::Tag kOfLists = uint64_t{1} << 62;  // and those above
 
-  Part(const PartServices& services, PartOwner& owner, VirtualSession& session, size_t member,
+  Part(const PartServices& services, VirtualSessions& owner, VirtualSession& session, size_t member,
        backend::Upstream& upstream);
   ~Part() override;
 
@@ -119,7 +104,7 @@ class Part final : private session::SessionSink {
   void fail_queued(const rpc::FaultReport& report);
 
   const PartServices& services_;
-  PartOwner& owner_;
+  VirtualSessions& owner_;
   VirtualSession& session_;
   const size_t member_;
   backend::Upstream& upstream_;

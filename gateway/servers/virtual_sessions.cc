@@ -8,6 +8,7 @@
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/known_message.h"
 #include "gateway/rpc/message_text.h"
+#include "gateway/servers/member_calls.h"
 #include "gateway/servers/server_messages.h"
 
 namespace stdgate::servers {
@@ -118,8 +119,7 @@ Part* VirtualSessions::part_for(VirtualSession& session, size_t member, rpc::Fau
     session.parts.erase(found);
     settle();
   }
-  PartOwner& owner = *this;
-  auto made = std::make_unique<Part>(services_, owner, session, member, upstream);
+  auto made = std::make_unique<Part>(services_, *this, session, member, upstream);
   Part* const part = made.get();
   session.parts[member] = std::move(made);
   if (const auto open = part->open(); !open) {
@@ -204,6 +204,12 @@ void VirtualSessions::tell_changed(const ListNews& news) {
     }
   });
 }
+
+void VirtualSessions::on_part_fault(session::Tag tag, const rpc::FaultReport& report) {
+  calls_.on_member_fault(tag, report);
+}
+
+void VirtualSessions::on_part_cancelled(session::Tag tag) { calls_.on_member_cancelled(tag); }
 
 void VirtualSessions::on_part_message(Part& part, std::optional<session::Tag> call,
                                       std::string text) {

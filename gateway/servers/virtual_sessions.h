@@ -20,24 +20,11 @@
 
 namespace stdgate::servers {
 
-// The calls of parts, as sessions see them.
-class PartCalls {
- public:
-  virtual ~PartCalls() = default;
-  virtual void on_member_reply(session::Tag tag, const session::Reply& reply) = 0;
-  virtual void on_member_fault(session::Tag tag, const rpc::FaultReport& report) = 0;
-  virtual void on_member_cancelled(session::Tag tag) = 0;
-  // The tag of the client's call; nothing: there is no such call any more.
-  [[nodiscard]] virtual std::optional<session::Tag> client_tag(session::Tag tag) = 0;
-  // Whether it has calls; these get a fault if it is over.
-  [[nodiscard]] virtual bool has_calls(Part& part) = 0;
-  // The part's session may see other lists at its member now.
-  virtual void on_part_lists_changed(Part& part, uint8_t lists) = 0;
-};
+class MemberCalls;
 
-class VirtualSessions final : private PartOwner {
+class VirtualSessions {
  public:
-  VirtualSessions(Members& members, PartCalls& calls, Presence& clients, TaskNames& tasks,
+  VirtualSessions(Members& members, MemberCalls& calls, Presence& clients, TaskNames& tasks,
                   session::Callers& callers, const Clock& clock, TimerQueue& timers, size_t most,
                   HeldBytes* held)
       : members_(members),
@@ -82,20 +69,21 @@ class VirtualSessions final : private PartOwner {
   // Parts that are over, or elsewhere than today's members, are closed as soon as they can be.
   void settle() { close_timer_.arm(services_.clock.now()); }
 
- private:
-  // PartOwner
-  void on_part_reply(session::Tag tag, const session::Reply& reply) override;
-  void on_part_fault(session::Tag tag, const rpc::FaultReport& report) override {
-    calls_.on_member_fault(tag, report);
-  }
-  void on_part_cancelled(session::Tag tag) override { calls_.on_member_cancelled(tag); }
-  void on_part_message(Part& part, std::optional<session::Tag> call, std::string text) override;
-  void on_part_list(Part& part, session::Tag tag, const session::Reply& reply) override {
+  // --- Called by parts
+  void on_part_reply(session::Tag tag, const session::Reply& reply);
+  void on_part_fault(session::Tag tag, const rpc::FaultReport& report);
+  void on_part_cancelled(session::Tag tag);
+  // `call`: as in SessionSink.
+  void on_part_message(Part& part, std::optional<session::Tag> call, std::string text);
+  // An answer to a request for the part's own lists.
+  void on_part_list(Part& part, session::Tag tag, const session::Reply& reply) {
     members_[part.member()]->on_reply(tag, reply);
   }
-  void on_part_greeted(Part& part) override;
-  void on_part_over(Part& part) override;
+  void on_part_greeted(Part& part);
+  // The part has to be closed, but not inside of this call.
+  void on_part_over(Part& part);
 
+ private:
   void tell_of(Part& part, std::optional<session::Tag> call, const rpc::Envelope& message);
   void ask_client(Part& part, const rpc::Envelope& question);
   void tell(VirtualSession& session, std::optional<session::Tag> call, std::string_view text);
@@ -106,7 +94,7 @@ class VirtualSessions final : private PartOwner {
   void close_parts(VirtualSession& session);
 
   Members& members_;
-  PartCalls& calls_;
+  MemberCalls& calls_;
   Presence& clients_;
   TaskNames& tasks_;
   const PartServices services_;
