@@ -73,7 +73,7 @@ SseLink::SseLink(std::string url, const RemoteServices& services)
 
 SseLink::~SseLink() = default;
 
-void SseLink::open(RemoteLink::Owner& owner, bool /*is_mcp*/) {
+void SseLink::open(LinkRemote& owner, bool /*is_mcp*/) {
   owner_ = &owner;
   endpoint_.clear();
   WebRequest request{.url = url_, .fields = {"Accept: text/event-stream"}};
@@ -121,7 +121,7 @@ void SseLink::on_stream_end(const WebFailure* failure) {
 
 void SseLink::end(const LinkEnd& end) {
   if (owner_ == nullptr) return;
-  RemoteLink::Owner& owner = *owner_;
+  LinkRemote& owner = *owner_;
   close();
   owner.on_link_end(end);
 }

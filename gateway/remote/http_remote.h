@@ -31,7 +31,7 @@ class SseLink final : public RemoteLink, private RemoteStream::Owner {
   SseLink(std::string url, const RemoteServices& services);
   ~SseLink() override;
 
-  void open(RemoteLink::Owner& owner, bool is_mcp) override;
+  void open(LinkRemote& owner, bool is_mcp) override;
   void send(const ClientMessage& message) override;
   [[nodiscard]] bool is_full() const override { return waiting_bytes_ >= kMaxWaiting; }
   void pause() override { stream_.pause(); }
@@ -52,7 +52,7 @@ class SseLink final : public RemoteLink, private RemoteStream::Owner {
 
   const std::string url_;
   const RemoteServices services_;
-  RemoteLink::Owner* owner_ = nullptr;  // while it is open
+  LinkRemote* owner_ = nullptr;  // while it is open
   RemoteStream stream_;
   const std::unique_ptr<Post> post_;
   Timer endpoint_timer_;

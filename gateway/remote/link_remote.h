@@ -26,30 +26,19 @@ struct LinkEnd {
   int status = 0;  // HTTP status of a refusal; 0: another reason
 };
 
+class LinkRemote;
+
 // RemoteLink: one connection for both directions between client and server. Sent messages arrive in
 // order, and received messages belong to no request of the transport.
 //
 // Implemented for MCP's HTTP and SSE of 2024-11-05 (SseLink) and for WebSockets
-// (transports/websocket). Owner: a LinkRemote. The Owner interface is called from the outermost
-// level of the loop, never from within a call on the link.
+// (transports/websocket). Owner: a LinkRemote, which is called from the outermost level of the
+// loop, never from within a call on the link.
 class RemoteLink {
  public:
-  class Owner {
-   public:
-    virtual ~Owner() = default;
-    virtual void on_link_open() = 0;
-    virtual void on_link_text(std::span<char> text) = 0;
-    // is_full() may have become false.
-    virtual void on_link_room() = 0;
-    // The server has not taken this message, or it is not known whether it has.
-    virtual void on_link_lost(const ClientMessage& message, const Problem& problem) = 0;
-    // The link is closed, and may be opened again.
-    virtual void on_link_end(const LinkEnd& end) = 0;
-  };
-
   virtual ~RemoteLink() = default;
   // `is_mcp`: whether the client speaks MCP.
-  virtual void open(Owner& owner, bool is_mcp) = 0;
+  virtual void open(LinkRemote& owner, bool is_mcp) = 0;
   // Only while the link is open.
   virtual void send(const ClientMessage& message) = 0;
   [[nodiscard]] virtual bool is_full() const = 0;
@@ -58,7 +47,7 @@ class RemoteLink {
   virtual void close() = 0;
 };
 
-class LinkRemote final : public Remote, private RemoteLink::Owner {
+class LinkRemote final : public Remote {
  public:
   static constexpr size_t kMaxAsked = 1024;
   static constexpr Duration kReconnectTime = std::chrono::seconds(30);
@@ -75,14 +64,18 @@ class LinkRemote final : public Remote, private RemoteLink::Owner {
   void resume() override { link_->resume(); }
   void close(std::function<void()> done) override;
 
+  // --- Called by the link
+  void on_link_open();
+  void on_link_text(std::span<char> text);
+  // is_full() of the link may have become false.
+  void on_link_room();
+  // The server has not taken this message, or it is not known whether it has.
+  void on_link_lost(const ClientMessage& message, const Problem& problem);
+  // The link is closed, and may be opened again.
+  void on_link_end(const LinkEnd& end);
+
  private:
   enum class Phase : uint8_t { fresh, opening, renewing, open, waiting, over };
-
-  void on_link_open() override;
-  void on_link_text(std::span<char> text) override;
-  void on_link_room() override;
-  void on_link_lost(const ClientMessage& message, const Problem& problem) override;
-  void on_link_end(const LinkEnd& end) override;
 
   void open();
   void send(const ClientMessage& message);

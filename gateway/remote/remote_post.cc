@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gateway/remote/client_message.h"
+#include "gateway/remote/streamable_remote.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 

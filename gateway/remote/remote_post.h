@@ -88,6 +88,8 @@ class RequestFields {
   std::string modern_version_;  // the version that the client has named last
 };
 
+class StreamableRemote;
+
 class RemotePost final : private RemoteStream::Owner {
  public:
   static constexpr Duration kResumeTime = std::chrono::seconds(30);
@@ -102,20 +104,8 @@ class RemotePost final : private RemoteStream::Owner {
     gone,     // the session and the answer are lost
   };
 
-  class Owner {
-   public:
-    virtual ~Owner() = default;
-    // The server has the message, so messages that follow it may be sent.
-    virtual void on_post_taken(RemotePost& post) = 0;
-    virtual void on_post_text(RemotePost& post, std::span<char> text) = 0;
-    virtual void on_post_end(RemotePost& post, End end) = 0;
-    // A resumption was refused with 401, and will be tried again.
-    virtual void on_unauthorized() = 0;
-    [[nodiscard]] virtual WebRequest resumption(const RemotePost& post,
-                                                const std::string& last_id) = 0;
-  };
-
-  RemotePost(ClientMessage message, Origin origin, const RemoteServices& services, Owner& owner)
+  RemotePost(ClientMessage message, Origin origin, const RemoteServices& services,
+             StreamableRemote& owner)
       : message_(std::move(message)),
         origin_(origin),
         services_(services),
@@ -161,7 +151,7 @@ class RemotePost final : private RemoteStream::Owner {
   ClientMessage message_;
   const Origin origin_;
   const RemoteServices services_;
-  Owner& owner_;
+  StreamableRemote& owner_;
   std::vector<std::string> unanswered_;  // raw ids
   RemoteStream stream_;
   Backoff backoff_;

@@ -111,8 +111,7 @@ void StreamableRemote::send(ClientMessage message, RemotePost::Origin origin) {
   }
   WebRequest request = fields_.post(message, session_);
   const bool is_modern = message.is_modern();
-  auto post = std::make_unique<RemotePost>(std::move(message), origin, services_,
-                                           static_cast<RemotePost::Owner&>(*this));
+  auto post = std::make_unique<RemotePost>(std::move(message), origin, services_, *this);
   if (!is_modern) post->session = session_;
   if (is_paused_) post->pause();
   for (const std::string& id : post->unanswered()) {

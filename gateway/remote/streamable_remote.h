@@ -30,9 +30,7 @@
 
 namespace stdgate::remote {
 
-class StreamableRemote final : public Remote,
-                               private RemotePost::Owner,
-                               private ListenStream::Owner {
+class StreamableRemote final : public Remote, private ListenStream::Owner {
  public:
   static constexpr size_t kMaxPosts = 128;
   static constexpr size_t kMaxAsked = 1024;
@@ -55,6 +53,17 @@ class StreamableRemote final : public Remote,
   void resume() override;
   void close(std::function<void()> done) override;
 
+  // --- Called by posts
+  // The server has the message, so messages that follow it may be sent.
+  void on_post_taken(RemotePost& post);
+  void on_post_text(RemotePost& post, std::span<char> text);
+  void on_post_end(RemotePost& post, RemotePost::End end);
+  [[nodiscard]] WebRequest resumption(const RemotePost& post, const std::string& last_id) {
+    return fields_.listen(post.session, last_id);
+  }
+  // A resumption was refused with 401, and will be tried again.
+  void on_unauthorized() override { ask_authorizer(); }
+
  private:
   using Post = std::unique_ptr<RemotePost>;
   enum class Phase : uint8_t {
@@ -66,18 +75,11 @@ class StreamableRemote final : public Remote,
   };
   class Farewell;
 
-  void on_post_taken(RemotePost& post) override;
-  void on_post_text(RemotePost& post, std::span<char> text) override;
-  void on_post_end(RemotePost& post, RemotePost::End end) override;
-  WebRequest resumption(const RemotePost& post, const std::string& last_id) override {
-    return fields_.listen(post.session, last_id);
-  }
   void on_listen_text(std::span<char> text) override;
   void on_listen_gone() override { session_gone(); }
   WebRequest listening(const std::string& last_id) override {
     return fields_.listen(session_, last_id);
   }
-  void on_unauthorized() override { ask_authorizer(); }
 
   // Sending
   bool take_cancel(const ClientMessage& message);

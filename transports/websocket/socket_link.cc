@@ -102,7 +102,7 @@ SocketLink::SocketLink(std::string url, const remote::RemoteServices& services,
 
 SocketLink::~SocketLink() { close(); }
 
-void SocketLink::open(Owner& owner, bool is_mcp) {
+void SocketLink::open(remote::LinkRemote& owner, bool is_mcp) {
   owner_ = &owner;
   protocol_ = is_mcp ? "mcp" : "";
   head_.clear();
@@ -232,7 +232,7 @@ void SocketLink::fail(const std::string& why) {
 
 void SocketLink::end(const remote::LinkEnd& end) {
   if (owner_ == nullptr) return;
-  Owner& owner = *owner_;
+  remote::LinkRemote& owner = *owner_;
   close();
   owner.on_link_end(end);
 }

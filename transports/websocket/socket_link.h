@@ -31,7 +31,7 @@ class SocketLink final : public remote::RemoteLink,
              net::Loop& loop);
   ~SocketLink() override;
 
-  void open(Owner& owner, bool is_mcp) override;
+  void open(remote::LinkRemote& owner, bool is_mcp) override;
   void send(const remote::ClientMessage& message) override;
   [[nodiscard]] bool is_full() const override;
   void pause() override;
@@ -63,7 +63,7 @@ class SocketLink final : public remote::RemoteLink,
   const remote::RemoteServices services_;
   fetch::CurlWebClient& web_;
   net::Loop& loop_;
-  Owner* owner_ = nullptr;
+  remote::LinkRemote* owner_ = nullptr;
   std::unique_ptr<fetch::CurlConnection> connection_;
   std::unique_ptr<MessageReader> reader_;
   std::string key_;

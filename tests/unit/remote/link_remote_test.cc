@@ -12,14 +12,14 @@ namespace stdgate::remote {
 namespace {
 
 struct LinkState {
-  RemoteLink::Owner* owner = nullptr;
+  LinkRemote* owner = nullptr;
   bool is_full = false;
 };
 
 class FakeLink final : public RemoteLink {
  public:
   explicit FakeLink(LinkState& state) : state_(state) {}
-  void open(Owner& owner, bool /*is_mcp*/) override { state_.owner = &owner; }
+  void open(LinkRemote& owner, bool /*is_mcp*/) override { state_.owner = &owner; }
   void send(const ClientMessage& /*message*/) override {}
   [[nodiscard]] bool is_full() const override { return state_.is_full; }
   void pause() override {}
