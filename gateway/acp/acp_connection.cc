@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "gateway/acp/acp_connections.h"
 #include "gateway/acp/acp_dialect.h"
 #include "gateway/backend/upstream.h"
 #include "gateway/base/check.h"
@@ -25,8 +26,8 @@ std::string joined(std::span<const std::string_view> parts) {
 
 }  // namespace
 
-AcpConnection::AcpConnection(const AcpServices& services, AcpConnectionOwner& owner, Id id,
-                             Kind kind, const policy::Client& client)
+AcpConnection::AcpConnection(const AcpServices& services, AcpConnections& owner, Id id, Kind kind,
+                             const policy::Client& client)
     : services_(services),
       owner_(owner),
       id_(std::move(id.text)),
@@ -84,7 +85,7 @@ void AcpConnection::charge() {
 
 // --- A WebSocket ----------------------------------------------------------------------------
 
-session::SessionKeeper::Kept AcpConnection::attach(session::SessionSink& socket) {
+AcpConnection::Kept AcpConnection::attach(session::SessionSink& socket) {
   if (socket_ != nullptr) {
     socket_->on_session_end(session::SessionEnd::replaced, "its client has come back on another");
   }

@@ -28,14 +28,7 @@
 
 namespace stdgate::acp {
 
-class AcpConnection;
-
-class AcpConnectionOwner {
- public:
-  virtual ~AcpConnectionOwner() = default;
-  // The connection is over. Told from inside of it: it must not be closed here.
-  virtual void on_connection_over(AcpConnection& connection) = 0;
-};
+class AcpConnections;
 
 // The services that all connections of a backend share.
 struct AcpServices {
@@ -62,7 +55,7 @@ class AcpConnection final : public session::SessionSink {
     std::string text;
     SessionName name;  // of it
   };
-  AcpConnection(const AcpServices& services, AcpConnectionOwner& owner, Id id, Kind kind,
+  AcpConnection(const AcpServices& services, AcpConnections& owner, Id id, Kind kind,
                 const policy::Client& client);
 
   // To be called first.
@@ -81,8 +74,12 @@ class AcpConnection final : public session::SessionSink {
   // Since when nothing has carried it; nothing while something does.
   [[nodiscard]] std::optional<TimePoint> alone_since() const;
 
-  // --- A WebSocket: see session::SessionKeeper
-  session::SessionKeeper::Kept attach(session::SessionSink& socket);
+  // --- A WebSocket: see AcpConnections
+  struct Kept {
+    session::SessionId session;
+    session::Caller caller;  // of its calls
+  };
+  Kept attach(session::SessionSink& socket);
   void replay(session::SessionSink& socket);
   // The client has answered this request of the agent (a raw id).
   void note_answer(std::string_view request);
@@ -173,7 +170,7 @@ class AcpConnection final : public session::SessionSink {
   void charge();
 
   const AcpServices& services_;
-  AcpConnectionOwner& owner_;
+  AcpConnections& owner_;
   const std::string id_;
   const SessionName name_;
   const Kind kind_;

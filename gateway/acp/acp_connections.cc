@@ -19,8 +19,7 @@ tl::expected<AcpConnection*, rpc::FaultReport> AcpConnections::open(AcpConnectio
   AcpConnection::Id id;
   id.text = ids_.issue({services_.backend.name(), client.principal.get(), {}});
   id.name = ids_.name_of(id.text);
-  AcpConnectionOwner& owner = *this;
-  auto opened = std::make_unique<AcpConnection>(services_, owner, std::move(id), kind, client);
+  auto opened = std::make_unique<AcpConnection>(services_, *this, std::move(id), kind, client);
   if (const auto session = opened->open(client); !session) return tl::unexpected(session.error());
   AcpConnection* const connection = opened.get();
   connections_.emplace(connection->id(), std::move(opened));
@@ -64,7 +63,7 @@ void AcpConnections::close(AcpConnection& connection) {
 
 // --- WebSockets -----------------------------------------------------------------------------
 
-tl::expected<session::SessionKeeper::Kept, rpc::FaultReport> AcpConnections::attach(
+tl::expected<AcpConnection::Kept, rpc::FaultReport> AcpConnections::attach(
     std::string_view id, session::SessionSink& client) {
   AcpConnection* const connection = at(id);
   if (connection == nullptr) return tl::unexpected(rpc::faults::child_failed("it has ended"));

@@ -19,7 +19,7 @@
 
 namespace stdgate::acp {
 
-class AcpConnections final : public session::SessionKeeper, private AcpConnectionOwner {
+class AcpConnections {
  public:
   // Over HTTP nothing carries a connection between two requests: so long it stays anyway.
   static constexpr Duration kBetweenRequests = std::chrono::minutes(1);
@@ -29,7 +29,7 @@ class AcpConnections final : public session::SessionKeeper, private AcpConnectio
   static constexpr Duration kLongAlone = std::chrono::minutes(1);
 
   AcpConnections(const AcpServices& services, session::SessionIds& ids);
-  ~AcpConnections() override;
+  ~AcpConnections();
   AcpConnections(const AcpConnections&) = delete;
   AcpConnections& operator=(const AcpConnections&) = delete;
 
@@ -47,15 +47,24 @@ class AcpConnections final : public session::SessionKeeper, private AcpConnectio
   // See AcpConnection; without effect if it is over.
   void detach(std::string_view id, session::EventSink& sink) const;
   void on_sink_writable(std::string_view id) const;
+  // The connection is over. Told from inside of it, so it is closed later.
+  void on_connection_over(AcpConnection& connection);
   // Not from inside of a call of the core or of the connection.
   void close(AcpConnection& connection);
 
-  // SessionKeeper
-  tl::expected<Kept, rpc::FaultReport> attach(std::string_view id,
-                                              session::SessionSink& client) override;
-  void replay(std::string_view id, session::SessionSink& client) override;
-  void note_answer(std::string_view id, std::string_view request) override;
-  void detach(std::string_view id, session::SessionSink& client) override;
+  // --- A WebSocket, which knows its connection by the id alone, as either may end first. Not from
+  // within a call of the core
+  // `client` receives the session's events from now on, instead of the former client. Until
+  // replay() it receives none. It is told of the session's end. It must be detached before it is
+  // destroyed.
+  tl::expected<AcpConnection::Kept, rpc::FaultReport> attach(std::string_view id,
+                                                             session::SessionSink& client);
+  // Sends `client` the events that it has missed.
+  void replay(std::string_view id, session::SessionSink& client);
+  // The client has answered the request with this id (raw JSON); replay() leaves that request out.
+  void note_answer(std::string_view id, std::string_view request);
+  // Without effect if another client has taken the place of `client`.
+  void detach(std::string_view id, session::SessionSink& client);
 
   // Free memory of connections that nothing carries until `is_enough()`: of one client, or of all
   // (null), those first that have been alone longest. They return the number of connections. Not
@@ -73,7 +82,6 @@ class AcpConnections final : public session::SessionKeeper, private AcpConnectio
   void check_invariants() const;  // see AcpConnection
 
  private:
-  void on_connection_over(AcpConnection& connection) override;
   void close_those_over();
   void look_after(const AcpConnection& connection);
   void settle_alone();

@@ -67,28 +67,4 @@ class SessionSink : public ReplySink {
   virtual void on_session_end(SessionEnd end, std::string_view message) = 0;
 };
 
-// SessionKeeper: keeps sessions whose client may lose its connection and come back on another one.
-//
-// Implemented by acp::AcpConnections. Known to the connections that carry such a session by its id
-// alone: the session may end before they do. Nothing here is called from within a call of the core.
-class SessionKeeper {
- public:
-  virtual ~SessionKeeper() = default;
-
-  struct Kept {
-    SessionId session;
-    Caller caller;  // of its calls
-  };
-  // `client` receives the session's events from now on, instead of the former client. Until
-  // replay() it receives none. It is told of the session's end. It must be detached before it is
-  // destroyed.
-  virtual tl::expected<Kept, rpc::FaultReport> attach(std::string_view id, SessionSink& client) = 0;
-  // Sends `client` the events that it has missed.
-  virtual void replay(std::string_view id, SessionSink& client) = 0;
-  // The client has answered the request with this id (raw JSON); replay() leaves that request out.
-  virtual void note_answer(std::string_view id, std::string_view request) = 0;
-  // Without effect if another client has taken the place of `client`.
-  virtual void detach(std::string_view id, SessionSink& client) = 0;
-};
-
 }  // namespace stdgate::session

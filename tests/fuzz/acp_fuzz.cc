@@ -168,7 +168,7 @@ class World {
   std::unique_ptr<acp::AcpConnections> connections_;
   std::string http_;  // the id of the connection that was opened last, of each kind
   std::string socket_;
-  session::SessionKeeper::Kept kept_;  // of the last socket
+  acp::AcpConnection::Kept kept_;  // of the last socket
   session::Tag tag_ = 0;
   bool is_backed_up_ = false;
   std::string question_ = "7";

@@ -94,7 +94,7 @@ class SimEditor {
   bool is_listening_ = false;
   std::vector<std::unique_ptr<Socket>> sockets_;
   Socket* socket_ = nullptr;
-  session::SessionKeeper::Kept kept_;
+  acp::AcpConnection::Kept kept_;
   std::vector<std::unique_ptr<Stream>> all_streams_;
   std::map<std::string, Stream*> streams_;      // by session
   std::map<std::string, uint64_t> last_event_;  // the same

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <tl/expected.hpp>
 
+#include "gateway/acp/acp_connections.h"
 #include "gateway/backend/upstream.h"
 #include "gateway/base/slot_map.h"
 #include "gateway/base/storage_pool.h"
@@ -132,7 +133,7 @@ class ClientMessages {
     backend::Upstream& backend;
     rpc::EnvelopeParser& parser;  // of all connections; used within a call only
     // Null, or the keeper of the session, which it knows by `kept_id`.
-    session::SessionKeeper* keeper = nullptr;
+    acp::AcpConnections* keeper = nullptr;
     std::string kept_id{};
   };
   struct Label {
@@ -228,11 +229,11 @@ class ClientMessages {
   const Label label_;
   ClientAddress client_;  // from open_session() on
   const AnswerWriter write_answer_;
-  session::SessionKeeper* const keeper_;  // null: the session is the connection's own
+  acp::AcpConnections* const keeper_;  // null: the session is the connection's own
   const std::string kept_id_;
   session::SessionSink* sink_ = nullptr;  // with keeper_
   backend::OpenSession own_;              // none when the core is not connected, or with keeper_
-  session::SessionKeeper::Kept lent_;     // by keeper_
+  acp::AcpConnection::Kept lent_;         // by keeper_
   KeptMessages kept_;
   std::unique_ptr<Batches> batches_;
   size_t calls_ = 0;  // not answered

@@ -152,7 +152,7 @@ void WebSocketEndpoint::serve(http::Exchange& exchange, std::span<char> /*body*/
   open(exchange, nullptr, {}, {});
 }
 
-void WebSocketEndpoint::open(http::Exchange& exchange, session::SessionKeeper* keeper,
+void WebSocketEndpoint::open(http::Exchange& exchange, acp::AcpConnections* keeper,
                              const std::string& kept_id, std::string_view fields) {
   auto connection = std::make_unique<WebSocketConnection>(
       exchange.server(), shared_from_this(),

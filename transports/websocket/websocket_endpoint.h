@@ -56,7 +56,7 @@ class WebSocketEndpoint : public http::Endpoint {
  protected:
   // `keeper`: of the session with this id; null: the connection has a session of its own.
   // `fields`: more header lines of the 101.
-  void open(http::Exchange& exchange, session::SessionKeeper* keeper, const std::string& kept_id,
+  void open(http::Exchange& exchange, acp::AcpConnections* keeper, const std::string& kept_id,
             std::string_view fields);
   void refuse_session(http::Exchange& exchange, const rpc::FaultReport& report);
 
