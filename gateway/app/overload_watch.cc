@@ -64,7 +64,7 @@ OverloadWatch::OverloadWatch(const config::LimitsConfig& limits, const OverloadS
       stages_(limits.loop_lag),
       timer_(services.timers, [this] { look(); }),
       relief_timer_(services.timers, [this] { relieve_now(); }) {
-  services_.accounts.gateway().set_watch(this);
+  services_.accounts.gateway().set_watch([this] { relief_timer_.arm(services_.clock.now()); });
   timer_.arm(services_.clock.now() + kPeriod);
 }
 

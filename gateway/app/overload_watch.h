@@ -65,7 +65,7 @@ struct OverloadServices {
 // memory is tight, and kLittle has gathered. Returning a gigabyte takes the loop some 130 ms. So
 // the gateway pauses before the next request: at least kRest (kRestWhileTight), and 20 times as
 // long as the last request took (kRestPerCost). Owner: the worker.
-class OverloadWatch final : public policy::Relief, private AccountWatch {
+class OverloadWatch final : public policy::Relief {
  public:
   static constexpr Duration kPeriod = std::chrono::milliseconds(250);
   static constexpr double kDefaultPart = 0.75;  // of the whole memory
@@ -91,7 +91,6 @@ class OverloadWatch final : public policy::Relief, private AccountWatch {
   [[nodiscard]] uint64_t resident() const { return resident_; }
 
  private:
-  void on_account_tight() override { relief_timer_.arm(services_.clock.now()); }
   void look();
   void look_at_memory();
   void look_at_lag(Duration lag);

@@ -14,6 +14,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -37,13 +38,6 @@ class AccountEvents {
   // Unsent bytes have taken an account, or the root, beyond its bound.
   virtual void on_account_over() = 0;
 };
-class AccountWatch {
- public:
-  virtual ~AccountWatch() = default;
-  // An account, or the root, has come near its bound. Called once, until there is room again.
-  virtual void on_account_tight() = 0;
-};
-
 // Why no more bytes may be kept for the holder of an account.
 enum class MemoryLack : uint8_t {
   none,
@@ -77,7 +71,9 @@ class Account {
   }
   // For the root only; null: none.
   void set_events(AccountEvents* events) { events_ = events; }
-  void set_watch(AccountWatch* watch) { watch_ = watch; }
+  // `on_tight`: an account, or the root, has come near its bound. Called once, until there is room
+  // again. For the root only; null: nobody hears of it.
+  void set_watch(std::function<void()> on_tight) { on_tight_ = std::move(on_tight); }
 
   [[nodiscard]] size_t used() const { return used_; }
   [[nodiscard]] size_t bound() const { return bound_; }
@@ -112,8 +108,8 @@ class Account {
     if (parent_ != nullptr) parent_->change(from, to);
     if (!is_tight_ && used_ > tight_) {
       is_tight_ = true;
-      AccountWatch* const watch = parent_ == nullptr ? watch_ : parent_->watch_;
-      if (watch != nullptr) watch->on_account_tight();
+      const auto& on_tight = parent_ == nullptr ? on_tight_ : parent_->on_tight_;
+      if (on_tight) on_tight();
     } else if (is_tight_ && used_ < tight_ - tight_ / 16) {
       is_tight_ = false;
     }
@@ -126,7 +122,7 @@ class Account {
   Account* const parent_ = nullptr;
   AccountKeeper* const keeper_ = nullptr;
   AccountEvents* events_ = nullptr;
-  AccountWatch* watch_ = nullptr;
+  std::function<void()> on_tight_;
   size_t bound_;
   size_t tight_;
   bool may_hold_all_ = true;  // its bound is not below its parent's
