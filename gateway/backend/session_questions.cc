@@ -122,7 +122,7 @@ bool SessionQuestions::ask(session::Session& session, session::Ask ask,
   return true;
 }
 
-void SessionQuestions::on_ask_ended(const session::Ask& ask, QuestionEnd end) {
+void SessionQuestions::note_ended(const session::Ask& ask, QuestionEnd end) const {
   const Duration open = now() - ask.asked;
   services_.core.observer.on_question_ended(services_.backend, ask.method, end, open);
   if (ask.notes != nullptr) audit_.record(*ask.notes, question_end_name(end), open);

@@ -58,7 +58,7 @@ class ChildAudit {
   const pool::PoolServices& services_;
 };
 
-class SessionQuestions final : private session::AskListener {
+class SessionQuestions {
  public:
   // `pool` and `bridge` may not be constructed yet. `input_timeout` may change later.
   SessionQuestions(const pool::PoolServices& services, pool::Pool& pool,
@@ -89,9 +89,7 @@ class SessionQuestions final : private session::AskListener {
   [[nodiscard]] bool awaits_answer(uint64_t child, session::SessionId session) const;
 
  private:
-  // AskListener
-  void on_ask_ended(const session::Ask& ask, QuestionEnd end) override;
-
+  void note_ended(const session::Ask& ask, QuestionEnd end) const;
   // Whether the client is away and is asked again when it comes back. Its session ends if it does
   // not, and the questions with it.
   [[nodiscard]] bool may_return(const session::Session& session) const;
@@ -113,7 +111,8 @@ class SessionQuestions final : private session::AskListener {
   Timer timer_;  // due no later than the first deadline, apart from kLooks
   RateLimit log_lines_;
   const ChildAudit audit_;
-  session::AskIndex of_children_{*this};
+  session::AskIndex of_children_{
+      [this](const session::Ask& ask, QuestionEnd end) { note_ended(ask, end); }};
 };
 
 }  // namespace stdgate::backend

@@ -59,7 +59,7 @@ std::optional<rpc::WireId> Asks::open(Ask ask) {
 
 Ask Asks::close(rpc::WireId id, QuestionEnd end) {
   const Ask& ask = at(id);
-  if (index_.listener_ != nullptr) index_.listener_->on_ask_ended(ask, end);
+  if (index_.on_ended_) index_.on_ended_(ask, end);
   if (ask.round == 0) index_.entries_.erase({&ask, {this, id}});
   held_.set(held_.bytes() - ask.bytes);
   return asks_.close(id);

@@ -7,12 +7,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "gateway/base/account.h"
 #include "gateway/base/client_address.h"
@@ -52,14 +54,6 @@ struct Ask {
   [[nodiscard]] bool has_time() const { return expires != TimePoint::max(); }
 };
 
-// Hears of the end of each request of a child.
-class AskListener {
- public:
-  virtual ~AskListener() = default;
-  // Must not call back.
-  virtual void on_ask_ended(const Ask& ask, QuestionEnd end) = 0;
-};
-
 class AskIndex {
  public:
   struct Place {
@@ -68,8 +62,9 @@ class AskIndex {
   };
 
   AskIndex() = default;
-  // `listener` outlives it.
-  explicit AskIndex(AskListener& listener) : listener_(&listener) {}
+  // `on_ended` hears of the end of each request of a child. It must not call back.
+  explicit AskIndex(std::function<void(const Ask&, QuestionEnd)> on_ended)
+      : on_ended_(std::move(on_ended)) {}
   AskIndex(const AskIndex&) = delete;
   AskIndex& operator=(const AskIndex&) = delete;
 
@@ -102,7 +97,7 @@ class AskIndex {
   };
 
   std::set<Entry, Less> entries_;
-  AskListener* listener_ = nullptr;  // null: nobody
+  const std::function<void(const Ask&, QuestionEnd)> on_ended_;  // null: nobody
 };
 
 class Asks {
