@@ -13,7 +13,7 @@
 #include "gateway/config/package_run.h"
 #include "gateway/config/text_file.h"
 #include "gateway/mcp/tool_lock.h"
-#include "gateway/pool/launch_spec.h"
+#include "gateway/pool/child_link.h"
 #include "gateway/schema/openrpc_document.h"
 #include "metrics/audit/audit_file.h"
 #include "transports/auth/request_signatures.h"

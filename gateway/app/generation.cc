@@ -13,7 +13,7 @@
 #include "gateway/config/text_file.h"
 #include "gateway/mcp/memory_filter.h"
 #include "gateway/policy/principal.h"
-#include "gateway/pool/launch_spec.h"
+#include "gateway/pool/child_link.h"
 #include "transports/http/acp_endpoint.h"
 #include "transports/http/auth_endpoints.h"
 #include "transports/http/landing_page.h"

@@ -17,7 +17,6 @@
 #include "gateway/backend/upstream.h"
 #include "gateway/call/chain.h"
 #include "gateway/call/trace_filter.h"
-#include "gateway/pool/child_listener.h"
 #include "gateway/pool/pool.h"
 #include "gateway/pool/pool_events.h"
 #include "gateway/session/session.h"

@@ -13,7 +13,7 @@
 #include "gateway/backend/sleeping_server.h"
 #include "gateway/call/chain.h"
 #include "gateway/pool/child.h"
-#include "gateway/pool/child_listener.h"
+#include "gateway/pool/pool_events.h"
 
 namespace stdgate::backend {
 

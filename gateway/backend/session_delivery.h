@@ -20,7 +20,7 @@
 #include "gateway/call/name_table.h"
 #include "gateway/call/rule_filter.h"
 #include "gateway/pool/call_trace.h"
-#include "gateway/pool/child_listener.h"
+#include "gateway/pool/pool_events.h"
 
 namespace stdgate::backend {
 

@@ -15,7 +15,6 @@
 #include "gateway/pool/leases.h"
 #include "gateway/pool/pool_events.h"
 #include "gateway/pool/pool_services.h"
-#include "gateway/pool/shared_queues.h"
 
 namespace stdgate::pool {
 

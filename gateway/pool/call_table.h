@@ -6,6 +6,8 @@
 // subscriptions, a farewell. Owner: the child. Limits: config.pool.max_in_flight calls, and as many
 // bound calls (Route::is_bound). Calls that listen come on top, as many as there are ids
 // (Correlator::kMaxEntries).
+//
+// SignsOfLife: when the child last showed that it works.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gateway/base/time.h"
 #include "gateway/call/call_store.h"
 #include "gateway/pool/child_link.h"
 #include "gateway/pool/pool_services.h"
@@ -21,6 +24,44 @@
 #include "gateway/session/session_sink.h"
 
 namespace stdgate::pool {
+
+// SignsOfLife: when a process last showed that it works, and whether it hangs. The clocks of its
+// calls depend on it, see call_clock.h. Owner: the child.
+class SignsOfLife {
+ public:
+  // `is_of_one`: the process serves one session, so its output concerns every call in flight.
+  explicit SignsOfLife(bool is_of_one) : is_of_one_(is_of_one) {}
+
+  // The process has read something, or written something.
+  void note_reading(TimePoint now) {
+    last_ = now;
+    silent_timeouts_ = 0;
+  }
+  void note_writing(TimePoint now) {
+    note_reading(now);
+    if (is_of_one_) heard_ = now;
+  }
+  // The latest output concerns every call in flight.
+  void note_heard() { heard_ = last_; }
+  // Restarts the clocks of all calls in flight, without output.
+  void note_heard(TimePoint now) { heard_ = now; }
+  // A call has waited for a silent process until its deadline. True if the process counts as hung,
+  // because that has happened to so many calls in a row.
+  bool note_silent_timeout() { return ++silent_timeouts_ >= kHungAfterTimeouts; }
+
+  [[nodiscard]] TimePoint last() const { return last_; }
+  // The last sign of life that concerned every call in flight.
+  [[nodiscard]] TimePoint heard() const { return heard_; }
+  [[nodiscard]] bool is_silent_since(TimePoint then) const { return last_ <= then; }
+
+ private:
+  static constexpr uint32_t kHungAfterTimeouts = 3;
+
+  const bool is_of_one_;
+  TimePoint last_{};
+  TimePoint heard_{};
+  uint32_t silent_timeouts_ = 0;
+};
 
 // SessionCounts: how many calls each session has in flight at one child.
 //

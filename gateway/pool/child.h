@@ -22,12 +22,11 @@
 #include "gateway/pool/backend_status.h"
 #include "gateway/pool/call_table.h"
 #include "gateway/pool/child_input.h"
-#include "gateway/pool/child_listener.h"
 #include "gateway/pool/child_log.h"
 #include "gateway/pool/child_output.h"
 #include "gateway/pool/handshake.h"
+#include "gateway/pool/pool_events.h"
 #include "gateway/pool/pool_services.h"
-#include "gateway/pool/signs_of_life.h"
 
 namespace stdgate::pool {
 

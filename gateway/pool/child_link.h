@@ -70,6 +70,14 @@ struct LaunchSpec {
   bool watches_memory = false;  // the memory of the process is measured every second
 };
 
+// Makes the LaunchSpec of a backend's children from its configuration.
+// `environment`: the gateway's own; only the variables in env_inherit are taken from it. Files of
+// env_file override it, and env overrides both. `own_binary` replaces a first word that is exactly
+// "stdgate", so that the built-in servers work without an installation.
+LaunchSpec make_launch_spec(const config::BackendConfig& config,
+                            const std::map<std::string, std::string>& environment,
+                            const std::string& own_binary);
+
 struct ExitStatus {
   enum class Kind : uint8_t { not_started, exited, signaled };
   Kind kind = Kind::exited;

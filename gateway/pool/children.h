@@ -23,7 +23,6 @@
 #include "gateway/pool/kept_places.h"
 #include "gateway/pool/leases.h"
 #include "gateway/pool/peer_verdict.h"
-#include "gateway/pool/shared_queues.h"
 
 namespace stdgate::pool {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "gateway/pool/child.h"
+#include "gateway/pool/leases.h"
 #include "gateway/pool/pool_services.h"
-#include "gateway/pool/shared_queues.h"
 
 namespace stdgate::pool {
 

@@ -7,6 +7,8 @@
 // Messages of a session reach its child in their order. Only answers and cancels may overtake,
 // because a child that waits for them takes nothing else. Owner: the pool, which owns the children
 // too. Limits: for each lease the limits of a CallQueue.
+//
+// SharedQueues: the messages that wait for children that clients share.
 #pragma once
 
 #include <array>
@@ -21,6 +23,35 @@
 #include "gateway/pool/session_memory.h"
 
 namespace stdgate::pool {
+
+// Most calls without a lease wait for any child that has room. Where one process serves all calls
+// of a principal, some calls take turns: calls during which the process may ask their client
+// something. They wait here until no other such call is under way. Owner: the pool. Limits: for
+// each queue the limits of a CallQueue.
+struct SharedQueues {
+  // `held`: see CallQueue.
+  SharedQueues(const config::BackendConfig& config, HeldBytes* held)
+      : calls(config.pool, held), turns(config.pool, held), has_turns(config.serves_one) {}
+
+  // Whether the call waits for its turn. A call that has got its turn has a session.
+  [[nodiscard]] bool takes_turns(const call::Call& call) const {
+    return has_turns && call.alone && call.session.is_none();
+  }
+  [[nodiscard]] call::CallQueue& of(const call::Call& call) {
+    return takes_turns(call) ? turns : calls;
+  }
+  [[nodiscard]] bool empty() const { return calls.empty() && turns.empty(); }
+  [[nodiscard]] size_t size() const { return calls.size() + turns.size(); }
+  // How many messages a child could be given now.
+  [[nodiscard]] size_t wanting() const {
+    return calls.size() + (!is_turn_taken && !turns.empty() ? 1 : 0);
+  }
+
+  call::CallQueue calls;
+  call::CallQueue turns;
+  const bool has_turns;
+  bool is_turn_taken = false;
+};
 
 enum class LeaseState : uint8_t { waiting, served, parked, lost };
 inline constexpr size_t kLeaseStateCount = static_cast<size_t>(LeaseState::lost) + 1;

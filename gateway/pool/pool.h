@@ -19,14 +19,12 @@
 #include "gateway/pool/bound_calls.h"
 #include "gateway/pool/call_expiry.h"
 #include "gateway/pool/child.h"
-#include "gateway/pool/child_listener.h"
 #include "gateway/pool/children.h"
 #include "gateway/pool/leases.h"
 #include "gateway/pool/pool_events.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/pool/replacement.h"
 #include "gateway/pool/session_lane.h"
-#include "gateway/pool/shared_queues.h"
 
 namespace stdgate::pool {
 

@@ -21,8 +21,8 @@
 #include "gateway/policy/rates.h"
 #include "gateway/pool/breaker.h"
 #include "gateway/pool/child_link.h"
-#include "gateway/pool/child_listener.h"
 #include "gateway/pool/dialect.h"
+#include "gateway/pool/pool_events.h"
 #include "gateway/session/sealed_texts.h"
 
 namespace stdgate::pool {

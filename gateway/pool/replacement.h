@@ -16,9 +16,9 @@
 #include <string>
 
 #include "gateway/base/timers.h"
-#include "gateway/pool/child_listener.h"
 #include "gateway/pool/children.h"
 #include "gateway/pool/leases.h"
+#include "gateway/pool/pool_events.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/pool/session_lane.h"
 

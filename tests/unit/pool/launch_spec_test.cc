@@ -1,8 +1,8 @@
 // make_launch_spec: what of the gateway's surroundings a child gets.
 
-#include "gateway/pool/launch_spec.h"
-
 #include <gtest/gtest.h>
+
+#include "gateway/pool/child_link.h"
 
 namespace stdgate {
 namespace {

@@ -1,4 +1,4 @@
-#include "gateway/pool/launch_spec.h"
+#include "gateway/pool/child_link.h"
 
 #include <algorithm>
 #include <string_view>
