@@ -68,6 +68,10 @@ struct CallFacts {
   bool introduces = false;               // see ClientIntent
   bool cancel_on_send = false;           // its client has cancelled it before it was sent
   SessionMemo memo = SessionMemo::none;  // see ClientIntent
+  CallPlace place = CallPlace::nowhere;
+  // Place of the filter in whose hands it is, see Chain.
+  static constexpr uint8_t kBelowAll = UINT8_MAX;
+  uint8_t at = kBelowAll;
   uint64_t connection = 0;
   SessionName session_name;
   ClientAddress origin;  // of the client
@@ -79,14 +83,10 @@ struct CallFacts {
   size_t bytes_in = 0;
   uint64_t child = 0;  // number of the child that it was written to; 0: none yet
   int child_pid = 0;
+  rpc::WireId wire_id = 0;  // in flight: its id at that child
   Route route;
   size_t kept_bytes = 0;  // texts in the slots of filters
-  CallPlace place = CallPlace::nowhere;
-  rpc::WireId wire_id = 0;  // in flight: its id at that child
-  uint64_t ticket = 0;      // waiting: its place in the queue, see CallQueue; held: see HeldCalls
-  // Place of the filter in whose hands it is, see Chain.
-  static constexpr uint8_t kBelowAll = UINT8_MAX;
-  uint8_t at = kBelowAll;
+  uint64_t ticket = 0;    // waiting: its place in the queue, see CallQueue; held: see HeldCalls
 };
 
 class CallStore;

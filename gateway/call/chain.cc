@@ -228,6 +228,11 @@ void Chain::on_lost(CallPtr& call, std::string_view text, const rpc::FaultReport
 
 // --- Children -------------------------------------------------------------------------------
 
+bool Chain::passes_gates(const Call& call, uint64_t child) const {
+  return std::ranges::all_of(gates_,
+                             [&](const Row& row) { return row.filter->admits(call, child); });
+}
+
 bool Chain::pass(ChildMessage& message, const Filter* from) {
   auto row = child_messages_.begin();
   if (from != nullptr) {

@@ -133,9 +133,7 @@ class Chain {
 
   // --- Children, see Filter
   [[nodiscard]] bool admits(const Call& call, uint64_t child) const {
-    return gates_.empty() || std::ranges::all_of(gates_, [&](const Row& row) {
-             return row.filter->admits(call, child);
-           });
+    return gates_.empty() || passes_gates(call, child);
   }
   // Passes the message to the filters above `from`; null: to all. False: a filter has stopped it.
   bool pass(ChildMessage& message, const Filter* from = nullptr);
@@ -171,6 +169,7 @@ class Chain {
   }
   void descend(Rows::const_iterator from, CallPtr& call, const Request& request);
   void release(HeldCalls::Held held);
+  [[nodiscard]] bool passes_gates(const Call& call, uint64_t child) const;
   void rise(CallPtr& call, Answer& answer);
   void give(const Call& call, const Answer& answer);
   void answer_tail(const Call& call, Outcome outcome, std::string_view tail,

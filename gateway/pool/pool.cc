@@ -238,7 +238,7 @@ void Pool::on_child_ready(Child& child) {
   children_.start_needed();
 }
 
-void Pool::on_child_answer(Child& child, call::CallPtr call, const rpc::Envelope& answer) {
+void Pool::on_child_answer(Child& child, call::CallPtr&& call, const rpc::Envelope& answer) {
   children_.note_answer(child, answer.kind);
   services_.chain.on_answer(std::move(call), answer);
   after_call(child);

@@ -141,12 +141,12 @@ class Pool {
   }
   [[nodiscard]] size_t leases() const { return leases_.size(); }
   // Gives the call to a child that has room for it, or lets the handshake's answer be its answer.
-  void give(Child& child, call::CallPtr call, const call::Outgoing& message);
+  void give(Child& child, call::CallPtr&& call, const call::Outgoing& message);
 
   // --- Called by children, from the outermost level of the loop. They outlive the call
   void on_child_ready(Child& child);
   // The call has left the child's table.
-  void on_child_answer(Child& child, call::CallPtr call, const rpc::Envelope& answer);
+  void on_child_answer(Child& child, call::CallPtr&& call, const rpc::Envelope& answer);
   // The child's answer to `call` makes no sense.
   void on_child_broken_answer(Child& child, call::CallPtr call, const rpc::FaultReport& report);
   // The child has answered a request of the gateway's own; null: the answer makes no sense. The

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "gateway/base/check.h"
 #include "gateway/base/slot_map.h"
@@ -45,12 +46,13 @@ class Correlator {
   explicit Correlator(size_t capacity) : slots_(std::min(capacity, kMaxEntries)) {}
 
   // Nothing when the capacity is used up.
-  std::optional<WireId> open(Entry entry) {
+  template <class Some>
+  std::optional<WireId> open(Some&& entry) {
     Node* acquired = nullptr;
     const auto handle = slots_.acquire(&acquired);
     if (!handle) return std::nullopt;
     Node& node = *acquired;
-    node.entry = std::move(entry);
+    node.entry = std::forward<Some>(entry);
     node.older = newest_;
     node.newer = Handle::kNone;
     (newest_ == Handle::kNone ? oldest_ : node_at(newest_).newer) = handle->index;
