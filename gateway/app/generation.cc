@@ -34,22 +34,16 @@ std::function<std::string(std::string_view)> hider_of(const config::Config& conf
              std::string_view text) { return secrets.hide(text); };
 }
 
-// What answers for the server while it sleeps; none: nothing does. `principal`: see MemoryFilter.
-pool::MakeRecall recall_of(mcp::MemoryFilter::FindMemory find, std::string principal) {
-  if (find == nullptr) return nullptr;
-  return [find = std::move(find),
-          principal = std::move(principal)](const pool::RecallServices& services) {
-    return std::make_unique<mcp::MemoryFilter>(find, principal, services);
-  };
-}
-
-// None: nothing is to be remembered.
-mcp::MemoryFilter::FindMemory memory_of(const config::BackendConfig& backend,
-                                        const pool::LaunchSpec& launch,
-                                        const UpstreamServices& services) {
+// What answers for the server while it sleeps; none: nothing does. `principal`: see memory_key().
+pool::MakeRecall recall_of(const config::BackendConfig& backend, const pool::LaunchSpec& launch,
+                           const UpstreamServices& services, const std::string& principal = {}) {
   if (!backend.pool.remember) return nullptr;
-  return [launch, values = digest_of_values(backend), &memories = services.memories] {
-    return memories.of(memory_key(launch, values));
+  const auto find = [launch, principal, values = digest_of_values(backend),
+                     &memories = services.memories] {
+    return memories.of(memory_key(launch, values, principal));
+  };
+  return [find](const pool::RecallServices& parts) {
+    return std::make_unique<mcp::MemoryFilter>(find, parts);
   };
 }
 
@@ -87,7 +81,6 @@ std::unique_ptr<backend::Upstream> make_pools(const config::Config& config, Back
   // How much a principal has called is known for longer than its pool lasts.
   options.quotas = std::make_shared<policy::ClientQuotas>(backend.calls_per_principal,
                                                           backend.calls, services.core.calls);
-  const auto memory = memory_of(backend, options.launch, services);
   const auto make_one = [id, config, options, services = services](pool::LaunchSpec launch,
                                                                    pool::MakeRecall recall) {
     backend::BackendOptions own = options;
@@ -103,7 +96,8 @@ std::unique_ptr<backend::Upstream> make_pools(const config::Config& config, Back
     const auto found = variables.find(name);
     return found == variables.end() ? std::nullopt : std::optional(found->second);
   };
-  auto make = [make_one, options, environment, memory](const policy::Principal& principal)
+  auto make = [make_one, options, environment,
+               services = services](const policy::Principal& principal)
       -> tl::expected<std::unique_ptr<backend::Upstream>, std::string> {
     auto variables = config::variables_of_principal(options.config,
                                                     {principal.name, policy::source_of(principal)},
@@ -111,7 +105,8 @@ std::unique_ptr<backend::Upstream> make_pools(const config::Config& config, Back
     if (!variables) return tl::unexpected(std::move(variables.error()));
     pool::LaunchSpec launch = options.launch;
     for (auto& [name, value] : *variables) launch.environment[name] = std::move(value);
-    return make_one(std::move(launch), recall_of(memory, policy::identity_of(&principal)));
+    auto recall = recall_of(options.config, launch, services, policy::identity_of(&principal));
+    return make_one(std::move(launch), std::move(recall));
   };
   const auto dialect = make_dialect(backend, services.identity);
   return std::make_unique<backend::PrincipalPools>(
@@ -132,7 +127,7 @@ std::unique_ptr<backend::Upstream> make_upstream(const config::Config& config,
     return make_pools(config, id, backend, names, services);
   }
   backend::BackendOptions options = options_of(config, backend, names, services);
-  options.make_recall = recall_of(memory_of(backend, options.launch, services), {});
+  options.make_recall = recall_of(backend, options.launch, services);
   return std::make_unique<backend::Backend>(id, std::move(options),
                                             make_dialect(backend, services.identity),
                                             services.callers, services.core);

@@ -138,7 +138,8 @@ uint16_t digest_of_values(const config::BackendConfig& backend) {
   return static_cast<uint16_t>(digest ^ digest >> 16U ^ digest >> 32U ^ digest >> 48U);
 }
 
-std::string memory_key(const pool::LaunchSpec& launch, uint16_t values) {
+std::string memory_key(const pool::LaunchSpec& launch, uint16_t values,
+                       const std::string& principal) {
   std::string key;
   append_part(key, launch.working_directory);
   append_part(key, launch.user);
@@ -152,6 +153,7 @@ std::string memory_key(const pool::LaunchSpec& launch, uint16_t values) {
   }
   for (const auto& [name, value] : launch.environment) append_part(key, name);
   append_part(key, std::to_string(values));
+  if (!principal.empty()) append_part(key, principal);
   return key;
 }
 

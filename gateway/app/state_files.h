@@ -31,8 +31,10 @@ uint16_t digest_of_values(const config::BackendConfig& backend);
 // The key of what is remembered about a server: it identifies the program that the server's
 // children run. Command, directory, user, names of the environment's variables, `values`, and size
 // and time of the program and of each file that the command names, as a script is one. A package
-// that a runner fetches is known by its name alone. Looks at the files.
-std::string memory_key(const pool::LaunchSpec& launch, uint16_t values);
+// that a runner fetches is known by its name alone. Looks at the files. `principal`: whose children
+// alone they are, so that nobody is shown what another one's have answered; else empty.
+std::string memory_key(const pool::LaunchSpec& launch, uint16_t values,
+                       const std::string& principal = {});
 
 // What is wrong with the directory, or why it cannot be made.
 tl::expected<void, std::string> check_state_dir(const std::string& path);

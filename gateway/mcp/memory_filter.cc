@@ -93,8 +93,7 @@ std::string whole_list(std::string_view first, std::string_view member, std::str
 
 }  // namespace
 
-MemoryFilter::MemoryFilter(FindMemory find, std::string principal,
-                           const pool::RecallServices& services)
+MemoryFilter::MemoryFilter(FindMemory find, const pool::RecallServices& services)
     : services_(services.services),
       chain_(services.services.chain),
       pool_(services.pool),
@@ -102,7 +101,6 @@ MemoryFilter::MemoryFilter(FindMemory find, std::string principal,
       find_(std::move(find)),
       memory_(find_()),
       looked_(now()),
-      principal_(std::move(principal)),
       holder_(memory_->add_holder()),
       pages_of_calls_(services.services.calls.reserve<Page>()),
       held_(services.services.payer, Holding::caches),
@@ -290,8 +288,7 @@ void MemoryFilter::note_change(session::SessionId of, uint8_t lists) {
 
 MemorySource MemoryFilter::source_of(const call::Call& call) const {
   const bool is_leased = pool_.lane().greeting_of(call.session).has_value();
-  return {principal_.empty() ? call.principal : principal_, holder_, call.child,
-          is_leased ? number_of(call.session) : 0};
+  return {call.principal, holder_, call.child, is_leased ? number_of(call.session) : 0};
 }
 
 void MemoryFilter::learn_list(const call::Call& call, ListKind kind, std::string_view payload) {
@@ -304,7 +301,7 @@ void MemoryFilter::learn_list(const call::Call& call, ListKind kind, std::string
   const uint64_t digest = digest_of(*whole);
   MemorySource source = source_of(call);
   // An answer to the gateway's own request for all shared children is no client's answer.
-  const bool is_for_all = call.is_own && source.session == 0 && principal_.empty();
+  const bool is_for_all = call.is_own && source.session == 0;
   const Learned learned = memory_->learn_list(
       *variant, call.child_kind.value_or(PeerKind::stateful), kind, std::move(*whole), source,
       is_for_all, [this](const MemorySource& before) {

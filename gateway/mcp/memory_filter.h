@@ -31,9 +31,8 @@ class MemoryFilter final : public pool::ServerRecall {
   static constexpr Duration kLookEvery = std::chrono::seconds(1);
   using FindMemory = std::function<std::shared_ptr<ServerMemory>()>;
 
-  // `find`: the memory of the program that would run now. `principal`: whose children are asked, if
-  // they are only one's; else empty.
-  MemoryFilter(FindMemory find, std::string principal, const pool::RecallServices& services);
+  // `find`: the memory of the program that would run now.
+  MemoryFilter(FindMemory find, const pool::RecallServices& services);
 
   // ServerRecall
   void add_to(call::Chain& chain) override { chain.add("memory", *this); }
@@ -121,7 +120,6 @@ class MemoryFilter final : public pool::ServerRecall {
   const FindMemory find_;
   std::shared_ptr<ServerMemory> memory_;
   TimePoint looked_;
-  const std::string principal_;
   uint64_t holder_;
   const call::Slot<Page> pages_of_calls_;
   std::array<std::optional<Pages>, kListKindCount> pages_;

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
+
+#include "tests/integration/harness/eventually.h"
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/websocket_client.h"
 #include "tests/support/test_folder.h"
@@ -61,6 +64,40 @@ TEST_F(Principals, NeverShareAProcess) {
   EXPECT_EQ(children_in(state), 2u);
   EXPECT_THAT(HttpClient(gateway.admin_url()).get("/debug/state").body,
               AllOf(HasSubstr(R"("principal":"ada")"), HasSubstr(R"("principal":"bob")")));
+}
+
+// Its tool has the name of its principal.
+constexpr const char* kServer = R"py(
+import json, os, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message: continue
+    method, answer = message["method"], {}
+    if method == "initialize":
+        answer = {"protocolVersion": message["params"]["protocolVersion"],
+                  "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+    elif method == "tools/list":
+        answer = {"tools": [{"name": "of-" + os.environ["WHO"], "inputSchema": {"type": "object"}}]}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": answer}), flush=True)
+)py";
+
+TEST_F(Principals, AreNotShownWhatASleepingServerHasOfferedAnotherOne) {
+  folder_.write("server.py", kServer);
+  GatewayProcess gateway(
+      serve_one({"python3", folder_.path("server.py")},
+                "protocol: mcp, isolation: principal, pool: { idle_timeout: 100ms }, "
+                "env: { WHO: \"${principal}\" }",
+                "auth: { api_keys: [{ name: ada, file: " + folder_.path("ada.key") +
+                    " }, { name: bob, file: " + folder_.path("bob.key") + " }] }\n"));
+  HttpClient client = gateway.connect();
+  for (int round = 0; round < 2; ++round) {
+    for (const auto& [key, own, other] :
+         {std::tuple(kAda, "of-ada", "of-bob"), std::tuple(kBob, "of-bob", "of-ada")}) {
+      EXPECT_THAT(ask(client, key, "tools/list"), AllOf(HasSubstr(own), Not(HasSubstr(other))));
+      EXPECT_EQ(gateway.descendants().empty(), round > 0) << "who has asked before is remembered";
+      EXPECT_TRUE(eventually("it sleeps", [&] { return gateway.descendants().empty(); }));
+    }
+  }
 }
 
 TEST_F(Principals, ShareNothingOverWebSockets) {

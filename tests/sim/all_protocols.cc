@@ -26,7 +26,7 @@ pool::MakeRecall make_recall() {
     return memories[++looks / 8 % memories.size()];
   };
   return [find](const pool::RecallServices& services) {
-    return std::make_unique<mcp::MemoryFilter>(find, std::string(), services);
+    return std::make_unique<mcp::MemoryFilter>(find, services);
   };
 }
 

@@ -200,6 +200,8 @@ TEST(MemoryKey, NamesWhatDecidesWhatAServerIs) {
   EXPECT_FALSE(differs([](auto& other) { other.environment["NAME"] = "other"; }))
       << "it may be inherited, and differ with each start";
   EXPECT_NE(app::memory_key(launch, 2), key);
+  EXPECT_NE(app::memory_key(launch, 1, "ada"), key);
+  EXPECT_NE(app::memory_key(launch, 1, "ada"), app::memory_key(launch, 1, "bob"));
   config::BackendConfig backend;
   backend.env = {{"NAME", "secret"}};
   const uint16_t values = app::digest_of_values(backend);

@@ -339,37 +339,6 @@ TEST_F(SessionMemoryTest, ASessionThatLeavesDuringACheckEndsIt) {
   EXPECT_THAT(next.take(), SizeIs(2));
 }
 
-// --- Principals -----------------------------------------------------------------------------
-
-TEST(PrincipalMemory, ListsThatDifferBetweenPrincipalsAreFoundOut) {
-  const auto memory = MemoryBench::fresh();
-  MemoryBench ada(Isolation::shared, memory, "ada");
-  MemoryBench bob(Isolation::shared, memory, "bob");
-  MemoryBench eve(Isolation::shared, memory, "eve");
-  const auto list = [](MemoryBench& bench, const std::string& tools) {
-    FakeClient client(bench.callers);
-    bench.send(client, request_text("1", "initialize"));
-    FakeChild& child = bench.greet_shared();
-    bench.send(client, request_text("2", "tools/list"));
-    child.answer(child.take_ids().at(0), tools);
-    bench.idle();
-  };
-  list(ada, kOneTool);
-  // Who sleeps is told what is known, and the truth with the first call.
-  FakeSession session(bob.callers);
-  ASSERT_FALSE(bob.open(session));
-  bob.send(session, request_text("1", "tools/list"));
-  EXPECT_THAT(session.take(), ElementsAre(result_text("1", kOneTool)));
-  bob.send(session, request_text("2", "m"));
-  bob.serve(kTwoTools);
-  EXPECT_TRUE(memory->lists_differ());
-  EXPECT_THAT(session.take(), testing::Contains(kToolsChanged));
-  FakeClient client(eve.callers);
-  eve.send(client, request_text("1", "tools/list"));
-  EXPECT_THAT(client.answers, IsEmpty());
-  EXPECT_EQ(eve.launcher.running(), 1U);
-}
-
 // --- Another program ------------------------------------------------------------------------
 
 TEST(Memory, IsThatOfTheProgramThatWouldRunNow) {
@@ -377,7 +346,7 @@ TEST(Memory, IsThatOfTheProgramThatWouldRunNow) {
   auto found = memory;
   backend::BackendOptions options = remembered(Isolation::shared, memory);
   options.make_recall = [&found](const pool::RecallServices& services) {
-    return std::make_unique<mcp::MemoryFilter>([&found] { return found; }, std::string(), services);
+    return std::make_unique<mcp::MemoryFilter>([&found] { return found; }, services);
   };
   memory->learn_list({}, PeerKind::stateful, ListKind::tools, kOneTool, {}, true,
                      [](const mcp::MemorySource&) { return false; });

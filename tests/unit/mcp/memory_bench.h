@@ -33,8 +33,7 @@ inline std::string greeting(const std::string& revision = "2025-11-25",
 }
 
 inline backend::BackendOptions remembered(config::Isolation isolation,
-                                          std::shared_ptr<mcp::ServerMemory> memory,
-                                          const std::string& principal = {}) {
+                                          std::shared_ptr<mcp::ServerMemory> memory) {
   backend::BackendOptions options = plain_options();
   options.config.protocol = config::Protocol::mcp;
   options.config.isolation = isolation;
@@ -42,18 +41,16 @@ inline backend::BackendOptions remembered(config::Isolation isolation,
   options.config.pool.remember = true;
   options.config.pool.max = 4;
   options.config.pool.idle_timeout = seconds(1);
-  options.make_recall = [memory = std::move(memory),
-                         principal](const pool::RecallServices& services) {
-    return std::make_unique<mcp::MemoryFilter>([memory] { return memory; }, principal, services);
+  options.make_recall = [memory = std::move(memory)](const pool::RecallServices& services) {
+    return std::make_unique<mcp::MemoryFilter>([memory] { return memory; }, services);
   };
   return options;
 }
 
 class MemoryBench : public BackendBench {
  public:
-  explicit MemoryBench(config::Isolation isolation, std::shared_ptr<mcp::ServerMemory> kept = {},
-                       const std::string& principal = {})
-      : MemoryBench(isolation, kept == nullptr ? fresh() : std::move(kept), principal, 0) {}
+  explicit MemoryBench(config::Isolation isolation, std::shared_ptr<mcp::ServerMemory> kept = {})
+      : MemoryBench(isolation, kept == nullptr ? fresh() : std::move(kept), 0) {}
 
   static std::shared_ptr<mcp::ServerMemory> fresh() {
     return std::make_shared<mcp::ServerMemory>([] {});
@@ -112,9 +109,8 @@ class MemoryBench : public BackendBench {
 
  private:
   MemoryBench(config::Isolation isolation, const std::shared_ptr<mcp::ServerMemory>& kept,
-              const std::string& principal, int /*unused*/)
-      : BackendBench(remembered(isolation, kept, principal),
-                     std::make_unique<mcp::McpDialect>("1")),
+              int /*unused*/)
+      : BackendBench(remembered(isolation, kept), std::make_unique<mcp::McpDialect>("1")),
         memory(kept) {}
 
   std::set<size_t> ended_;
