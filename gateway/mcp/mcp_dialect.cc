@@ -246,22 +246,26 @@ std::optional<pool::ChildFacts> McpDialect::facts(const rpc::Envelope& answer,
 
 tl::expected<call::ClientIntent, const char*> McpDialect::read_client(
     const rpc::Envelope& message, std::string_view method, const call::Reading& reading) const {
-  if (message.kind == rpc::MessageKind::notification) {
-    return read_notification(message, method, reading.isolation);
-  }
+  tl::expected<call::ClientIntent, const char*> read;  // returned by each way, so never copied
   const bool is_modern = reading.peer_kind == PeerKind::stateless;
-  const auto read = [&](const McpParams& params) {
-    return is_modern ? read_modern(message, method, params)
-                     : read_legacy(message, method, reading.isolation, params);
+  const auto note = [&](const McpParams& params) {
+    return is_modern ? note_modern(message, method, params, *read)
+                     : note_legacy(message, method, reading.isolation, params, *read);
   };
-  if (reading.params != nullptr) return read(static_cast<const McpParams&>(*reading.params));
-  return read(is_modern ? read_params(message.params, memory_) : read_params(message.params));
+  const char* refusal = nullptr;
+  if (message.kind == rpc::MessageKind::notification) {
+    refusal = note_notification(message, method, reading.isolation, *read);
+  } else if (reading.params != nullptr) {
+    refusal = note(static_cast<const McpParams&>(*reading.params));
+  } else {
+    refusal = note(is_modern ? read_params(message.params, memory_) : read_params(message.params));
+  }
+  if (refusal != nullptr) read = tl::unexpected(refusal);
+  return read;
 }
 
-tl::expected<call::ClientIntent, const char*> McpDialect::read_notification(
-    const rpc::Envelope& message, std::string_view method, config::Isolation isolation) {
-  tl::expected<call::ClientIntent, const char*> read;
-  call::ClientIntent& intent = *read;
+const char* McpDialect::note_notification(const rpc::Envelope& message, std::string_view method,
+                                          config::Isolation isolation, call::ClientIntent& intent) {
   if (method == kInitialized) {
     if (isolation == config::Isolation::shared) intent.kind = call::ClientIntent::Kind::swallow;
     intent.memo = call::SessionMemo::completion;
@@ -269,51 +273,47 @@ tl::expected<call::ClientIntent, const char*> McpDialect::read_notification(
   if (method == "notifications/cancelled") {
     intent.kind = call::ClientIntent::Kind::cancel;
     const auto id = only_member(message.params, "requestId");
-    if (!id) return tl::unexpected<const char*>("params name requestId twice");
+    if (!id) return "params name requestId twice";
     intent.cancelled_id = *id;
   }
-  return read;
+  return nullptr;
 }
 
-tl::expected<call::ClientIntent, const char*> McpDialect::read_legacy(const rpc::Envelope& request,
-                                                                      std::string_view method,
-                                                                      config::Isolation isolation,
-                                                                      const McpParams& params) {
+const char* McpDialect::note_legacy(const rpc::Envelope& request, std::string_view method,
+                                    config::Isolation isolation, const McpParams& params,
+                                    call::ClientIntent& intent) {
   const bool is_shared = isolation == config::Isolation::shared;
-  tl::expected<call::ClientIntent, const char*> read;
-  call::ClientIntent& intent = *read;
   // The client of a session greets the session's own child.
   if (same_text(method, "initialize")) {
     intent.memo = call::SessionMemo::greeting;
     intent.memo_text = request.params;
     if (is_shared) {
       intent.kind = call::ClientIntent::Kind::handshake;
-      return read;
+      return nullptr;
     }
     intent.greets = intent.introduces = true;
   }
   if (!is_shared) note_memo(request, method, intent);
   if (same_text(method, "tools/call") && !note_tool(params, intent)) {
-    return tl::unexpected<const char*>(kTwoTools);
+    return kTwoTools;
   }
   if (is_shared && method == kSetLevel) {
     const auto level = only_member(request.params, "level");
-    if (!level) return tl::unexpected<const char*>("params name the level twice");
+    if (!level) return "params name the level twice";
     intent.kind = call::ClientIntent::Kind::set_severity;
     intent.severity = session::parse_severity(rpc::string_content(*level));
     intent.result = kEmptyResult;
   }
   if (is_shared && (method == kSubscribe || method == kUnsubscribe)) {
     if (!params.uri && !rpc::is_absent(params.uri)) {
-      return tl::unexpected<const char*>("params name the uri twice");
+      return "params name the uri twice";
     }
     intent.key = rpc::string_content(text_of(params.uri));
     intent.result = kEmptyResult;
   }
   using Kind = call::ClientIntent::Kind;
   if (!intent.key.empty()) intent.kind = method == kSubscribe ? Kind::subscribe : Kind::unsubscribe;
-  if (const char* problem = note_token(params, intent)) return tl::unexpected(problem);
-  return read;
+  return note_token(params, intent);
 }
 
 bool McpDialect::is_lifecycle(std::string_view method) const {
@@ -334,12 +334,9 @@ call::Absence McpDialect::absence(std::string_view method, policy::ElementKind k
   return mcp::absence(method, kind, name, of_client);
 }
 
-tl::expected<call::ClientIntent, const char*> McpDialect::read_modern(const rpc::Envelope& request,
-                                                                      std::string_view method,
-                                                                      const McpParams& params) {
+const char* McpDialect::note_modern(const rpc::Envelope& request, std::string_view method,
+                                    const McpParams& params, call::ClientIntent& intent) {
   constexpr std::array<std::string_view, 3> kAskable = {"sampling", "elicitation", "roots"};
-  tl::expected<call::ClientIntent, const char*> read;
-  call::ClientIntent& intent = *read;
   intent.may_be_asked =
       std::ranges::any_of(rpc::find_members(text_of(params.of_meta.capabilities), kAskable),
                           [](const rpc::Member& declared) { return declared.has_value(); });
@@ -354,10 +351,9 @@ tl::expected<call::ClientIntent, const char*> McpDialect::read_modern(const rpc:
   intent.resumes = intent.may_need_input && !(rpc::is_absent(params.request_state) &&
                                               rpc::is_absent(params.input_responses));
   if (same_text(method, "tools/call") && !note_tool(params, intent)) {
-    return tl::unexpected<const char*>(kTwoTools);
+    return kTwoTools;
   }
-  if (const char* problem = note_token(params, intent)) return tl::unexpected(problem);
-  return read;
+  return note_token(params, intent);
 }
 
 std::vector<std::string> McpDialect::listened_keys(const rpc::Envelope& request,

@@ -95,13 +95,14 @@ class McpDialect final : public pool::Dialect {
                                                               const pool::ChildFacts& facts);
 
  private:
-  [[nodiscard]] static tl::expected<call::ClientIntent, const char*> read_notification(
-      const rpc::Envelope& message, std::string_view method, config::Isolation isolation);
-  [[nodiscard]] static tl::expected<call::ClientIntent, const char*> read_legacy(
-      const rpc::Envelope& request, std::string_view method, config::Isolation isolation,
-      const McpParams& params);
-  [[nodiscard]] static tl::expected<call::ClientIntent, const char*> read_modern(
-      const rpc::Envelope& request, std::string_view method, const McpParams& params);
+  // These note what a message is about; not null: why it is refused.
+  static const char* note_notification(const rpc::Envelope& message, std::string_view method,
+                                       config::Isolation isolation, call::ClientIntent& intent);
+  static const char* note_legacy(const rpc::Envelope& request, std::string_view method,
+                                 config::Isolation isolation, const McpParams& params,
+                                 call::ClientIntent& intent);
+  static const char* note_modern(const rpc::Envelope& request, std::string_view method,
+                                 const McpParams& params, call::ClientIntent& intent);
 
   const std::string version_;
   const std::string name_;

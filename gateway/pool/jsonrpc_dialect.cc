@@ -7,18 +7,18 @@ namespace stdgate::pool {
 
 tl::expected<call::ClientIntent, const char*> JsonRpcDialect::read_client(
     const rpc::Envelope& message, std::string_view method, const call::Reading& /*reading*/) const {
-  tl::expected<call::ClientIntent, const char*> intent;
-  if (message.kind != rpc::MessageKind::notification || cancel_method_.empty() ||
-      method != cancel_method_) {
-    return intent;
+  tl::expected<call::ClientIntent, const char*> read;  // returned by each way, so never copied
+  const bool is_cancel = message.kind == rpc::MessageKind::notification &&
+                         !cancel_method_.empty() && method == cancel_method_;
+  if (is_cancel) {
+    const auto id = rpc::find_member(message.params, "id");
+    read->kind = call::ClientIntent::Kind::cancel;
+    if (id) read->cancelled_id = *id;
+    if (!id && id.error() == rpc::MemberError::duplicate) {
+      read = tl::unexpected<const char*>("the cancel's params name the id twice");
+    }
   }
-  const auto id = rpc::find_member(message.params, "id");
-  if (!id && id.error() == rpc::MemberError::duplicate) {
-    return tl::unexpected<const char*>("the cancel's params name the id twice");
-  }
-  intent->kind = call::ClientIntent::Kind::cancel;
-  if (id) intent->cancelled_id = *id;
-  return intent;
+  return read;
 }
 
 std::string_view JsonRpcDialect::cancelled_by_child(const rpc::Envelope& notification,
