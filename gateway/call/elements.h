@@ -25,11 +25,11 @@ struct UsedElement {
 struct ListShape {
   policy::ElementKind kind = policy::ElementKind::none;
   std::string_view member;  // the array in the result
-  std::string_view name;    // the member of an element with its name
-  std::string_view use;     // as in UsedElement
+  std::string_view name{};  // the member of an element with its name
+  std::string_view use{};   // as in UsedElement
   // The member of the result that says who may keep it, and its value for one client only.
-  std::string_view scope;
-  std::string_view private_scope;
+  std::string_view scope{};
+  std::string_view private_scope{};
 };
 
 // Facts of a message for the audit besides its element, each as spelled between its quotes. Empty:

@@ -7,7 +7,7 @@ Outcome Protocol::outcome(const rpc::Envelope& answer, std::string_view /*method
 }
 
 const ListShape* Protocol::list_shape(std::string_view method) const {
-  static constexpr ListShape kMethods{};
+  static constexpr ListShape kMethods{.member = "methods"};
   return method == kDiscover ? &kMethods : nullptr;
 }
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "gateway/call/clear_list.h"
 #include "gateway/call/name_table.h"
-#include "gateway/rpc/json_member.h"
 
 namespace stdgate::call {
 
@@ -37,12 +37,8 @@ void RuleFilter::judge(CallPtr& call, const Request& request) {
 
 // A list of which readers could see more than what is left of it is shown to nobody.
 void RuleFilter::show(CallPtr& call, Answer& answer, const ListCut& cut) {
-  const auto elements = rpc::find_clear_member(answer.payload, cut.list->member);
-  const bool is_clear = cut.list->member.empty() || elements || rpc::is_absent(elements);
-  if (!is_clear || answer.message.has_lookalikes) {
-    return chain_.on_fault(
-        std::move(call),
-        rpc::faults::child_failed("readers could see different lists", "the server has given two"));
+  if (!has_clear_list(answer, cut.list->member)) {
+    return chain_.on_fault(std::move(call), unclear_list());
   }
   answer.payload = rules_.seen(cut, answer.payload);
 }

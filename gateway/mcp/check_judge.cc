@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gateway/base/same_text.h"
+#include "gateway/call/clear_list.h"
 #include "gateway/mcp/param_headers.h"
 #include "gateway/mcp/tool_lock.h"
 #include "gateway/policy/name_pattern.h"
@@ -349,8 +350,11 @@ std::optional<std::string> CheckJudge::misfit_of_result(const call::Call& call,
 void CheckJudge::see(call::CallPtr& call, call::Answer& answer) {
   // All calls of tools have been judged, and nothing else.
   if (states_.find(call->slots) == nullptr) {
-    const bool is_list = call->method_name == kToolList;
-    if (!is_list || answer.message.kind != rpc::MessageKind::result) return;
+    if (call->method_name != kToolList) return;
+    if (!call::has_clear_list(answer, kPinnedLists[kTools].member)) {
+      return chain_.on_fault(std::move(call), call::unclear_list());
+    }
+    if (answer.message.kind != rpc::MessageKind::result) return;
     return overhear(answer.payload, answer.child);
   }
   if (!config_.results) return;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gateway/call/call_clock.h"
+#include "gateway/call/clear_list.h"
 #include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/mcp/tool_lock.h"
@@ -12,16 +13,6 @@
 #include "gateway/rpc/known_message.h"
 
 namespace stdgate::mcp {
-
-namespace {
-
-// Readers could see different lists: it is none.
-bool is_ambiguous(const call::Answer& answer, size_t list) {
-  const auto elements = rpc::find_clear_member(answer.payload, kPinnedLists[list].member);
-  return answer.message.has_lookalikes || (!elements && !rpc::is_absent(elements));
-}
-
-}  // namespace
 
 ListedFilter::ListedFilter(const pool::FilterServices& services, const McpDialect& dialect)
     : services_(services.services),
@@ -245,7 +236,7 @@ void ListedFilter::take_page(call::CallPtr call, const call::Answer& answer) {
   // Pages of two children are no list.
   if (page.is_first) listing.from = call->child;
   if (listing.from != call->child) return fail_asking(key, call->session);
-  if (is_ambiguous(answer, key.second)) return end_asking(key, false);
+  if (!call::has_clear_list(answer, kPinnedLists[key.second].member)) return end_asking(key, false);
   if (answer.message.kind != rpc::MessageKind::result) {
     const bool is_empty = page.is_first && std::ranges::all_of(judges_, &ListJudge::takes_refusals);
     if (!is_empty) return end_asking(key, false);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "gateway/call/clear_list.h"
 #include "gateway/call/name_table.h"
 #include "gateway/rpc/json_cursor.h"
 #include "gateway/rpc/json_cut.h"
@@ -222,14 +223,8 @@ void PinJudge::count(size_t list, const Counts& counts) {
 void PinJudge::see(call::CallPtr& call, call::Answer& answer) {
   const auto* const facts = std::ranges::find(kPinnedLists, call->method_name, &PinnedList::method);
   if (facts == kPinnedLists.end()) return;
-  if (enforces()) {
-    const auto elements = rpc::find_clear_member(answer.payload, facts->member);
-    const bool is_clear = elements || is_absent(elements);
-    if (!is_clear || answer.message.has_lookalikes) {
-      return chain_.on_fault(std::move(call),
-                             rpc::faults::child_failed("readers could see different lists",
-                                                       "the server has given two"));
-    }
+  if (enforces() && !call::has_clear_list(answer, facts->member)) {
+    return chain_.on_fault(std::move(call), call::unclear_list());
   }
   if (answer.message.kind != rpc::MessageKind::result) return;
   const auto list = static_cast<size_t>(facts->kind);

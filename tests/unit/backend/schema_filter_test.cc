@@ -137,6 +137,33 @@ TEST_F(UncheckedTest, ADocumentAloneChecksNothing) {
   EXPECT_THAT(send("rpc.discover", ""), HasSubstr("openrpc"));
 }
 
+// A server's own document, of which the caller may see a method.
+TEST(ServersDocument, IsShownOnlyWhereItCanBeCut) {
+  backend::BackendOptions options = plain_options();
+  options.config.rules = {{.allow = {"*"}, .methods = {"seen", "rpc.discover"}}};
+  options.config.pool.min = 1;
+  BackendBench bench(options);
+  FakeClient client(bench.callers);
+  FakeChild& child = bench.start_child();
+  const auto show = [&](const std::string& result) {
+    bench.send(client, R"({"jsonrpc":"2.0","id":1,"method":"rpc.discover"})");
+    std::string line = child.take_line();
+    rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
+    child.answer(std::string(parser.parse(line)->messages[0].envelope.id), result);
+    return client.answers.back().text;
+  };
+  const std::string methods = R"([{"name":"seen"},{"name":"hidden"}])";
+  const std::string document = R"({"methods":)" + methods + "}";
+  EXPECT_THAT(show(document), HasSubstr(R"("methods":[{"name":"seen"}])"));
+  for (const std::string& other :
+       {R"({"methods":{"0":{"name":"hidden"}}})" + std::string(), "[" + document + "]",
+        R"({"result":)" + document + "}", R"({"methods":[],"Methods":)" + methods + "}",
+        R"({"methods":[],"methods":)" + methods + "}"}) {
+    EXPECT_THAT(show(other), testing::Not(HasSubstr("hidden"))) << other;
+    EXPECT_EQ(client.answers.back().fault, rpc::Fault::child_failed) << other;
+  }
+}
+
 // What of a document is shown to whom: each role has a rule of its own.
 class ViewsTest : public testing::Test {
  public:

@@ -114,6 +114,40 @@ TEST_F(Judged, NoCallGoesByAListThatIsAmbiguous) {
   }
 }
 
+// What is shown as a list, somewhere, and is no array of that name in an object.
+TEST_F(Judged, NoCallGoesByAListThatIsNoArray) {
+  const std::string tool = numbers_tool("t");
+  for (const std::string& list :
+       {R"({"tools":{"0":)" + tool + "}}", R"({"tools":)" + list_of(tool) + "}",
+        "[" + list_of(tool) + "]", R"({"result":)" + list_of(tool) + "}",
+        std::string(R"({"tools":null})"), std::string("{}")}) {
+    client.answers.clear();
+    call("1", kNumber);
+    answer(child, "tools/list", list);
+    ASSERT_EQ(client.answers.size(), 1U) << list;
+    EXPECT_EQ(client.answers[0].fault, rpc::Fault::child_failed) << list;
+    client.answers.clear();
+    bench.send_modern(client, request("2", "tools/list"));
+    bench.settle();
+    answer(child, "tools/list", list);
+    ASSERT_EQ(client.answers.size(), 1U) << list;
+    EXPECT_EQ(client.answers[0].fault, rpc::Fault::child_failed) << list << last();
+    expect_nothing(child);
+    bench.advance(minutes(1));
+  }
+}
+
+struct CheckedAlone : Judged {
+  CheckedAlone() : Judged(judged(8, config::Pins::off)) {}
+};
+
+TEST_F(CheckedAlone, AClientIsShownNoListThatIsNoArray) {
+  bench.send_modern(client, request("1", "tools/list"));
+  answer(child, "tools/list", R"({"tools":{"0":)" + numbers_tool("t") + "}}");
+  ASSERT_EQ(client.answers.size(), 1U);
+  EXPECT_EQ(client.answers[0].fault, rpc::Fault::child_failed) << last();
+}
+
 class JudgedWithWarnings : public Judged {
  public:
   JudgedWithWarnings() : Judged(judged(8, config::Pins::warn)) {}

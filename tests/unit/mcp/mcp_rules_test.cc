@@ -226,8 +226,6 @@ TEST(McpRules, AListWithoutAnythingToCutIsPassedAsItCame) {
   library.be({"reader"});
   const std::string result = R"({"tools" : [ {"name":"read_a"} ] })";
   EXPECT_EQ(library.list("tools/list", result), result_text("7", result));
-  const std::string other = R"({"of":[{"name":"write_a"}],"x":{"tools":[{"name":"write_a"}]}})";
-  EXPECT_EQ(library.list("tools/list", other), result_text("7", other));
 }
 
 TEST(McpRules, TheIdMayStandBehindTheList) {
@@ -320,6 +318,26 @@ TEST(McpRules, AListBesideTheListIsAFault) {
     EXPECT_THAT(library.list("tools/list", good + other),
                 HasSubstr("readers could see different lists"))
         << other;
+  }
+}
+
+// What cannot be cut must not be shown whole.
+TEST(McpRules, AListThatIsNoArrayIsAFault) {
+  Library library;
+  library.be({"reader"});
+  for (const char* const member : {"tools", "prompts", "resources", "resourceTemplates"}) {
+    const std::string method = member == std::string("resourceTemplates")
+                                   ? "resources/templates/list"
+                                   : std::string(member) + "/list";
+    const std::string element = R"({"name":"hidden","uri":"hidden","uriTemplate":"hidden"})";
+    const std::string array = R"({")" + std::string(member) + R"(":[)" + element + "]}";
+    for (const std::string& result :
+         {R"({")" + std::string(member) + R"(":{"0":)" + element + "}}",
+          R"({")" + std::string(member) + R"(":)" + array + "}", "[" + array + "]",
+          R"({"result":)" + array + "}", R"({"of":[)" + element + R"(],"x":)" + array + "}"}) {
+      EXPECT_THAT(library.list(method, result), HasSubstr("readers could see different lists"))
+          << result;
+    }
   }
 }
 

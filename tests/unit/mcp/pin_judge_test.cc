@@ -224,6 +224,27 @@ TEST_F(PinsOfOne, AListBesideTheListIsAFault) {
   }
 }
 
+// What cannot be cut must not be shown whole.
+TEST_F(PinsOfOne, AListThatIsNoArrayIsAFault) {
+  const auto evil = [](const std::string& member) {
+    const std::string element = R"({"name":"x","uriTemplate":"x","description":"evil"})";
+    const std::string array = R"({")" + member + R"(":[)" + element + "]}";
+    return std::vector<std::string>{R"({")" + member + R"(":{"0":)" + element + "}}",
+                                    R"({")" + member + R"(":)" + array + "}", "[" + array + "]",
+                                    R"({"result":)" + array + "}"};
+  };
+  for (const auto& list : mcp::kPinnedLists) {
+    for (const std::string& result : evil(std::string(list.member))) {
+      client.answers.clear();
+      bench.send_modern(client, request("1", std::string(list.method)));
+      bench.settle();
+      answer(child, std::string(list.method), result);
+      ASSERT_EQ(client.answers.size(), 1U);
+      EXPECT_EQ(client.answers[0].fault, rpc::Fault::child_failed) << last();
+    }
+  }
+}
+
 TEST_F(PinsOfOne, NoNotificationCallsATool) {
   call("1");
   answer(child, "tools/list", kGood);
