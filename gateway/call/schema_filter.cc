@@ -52,15 +52,15 @@ bool SchemaFilter::fits(const Method& method, const rpc::Envelope& message) {
 }
 
 void SchemaFilter::on_request(CallPtr& call, const Request& request) {
-  if (request.method == kDiscover) return chain_.on_result(std::move(call), document_.text());
-  const Method* const method = config_.arguments ? document_.find(request.method) : nullptr;
-  if (method == nullptr) return;
-  if (request.message.has_lookalikes) {
+  // It could be another method, which the document knows.
+  if (config_.any() && request.message.has_lookalikes) {
     return chain_.on_fault(
         std::move(call),
-        rpc::faults::because(rpc::Fault::invalid_request, "readers could see different params"));
+        rpc::faults::because(rpc::Fault::invalid_request, "readers could see different requests"));
   }
-  if (!fits(*method, request.message)) refuse(call, *method);
+  if (request.method == kDiscover) return chain_.on_result(std::move(call), document_.text());
+  const Method* const method = config_.arguments ? document_.find(request.method) : nullptr;
+  if (method != nullptr && !fits(*method, request.message)) refuse(call, *method);
 }
 
 void SchemaFilter::refuse(CallPtr& call, const Method& method) {
@@ -76,25 +76,30 @@ void SchemaFilter::refuse(CallPtr& call, const Method& method) {
 
 Passage SchemaFilter::on_notification(const Notification& notification) {
   const Method* const method = config_.arguments ? document_.find(notification.method) : nullptr;
-  if (method == nullptr) return Passage::open;
-  if (!notification.message.has_lookalikes && fits(*method, notification.message)) {
-    return Passage::open;
-  }
+  const bool is_clear = !config_.any() || !notification.message.has_lookalikes;
+  if (is_clear && (method == nullptr || fits(*method, notification.message))) return Passage::open;
   services_.observer.on_check_failed(services_.backend, CheckFailure::arguments);
   return Passage::denied;
 }
 
 void SchemaFilter::on_answer(CallPtr& call, Answer& answer) {
-  if (!config_.results || answer.message.kind != rpc::MessageKind::result) return;
-  const Method* const method = document_.find(call->method_name);
+  const Method* const method = config_.results ? document_.find(call->method_name) : nullptr;
   if (method == nullptr || method->result == schema::kNoNode) return;
-  if (check_.check(document_.compiled(), method->result, answer.payload) == schema::Fit::fits) {
-    return;
-  }
+  const auto misfit = misfit_of_result(*method, answer);
+  if (!misfit) return;
   services_.observer.on_check_failed(services_.backend, CheckFailure::result);
-  const std::string detail = text_of(check_.misfits(), "result");
-  chain_.on_fault(std::move(call), rpc::faults::child_failed(
-                                       "the result does not fit the schema of its method", detail));
+  chain_.on_fault(
+      std::move(call),
+      rpc::faults::child_failed("the result does not fit the schema of its method", *misfit));
+}
+
+std::optional<std::string> SchemaFilter::misfit_of_result(const Method& method,
+                                                          const Answer& answer) {
+  if (answer.message.has_lookalikes) return "readers could see different results";
+  if (answer.message.kind != rpc::MessageKind::result) return std::nullopt;
+  const auto fit = check_.check(document_.compiled(), method.result, answer.payload);
+  if (fit != schema::Fit::fits) return text_of(check_.misfits(), "result");
+  return std::nullopt;
 }
 
 }  // namespace stdgate::call

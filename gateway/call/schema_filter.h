@@ -3,8 +3,8 @@
 //
 // Job: answer a request whose params do not fit by the error that JSON-RPC has for it, with the
 // places and what was expected; drop such a notification; turn a result that does not fit into a
-// fault. What the document does not know passes. Owner: the backend. Limits: those of the document
-// and of SchemaCheck.
+// fault. What the document does not know passes, except messages that could be others. Owner: the
+// backend. Limits: those of the document and of SchemaCheck.
 #pragma once
 
 #include <optional>
@@ -32,6 +32,7 @@ class SchemaFilter final : public Filter {
   // Whether the params fit. If not, misfits() of `check_` say why.
   bool fits(const Method& method, const rpc::Envelope& message);
   void refuse(CallPtr& call, const Method& method);
+  std::optional<std::string> misfit_of_result(const Method& method, const Answer& answer);
 
   Chain& chain_;
   const ChainServices services_;

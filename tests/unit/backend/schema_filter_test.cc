@@ -54,6 +54,17 @@ class SchemaFilterTest : public testing::Test {
     return client.answers.size() > before ? client.answers.back().text : "";
   }
 
+  // Of the last answer.
+  [[nodiscard]] std::optional<rpc::Fault> fault() const {
+    return client.answers.empty() ? std::nullopt : client.answers.back().fault;
+  }
+  // Of the request that the child has got.
+  [[nodiscard]] std::string asked_id() const {
+    rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
+    std::string line = lines.at(0);
+    return std::string(parser.parse(line)->messages[0].envelope.id);
+  }
+
   BackendBench bench;
   FakeClient client{bench.callers};
   FakeChild* child = nullptr;
@@ -111,11 +122,34 @@ TEST_F(SchemaFilterTest, NotificationsThatDoNotFitAreDropped) {
   EXPECT_NE(child->take_line(), "");
 }
 
+// A child that ignores case reads another method, which the document may know.
+TEST_F(SchemaFilterTest, WhatReadersCouldSeeDifferentlyIsRefusedWhateverItCalls) {
+  for (const char* const rest : {R"("method":"x","Method":"sum","params":["bad"]})",
+                                 R"("method":"rpc.discover","METHOD":"sum","params":["bad"]})",
+                                 R"("method":"sum","params":[1],"Params":["bad"]})"}) {
+    bench.send(client, R"({"jsonrpc":"2.0","id":1,)" + std::string(rest));
+    EXPECT_EQ(fault(), rpc::Fault::invalid_request) << rest;
+    bench.send(client, R"({"jsonrpc":"2.0",)" + std::string(rest));
+    EXPECT_EQ(child->take_line(), "") << rest;
+  }
+  EXPECT_EQ(client.answers.size(), 3U);
+  EXPECT_EQ(bench.observer.dropped[DropReason::denied], 3);
+}
+
+TEST_F(SchemaFilterTest, AResultBesideTheResultIsAFault) {
+  for (const char* const members :
+       {R"("result":1,"Result":"x")", R"("Result":"x","error":{"code":1,"message":"m"})",
+        R"("result":1,"Error":{"code":1,"message":"m"})"}) {
+    EXPECT_EQ(send("sum", "[1]"), "");
+    child->say(R"({"jsonrpc":"2.0","id":)" + asked_id() + "," + members + "}");
+    EXPECT_EQ(fault(), rpc::Fault::child_failed) << members;
+  }
+}
+
 TEST_F(SchemaFilterTest, ResultsThatDoNotFitAreFaults) {
   const auto answer = [this](const std::string& result) {
     EXPECT_EQ(send("sum", "[1]"), "");
-    rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
-    child->answer(std::string(parser.parse(lines[0])->messages[0].envelope.id), result);
+    child->answer(asked_id(), result);
     return client.answers.back();
   };
   EXPECT_FALSE(answer("3").fault);
@@ -127,6 +161,17 @@ TEST_F(SchemaFilterTest, TheDocumentIsTheAnswerToDiscover) {
   EXPECT_THAT(send("rpc.discover", ""), HasSubstr(R"("openrpc":"1.3.2")"));
 }
 
+class ResultsAloneTest : public SchemaFilterTest {
+ public:
+  ResultsAloneTest() : SchemaFilterTest({false, true}) {}
+};
+
+TEST_F(ResultsAloneTest, RefuseWhatCouldBeAnotherMethodToo) {
+  bench.send(client, R"({"jsonrpc":"2.0","id":1,"method":"x","Method":"sum","params":[1]})");
+  EXPECT_EQ(fault(), rpc::Fault::invalid_request);
+  EXPECT_EQ(send("sum", R"({"a":"x"})"), "");
+}
+
 class UncheckedTest : public SchemaFilterTest {
  public:
   UncheckedTest() : SchemaFilterTest({false, false}) {}
@@ -135,6 +180,8 @@ class UncheckedTest : public SchemaFilterTest {
 TEST_F(UncheckedTest, ADocumentAloneChecksNothing) {
   EXPECT_EQ(send("sum", R"({"a":"1"})"), "");
   EXPECT_THAT(send("rpc.discover", ""), HasSubstr("openrpc"));
+  bench.send(client, R"({"jsonrpc":"2.0","id":1,"method":"x","Method":"sum"})");
+  EXPECT_NE(child->take_line(), "");
 }
 
 // A server's own document, of which the caller may see a method.
