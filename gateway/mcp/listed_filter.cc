@@ -20,6 +20,8 @@ ListedFilter::ListedFilter(const pool::FilterServices& services, const McpDialec
       chain_(services.services.chain),
       states_(services.services.calls.reserve<State>()),
       dialect_(dialect),
+      requests_(services.services, services.pool,
+                [this](const Key& key, const call::Call& own) { take_late(key, own); }),
       settle_timer_(services.services.core.timers, [this] { settle(); }) {}
 
 ListScope ListedFilter::scope_of(session::SessionId session) const {
@@ -139,7 +141,10 @@ void ListedFilter::begin_asking(const Key& key, session::SessionId session) {
   listing.has_changed = false;
   listing.refusal.reset();
   listing.pages = 0;
-  ask(key, session, {}, (key.first & kOfChild) != 0 ? key.first & ~kOfChild : 0);
+  const uint64_t child = (key.first & kOfChild) != 0 ? key.first & ~kOfChild
+                         : key.first == 0            ? requests_.preferred_child(key.second)
+                                                     : 0;
+  ask(key, session, {}, child);
 }
 
 void ListedFilter::ask_child(size_t list, uint64_t child) {
@@ -204,7 +209,9 @@ void ListedFilter::ask(const Key& key, session::SessionId session, std::string_v
   // A legacy child gets it without its stamp.
   const call::PeerChanges changes = dialect_.omissions(request);
   message.inserted = changes.view();
+  requests_.add(key, *call);
   if (auto taken = pool_.submit(call, message); !taken) {
+    requests_.remove(key);
     listings_[key].refusal = std::move(taken.error());
     end_asking(key, false);
   }
@@ -227,6 +234,8 @@ void ListedFilter::take(call::CallPtr& call, call::Answer& answer, bool is_own) 
 void ListedFilter::take_page(call::CallPtr call, const call::Answer& answer) {
   const State& state = states_.of(call->slots);
   const Key key(state.scope, state.list);
+  requests_.remove(key);
+  requests_.note_answer(key.second, call->child);
   Listing& listing = listings_[key];
   ListPage page;
   page.scope = key.first;
@@ -269,6 +278,7 @@ void ListedFilter::on_fault(call::CallPtr& call, const rpc::FaultReport& /*repor
   if (state == nullptr || !state->is_own) return;
   const Key key(state->scope, state->list);
   const call::CallPtr own = std::move(call);
+  requests_.remove(key);
   fail_asking(key, own->session);
 }
 
@@ -281,6 +291,17 @@ void ListedFilter::fail_asking(const Key& key, session::SessionId session) {
   end_asking(key, false);
 }
 
+// If its own list is not known, the child gets no call that is judged. One that is not shared is
+// not asked again at once: there is no other.
+void ListedFilter::take_late(const Key& key, const call::Call& own) {
+  const Place place(key.second, own.child);
+  if (!compared_.contains(place)) failed_.insert_or_assign(place, now() + kAskAgain);
+  const bool is_another = key.first == 0 && requests_.preferred_child(key.second) != 0;
+  if (is_another && !pool_.is_draining()) return begin_asking(key, own.session);
+  end_asking(key, false);
+  look_again();
+}
+
 void ListedFilter::on_end(const call::Call& call, call::End& end) {
   const State* const state = states_.find(call.slots);
   const bool is_own = state != nullptr && state->is_own;
@@ -290,7 +311,9 @@ void ListedFilter::on_end(const call::Call& call, call::End& end) {
 void ListedFilter::take_end(const call::Call& call, call::End& end, const State* own) {
   for (ListJudge* const judge : enders_) judge->on_end(call, end);
   // Its session has ended.
-  if (own != nullptr) end_asking(Key(own->scope, own->list), false);
+  if (own == nullptr) return;
+  requests_.remove(Key(own->scope, own->list));
+  end_asking(Key(own->scope, own->list), false);
 }
 
 void ListedFilter::end_asking(const Key& key, bool is_known) {
@@ -344,6 +367,7 @@ void ListedFilter::on_child_gone(const call::ChildRef& child) {
     forget_compared(Place(list, child.number));
     failed_.erase(Place(list, child.number));
   }
+  requests_.forget_child(child.number);
   for (ListJudge* const judge : judges_) judge->forget_child(child.number);
   look_again();
 }

@@ -2,7 +2,8 @@
 //
 // Job: own the lists, and hand them to the judges (ListJudge): pins, checks. A call waits until its
 // list is known, kMaxWait at most and within its deadline. The filter asks the server for all pages
-// of the list; where a session has its own child, that child is asked. It asks again when a list
+// of the list; where a session has its own child, that child is asked. A child that does not answer
+// within kMaxWait is not asked again while another one can be. It asks again when a list
 // has changed or a child has ended. A judged call waits in the pool until the child's own list has
 // been compared. A call whose list cannot be obtained is refused, because it cannot be judged.
 // Owner: the backend. Limits: kMaxPages of a list; the chain's limits for calls that are held.
@@ -20,6 +21,8 @@
 #include "gateway/base/timers.h"
 #include "gateway/call/chain.h"
 #include "gateway/call/filter.h"
+#include "gateway/mcp/list_judge.h"
+#include "gateway/mcp/list_requests.h"
 #include "gateway/mcp/tool_lock.h"
 #include "gateway/pool/pool.h"
 #include "gateway/pool/pool_services.h"
@@ -38,59 +41,13 @@ class FoundChildren {
   std::array<uint64_t, kPlaces> numbers_{};  // no child has the number 0
 };
 
-// Identifies who shares a list: 0 for shared children, else a session or child.
-using ListScope = uint64_t;
-
-// A page of a list that the filter has asked for.
-struct ListPage {
-  ListScope scope = 0;       // one list at a time is asked for in a scope
-  size_t list = 0;           // index in kPinnedLists
-  uint64_t child = 0;        // the number of the one that has given it; 0: not known
-  std::string_view payload;  // the result
-  bool is_first = false;     // nothing of the same list came before
-  bool is_last = false;
-};
-
-// ListJudge: judges calls by what their server lists: tools, prompts. ListedFilter asks for the
-// lists.
-class ListJudge {
- public:
-  virtual ~ListJudge() = default;
-
-  // The list that the call is judged by; nothing: the call is not judged. May take the call.
-  virtual std::optional<size_t> on_request(call::CallPtr& call, const call::Request& request) = 0;
-  virtual call::Passage on_notification(const call::Notification& notification) = 0;
-  // The list is known. If the call is not taken, it goes on.
-  virtual void judge(call::CallPtr& call, const call::Request& request) = 0;
-  virtual void learn(const ListPage& page) = 0;
-  // An answer to a call of a client that is not judged; of one that is: see show_judged().
-  virtual void see(call::CallPtr& call, call::Answer& answer) = 0;
-  // Whether it wants to be told of ends.
-  [[nodiscard]] virtual bool sees_ends() const { return false; }
-  virtual void on_end(const call::Call& /*call*/, call::End& /*end*/) {}
-  virtual void forget_child(uint64_t child) = 0;
-  // A child has told that its list is another one by now.
-  virtual void on_changed(size_t /*list*/, uint64_t /*child*/) {}
-  virtual void drop_kept() {}
-
-  // --- Of a call that is judged
-  // Whether this child, whose list is known, may get the call.
-  [[nodiscard]] virtual bool suits(const call::Call& call, uint64_t child) const = 0;
-  // Whether no child may get the call, whatever else they list.
-  [[nodiscard]] virtual bool forbids(const call::Call& /*call*/) const { return false; }
-  // Ends a call that it forbids.
-  virtual void refuse(call::CallPtr /*call*/) {}
-  // Whether a server that refuses to list has nothing. If not, its list is not known.
-  [[nodiscard]] virtual bool takes_refusals() const { return true; }
-};
-
 class McpDialect;
 
 class ListedFilter final : public call::Filter {
  public:
   static constexpr size_t kMaxPages = 64;
   static constexpr size_t kMaxChanges = 4;  // of a list while one child is asked for it
-  static constexpr Duration kMaxWait = std::chrono::seconds(5);
+  static constexpr Duration kMaxWait = ListRequests::kMaxWait;
   static constexpr Duration kAskAgain = std::chrono::seconds(5);
 
   ListedFilter(const pool::FilterServices& services, const McpDialect& dialect);
@@ -149,7 +106,7 @@ class ListedFilter final : public call::Filter {
     ListScope scope = 0;
     void clear() { *this = State(); }
   };
-  using Key = std::pair<ListScope, size_t>;
+  using Key = ListRequests::Key;
   using Place = std::pair<size_t, uint64_t>;  // a list, and the number of a child
 
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
@@ -177,6 +134,8 @@ class ListedFilter final : public call::Filter {
   void take_page(call::CallPtr call, const call::Answer& answer);
   void learn(const Key& key, const ListPage& page);
   void fail_asking(const Key& key, session::SessionId session);
+  // A request for a list was not answered in time.
+  void take_late(const Key& key, const call::Call& own);
   void end_asking(const Key& key, bool is_known);
   void end_asking_child(const Key& key, bool is_known);
   void forget_scope(ListScope scope);
@@ -207,6 +166,7 @@ class ListedFilter final : public call::Filter {
   bool shows_judged_ = false;
   const call::Slot<State> states_;
   const McpDialect& dialect_;
+  ListRequests requests_;
   std::map<Key, Listing> listings_;
   std::map<uint64_t, ListScope> scopes_;  // of the children that have given lists, by number
   mutable const std::map<Key, Listing>::value_type* recent_ = nullptr;  // asked about last

@@ -166,6 +166,71 @@ TEST_F(JudgedWithWarnings, PinsHoldNoCallForTheChecks) {
   EXPECT_THAT(serve(kBothGood), testing::ElementsAre("prompts/get"));
 }
 
+// It answers no request for its list.
+TEST_F(Judged, AListThatDoesNotComeIsGivenUp) {
+  call("1", kNumber);
+  ASSERT_EQ(next_of(child).method, "tools/list");
+  bench.advance(mcp::ListedFilter::kMaxWait);
+  bench.settle();
+  ASSERT_EQ(client.answers.size(), 1U);
+  EXPECT_EQ(client.answers[0].fault, rpc::Fault::child_failed);
+  EXPECT_EQ(bench.backend.calls(), 0U) << "the request for the list has ended too";
+  call("2", kNumber);
+  EXPECT_EQ(client.answers.size(), 2U) << "the list was asked for just now";
+  bench.advance(mcp::ListedFilter::kAskAgain);
+  call("3", kNumber);
+  EXPECT_THAT(serve(kBothGood),
+              testing::ElementsAre("notifications/cancelled", "tools/list", "tools/call"));
+}
+
+struct TwoJudged : Judged {
+  static backend::BackendOptions options() {
+    backend::BackendOptions options = judged(8);
+    options.config.pool.min = 2;
+    options.config.pool.max = 2;
+    return options;
+  }
+  TwoJudged() : Judged(options()) {}
+  FakeChild& other = bench.begin(1, kDiscovery);
+};
+
+// One replica that hangs is no reason to refuse the calls of all.
+TEST_F(TwoJudged, AnotherChildIsAskedThanTheOneThatWasSilent) {
+  call("1", kNumber);
+  ASSERT_EQ(next_of(child).method, "tools/list");
+  bench.advance(mcp::ListedFilter::kMaxWait);
+  bench.settle();
+  answer(other, "tools/list", kBothGood);
+  for (int round = 0; round < 5; ++round) {
+    call("2", kNumber);
+    answer(other, "tools/call", kPassed);
+    EXPECT_THAT(last(), HasSubstr(R"("content":[])"));
+    bench.advance(seconds(4));
+    other.say(kToolsChanged);
+    bench.settle();
+    call("3", kNumber);
+    answer(other, "tools/list", kBothGood);
+    answer(other, "tools/call", kPassed);
+    EXPECT_THAT(last(), HasSubstr(R"("content":[])"));
+  }
+  EXPECT_EQ(client.answers.size(), 11U);
+}
+
+TEST_F(TwoJudged, TheSilentChildIsTakenAgainWhenItAnswers) {
+  call("1", kNumber);
+  ASSERT_EQ(next_of(child).method, "tools/list");
+  bench.advance(mcp::ListedFilter::kMaxWait);
+  bench.settle();
+  answer(other, "tools/list", kBothGood);
+  bench.advance(mcp::ListedFilter::kAskAgain);
+  other.exit(1);
+  bench.settle();
+  call("2", kNumber);
+  EXPECT_THAT(serve(kBothGood),
+              testing::ElementsAre("notifications/cancelled", "tools/list", "tools/call"));
+  EXPECT_THAT(last(), HasSubstr(R"("content":[])"));
+}
+
 // A child that had turned a name is asked by itself when its list changes, and again by the next
 // call: what the pages of one list show is not lost by the other list.
 TEST_F(Judged, PagesOfTwoListsDoNotMix) {

@@ -1,0 +1,69 @@
+#include "gateway/mcp/list_requests.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace stdgate::mcp {
+
+ListRequests::ListRequests(const pool::PoolServices& services, pool::Pool& pool, OnLate on_late)
+    : services_(services),
+      pool_(pool),
+      on_late_(std::move(on_late)),
+      timer_(services.core.timers, [this] { look(); }) {}
+
+void ListRequests::add(const Key& key, call::Call& own) {
+  const TimePoint due = now() + kMaxWait;
+  requests_.insert_or_assign(key, Request{&own, due});
+  if (!timer_.armed() || due < timer_.due()) timer_.arm(due);
+}
+
+void ListRequests::remove(const Key& key) { requests_.erase(key); }
+
+// A request that waits for a child has the time that other calls have.
+TimePoint ListRequests::due_of(const call::Call& own) const {
+  const bool is_at_child = own.place == call::CallPlace::in_flight;
+  return (is_at_child ? own.written : now()) + kMaxWait;
+}
+
+void ListRequests::look() {
+  std::vector<std::pair<Key, call::Call*>> late;
+  TimePoint next = TimePoint::max();
+  for (auto& [key, request] : requests_) {
+    if (request.due <= now()) request.due = due_of(*request.own);
+    if (request.due <= now()) {
+      late.emplace_back(key, request.own);
+    } else {
+      next = std::min(next, request.due);
+    }
+  }
+  if (next != TimePoint::max()) timer_.arm(next);
+  for (const auto& [key, own] : late) {
+    // What was done about another one may have ended it.
+    const auto request = requests_.find(key);
+    if (request == requests_.end() || request->second.own != own) continue;
+    requests_.erase(request);
+    silent_.emplace(key.second, own->child);
+    const call::CallPtr taken = pool_.take(*own, pool::CancelReason::deadline);
+    on_late_(key, *taken);
+  }
+}
+
+void ListRequests::forget_child(uint64_t child) {
+  std::erase_if(silent_, [child](const auto& place) { return place.second == child; });
+}
+
+uint64_t ListRequests::preferred_child(size_t list) const {
+  const auto is_silent = [&](uint64_t child) { return silent_.contains({list, child}); };
+  const auto first = silent_.lower_bound({list, 0});
+  if (first == silent_.end() || first->first != list) return 0;
+  const pool::Child* best = nullptr;
+  for (const auto& child : pool_.children()) {
+    const bool may_answer = child->isolation() == config::Isolation::shared &&
+                            child->keeps_bound() && !child->is_retiring() &&
+                            !is_silent(child->number());
+    if (may_answer && (best == nullptr || child->load() < best->load())) best = child.get();
+  }
+  return best == nullptr ? 0 : best->number();
+}
+
+}  // namespace stdgate::mcp
