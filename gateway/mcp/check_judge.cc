@@ -352,7 +352,7 @@ void CheckJudge::see(call::CallPtr& call, call::Answer& answer) {
   if (states_.find(call->slots) == nullptr) {
     if (call->method_name != kToolList) return;
     if (!call::has_clear_list(answer, kPinnedLists[kTools].member)) {
-      return chain_.on_fault(std::move(call), call::unclear_list());
+      return lists_.refuse_list(call, kTools, answer.child);
     }
     if (answer.message.kind != rpc::MessageKind::result) return;
     return overhear(answer.payload, answer.child);

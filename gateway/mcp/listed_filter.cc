@@ -55,6 +55,12 @@ void ListedFilter::distrust(ListScope scope, size_t list, uint64_t child) {
   forget(Key(scope, list));
 }
 
+void ListedFilter::refuse_list(call::CallPtr& call, size_t list, uint64_t child) {
+  distrust(scope_of(*call), list, child);
+  look_again();
+  chain_.on_fault(std::move(call), call::unclear_list());
+}
+
 void ListedFilter::drop_kept() {
   for (ListJudge* const judge : judges_) judge->drop_kept();
 }

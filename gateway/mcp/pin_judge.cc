@@ -35,6 +35,7 @@ policy::ElementKind kind_of(size_t list) {
 
 constexpr std::string_view kFresh = "it is not pinned";
 constexpr std::string_view kTurned = "it is not as it was pinned";
+constexpr std::string_view kMissing = "it is pinned, and the server does not list it";
 
 template <class Keeps>
 class PinnedElements final : public rpc::ElementFilter {
@@ -119,13 +120,42 @@ call::Passage PinJudge::on_notification(const call::Notification& notification) 
 
 bool PinJudge::forbids(const call::Call& call) const {
   const State& state = *states_.find(call.slots);
-  return is_turned(state.list, *state.name);
+  return is_turned(state.list, *state.name) || is_missing(call);
 }
 
 void PinJudge::refuse(call::CallPtr call) {
   const State& state = *states_.find(call->slots);
   const std::string_view method = call->method_name;
-  refuse(std::move(call), method, kind_of(state.list), *state.name, kTurned);
+  const std::string_view why = is_turned(state.list, *state.name) ? kTurned : kMissing;
+  refuse(std::move(call), method, kind_of(state.list), *state.name, why);
+}
+
+void PinJudge::judge(call::CallPtr& call, const call::Request& /*request*/) {
+  if (!forbids(*call)) return;
+  const State& state = *states_.find(call->slots);
+  const ListScope scope = lists_.scope_of(*call);
+  if (is_turned(state.list, *state.name) || !is_old(scope, state.list)) {
+    return refuse(std::move(call));
+  }
+  // Servers may not tell that they list it by now. They are asked once in a while.
+  for (const auto& [child, shown] : shown_[state.list]) {
+    if (lists_.scope_of_child(child) == scope) lists_.distrust(scope, state.list, child);
+  }
+}
+
+bool PinJudge::is_old(ListScope scope, size_t list) const {
+  const TimePoint since = services_.core.clock.now() - ListedFilter::kAskAgain;
+  return std::ranges::none_of(shown_[list], [&](const auto& one) {
+    return one.second.asked && *one.second.asked > since &&
+           lists_.scope_of_child(one.first) == scope;
+  });
+}
+
+bool PinJudge::suits(const call::Call& call, uint64_t child) const {
+  const State& state = *states_.find(call.slots);
+  if (is_turned(state.list, *state.name)) return false;
+  const auto shown = shown_[state.list].find(child);
+  return shown == shown_[state.list].end() || !shown->second.missing.contains(state.name);
 }
 
 // --- Up -------------------------------------------------------------------------------------
@@ -138,6 +168,29 @@ bool PinJudge::is_turned(size_t list, std::string_view name) const {
              return coming.second.turned.contains(name);
            });
   });
+}
+
+bool PinJudge::is_missing(const call::Call& call) const {
+  const State& state = *states_.find(call.slots);
+  const auto& children = shown_[state.list];
+  const auto lacks = [&](const auto& one) { return one.second.missing.contains(state.name); };
+  if (std::ranges::none_of(children, lacks)) return false;
+  const ListScope scope = lists_.scope_of(call);
+  bool is_any = false;
+  for (const auto& one : children) {
+    if (!one.second.asked || lists_.scope_of_child(one.first) != scope) continue;
+    if (!lacks(one)) return false;
+    is_any = true;
+  }
+  return is_any;
+}
+
+PinJudge::Pinned PinJudge::missing_in(size_t list, const Seen& seen) const {
+  Pinned missing;
+  for (const auto& [name, definition] : lock_.of(kPinnedLists[list].kind)) {
+    if (!seen.good.contains(&name)) missing.insert(&name);
+  }
+  return missing;
 }
 
 // With `warn` the records of the call say what was found.
@@ -160,12 +213,22 @@ bool PinJudge::note(size_t list, std::string_view element, Seen& seen) {
   const PinState state = member ? lock_.state_of(facts.kind, name, element) : PinState::fresh;
   ++seen.counts[static_cast<size_t>(state)];
   if (state == PinState::pinned) {
-    if (is_turned(list, name)) seen.back.insert(name);
+    seen.good.insert(&lock_.of(facts.kind).find(name)->first);
     return true;
   }
   if (state == PinState::changed) seen.turned.insert(name);
+  if (!member) note_unclear(list, element, seen);
   tell(list, name, state);
   return !enforces();
+}
+
+void PinJudge::note_unclear(size_t list, std::string_view element, Seen& seen) {
+  const PinnedList& facts = kPinnedLists[list];
+  rpc::for_each_member(element, [&](std::string_view key, std::string_view value) {
+    if (!rpc::json_string_resembles(key, facts.name)) return;
+    const std::string name(rpc::decode_string(rpc::string_content(value), scratch_));
+    if (lock_.has(facts.kind, name)) seen.turned.insert(name);
+  });
 }
 
 // Where nothing of a list is pinned, a line about each element would say no more.
@@ -206,6 +269,8 @@ void PinJudge::learn(const ListPage& page) {
   if (!page.is_last) return;
   count(page.list, seen.counts);
   shown.turned = std::move(seen.turned);
+  shown.missing = missing_in(page.list, seen);
+  shown.asked = services_.core.clock.now();
   shown.coming.erase(page.scope);
 }
 
@@ -223,40 +288,50 @@ void PinJudge::count(size_t list, const Counts& counts) {
 void PinJudge::see(call::CallPtr& call, call::Answer& answer) {
   const auto* const facts = std::ranges::find(kPinnedLists, call->method_name, &PinnedList::method);
   if (facts == kPinnedLists.end()) return;
+  const auto list = static_cast<size_t>(facts->kind);
   if (enforces() && !call::has_clear_list(answer, facts->member)) {
-    return chain_.on_fault(std::move(call), call::unclear_list());
+    return lists_.refuse_list(call, list, answer.child);
   }
   if (answer.message.kind != rpc::MessageKind::result) return;
-  const auto list = static_cast<size_t>(facts->kind);
   Seen seen;
   PinnedElements elements([&](std::string_view element) { return note(list, element, seen); });
   cut_.clear();
   if (cut_.capacity() > kMaxKeptList) std::string().swap(cut_);
   const bool is_cut = rpc::cut_elements(answer.payload, facts->member, elements, {}, cut_);
-  // Until the gateway has asked a running child itself, calls are judged by what clients saw of its
-  // list.
-  if (lists_.scope_of_child(answer.child) && !(seen.turned.empty() && seen.back.empty())) {
-    Shown& known = shown_[list][answer.child];
-    bool is_news = !seen.turned.empty();
-    for (const std::string& name : seen.back) is_news = known.turned.erase(name) > 0 || is_news;
-    known.turned.merge(seen.turned);
-    if (is_news) {
-      lists_.distrust(lists_.scope_of(*call), list, answer.child);
-      lists_.look_again();
-    }
-  }
   const State* const asked = states_.find(call->slots);
   const bool is_whole = rpc::member_or_empty(answer.payload, "nextCursor").empty() &&
                         asked != nullptr && !asked->has_cursor;
+  if (lists_.scope_of_child(answer.child)) note_shown(*call, list, answer.child, seen, is_whole);
   if (is_whole) count(list, seen.counts);
   if (is_cut) answer.payload = cut_;
+}
+
+// Until the gateway has asked the child itself, calls are judged by what clients saw of its list.
+void PinJudge::note_shown(const call::Call& call, size_t list, uint64_t child, Seen& seen,
+                          bool is_whole) {
+  const auto found = shown_[list].find(child);
+  if (found == shown_[list].end() && seen.turned.empty()) return;
+  Shown& known = shown_[list][child];
+  bool is_news = !seen.turned.empty();
+  for (const std::string* const name : seen.good) {
+    is_news = known.turned.erase(*name) > 0 || known.missing.contains(name) || is_news;
+  }
+  // The list may be another one for this client. The gateway asks for its own.
+  is_news =
+      is_news || (enforces() && is_whole && known.asked && missing_in(list, seen) != known.missing);
+  known.turned.merge(seen.turned);
+  if (!is_news) return;
+  lists_.distrust(lists_.scope_of(call), list, child);
+  lists_.look_again();
 }
 
 // Calls of what it had turned are refused, and would never ask it.
 void PinJudge::on_changed(size_t list, uint64_t child) {
   const auto shown = shown_[list].find(child);
-  if (shown == shown_[list].end() || shown->second.turned.empty()) return;
-  lists_.ask_child(list, child);
+  if (shown == shown_[list].end()) return;
+  shown->second.missing.clear();
+  shown->second.asked.reset();
+  if (!shown->second.turned.empty()) lists_.ask_child(list, child);
 }
 
 void PinJudge::forget_child(uint64_t child) {

@@ -2,8 +2,9 @@
 //
 // Job: remove elements from lists if they are not pinned or have changed since. Refuse calls of
 // them, as if they did not exist. Learn from the whole list of each child which pinned names the
-// server has turned into something else. If one child has turned a name, the name is refused at all
-// children. With `warn` nothing is refused, and differences are logged. Owner: the backend. Limits:
+// server has turned into something else, or does not show. If one child has turned a name, the name
+// is refused at all children. A child that does not show a name gets no call of it. With `warn`
+// nothing is refused, and differences are logged. Owner: the backend. Limits:
 // the limits of the lock file. Names that are not pinned are not kept, except hashes of kMaxTold
 // that were logged.
 #pragma once
@@ -29,34 +30,33 @@ class PinJudge final : public ListJudge {
 
   std::optional<size_t> on_request(call::CallPtr& call, const call::Request& request) override;
   call::Passage on_notification(const call::Notification& notification) override;
-  void judge(call::CallPtr& call, const call::Request& /*request*/) override {
-    if (forbids(*call)) refuse(std::move(call));
-  }
+  void judge(call::CallPtr& call, const call::Request& request) override;
   void learn(const ListPage& page) override;
   void see(call::CallPtr& call, call::Answer& answer) override;
   [[nodiscard]] bool sees_ends() const override { return true; }
   void on_end(const call::Call& call, call::End& end) override;
   void forget_child(uint64_t child) override;
   void on_changed(size_t list, uint64_t child) override;
-  [[nodiscard]] bool suits(const call::Call& call, uint64_t /*child*/) const override {
-    return !forbids(call);
-  }
+  [[nodiscard]] bool suits(const call::Call& call, uint64_t child) const override;
   [[nodiscard]] bool forbids(const call::Call& call) const override;
   void refuse(call::CallPtr call) override;
   [[nodiscard]] bool takes_refusals() const override { return !enforces(); }
 
  private:
   using Names = std::set<std::string, std::less<>>;
+  using Pinned = std::set<const std::string*>;  // names of the lock
   using Counts = std::array<uint32_t, kPinStateCount>;
   // Pinned names found so far in a list.
   struct Seen {
     Names turned;  // pinned, and another thing
-    Names back;    // a child has turned them, and now they are as they were pinned
+    Pinned good;   // as they were pinned
     Counts counts{};
   };
   // State of one child's list.
   struct Shown {
     Names turned;                      // see Seen
+    Pinned missing;                    // pinned, and not shown by the whole list
+    std::optional<TimePoint> asked;    // for the whole list; nothing: it is not known
     std::map<ListScope, Seen> coming;  // while the list is being asked for
   };
   // State of a call that asks for a list, or uses an element of one.
@@ -70,10 +70,20 @@ class PinJudge final : public ListJudge {
 
   [[nodiscard]] bool enforces() const { return services_.config.pins == config::Pins::enforce; }
   [[nodiscard]] bool is_turned(size_t list, std::string_view name) const;
+  // Whether lists of the call's scope are known as a whole, and none of them shows what it uses.
+  [[nodiscard]] bool is_missing(const call::Call& call) const;
+  // Whether no list of the scope was asked for lately.
+  [[nodiscard]] bool is_old(ListScope scope, size_t list) const;
+  // The pinned names of a whole list that it does not show.
+  [[nodiscard]] Pinned missing_in(size_t list, const Seen& seen) const;
+  // What clients saw of the list of a running child.
+  void note_shown(const call::Call& call, size_t list, uint64_t child, Seen& seen, bool is_whole);
   void refuse(call::CallPtr call, std::string_view method, policy::ElementKind kind,
               std::string_view name, std::string_view why);
   // Whether it is shown to clients.
   bool note(size_t list, std::string_view element, Seen& seen);
+  // An element without a clear name may be any that readers take it for.
+  void note_unclear(size_t list, std::string_view element, Seen& seen);
   void tell_unpinned(size_t list);
   void tell(size_t list, std::string_view name, PinState state);
   void count(size_t list, const Counts& counts);

@@ -137,6 +137,17 @@ TEST_F(Judged, NoCallGoesByAListThatIsNoArray) {
   }
 }
 
+// A client that sees such a list has the gateway ask for it, too.
+TEST_F(Judged, AListThatIsNoneForAClientIsNoneForItsCalls) {
+  call("1", kNumber);
+  serve(kBothGood);
+  bench.send_modern(client, request("2", "tools/list"));
+  answer(child, "tools/list", R"({"tools":{"0":)" + numbers_tool("t") + "}}");
+  call("3", kNumber);
+  answer(child, "tools/list", list_of(numbers_tool("u")));
+  EXPECT_THAT(last(), HasSubstr("Unknown tool: t"));
+}
+
 struct CheckedAlone : Judged {
   CheckedAlone() : Judged(judged(8, config::Pins::off)) {}
 };

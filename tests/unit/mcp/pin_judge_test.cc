@@ -245,6 +245,122 @@ TEST_F(PinsOfOne, AListThatIsNoArrayIsAFault) {
   }
 }
 
+// Readers may take one of these for the pinned tool, or the server may call it all the same.
+const std::vector<std::string> kNotShown = {
+    R"({"name":"u2","name":"t","description":"evil"})",
+    R"({"name":"t","Name":"x","description":"good","inputSchema":{"type":"object"}})",
+    R"({"name":"T","description":"good","inputSchema":{"type":"object"}})",
+    R"({"name":"t\u0000","description":"good","inputSchema":{"type":"object"}})",
+    "[" + pinned_tool("t", "good") + "]",
+    R"("t")",
+    R"({})",
+};
+std::string list_beside_u(const std::string& element) {
+  return list_of(element + "," + pinned_tool("u", "good"));
+}
+
+TEST_F(PinsOfOne, ANameThatTheListDoesNotShowClearlyIsRefused) {
+  for (const std::string& element : kNotShown) {
+    client.answers.clear();
+    child.say(kToolsChanged);
+    bench.settle();
+    call("1");
+    answer(child, "tools/list", list_beside_u(element));
+    EXPECT_THAT(last(), HasSubstr(kRefused)) << element;
+    call("2", "u");
+    answer(child, "tools/call", kPassed);
+    child.say(kToolsChanged);
+    bench.settle();
+    call("3");
+    for (Asked next = next_of(child); !next.id.empty(); next = next_of(child)) {
+      child.answer(next.id, next.method == "tools/list" ? kGood : kPassed);
+      bench.settle();
+    }
+    EXPECT_EQ(last(), R"({"jsonrpc":"2.0","id":3,"result":)" + kPassed + "}") << element;
+  }
+}
+
+TEST_F(PinsOfOne, AListWithoutItThatAClientSeesIsAskedForAgain) {
+  call("1");
+  answer(child, "tools/list", kGood);
+  answer(child, "tools/call", kPassed);
+  for (const std::string& list : {list_beside_u(kNotShown[0]), list_of(pinned_tool("u", "good")),
+                                  R"({"tools":{"0":)" + pinned_tool("t", "evil") + "}}"}) {
+    client.answers.clear();
+    bench.send_modern(client, request("2", "tools/list"));
+    answer(child, "tools/list", list);
+    call("3");
+    answer(child, "tools/list", list_of(pinned_tool("u", "good")));
+    EXPECT_THAT(last(), HasSubstr(kRefused)) << list;
+    bench.send_modern(client, request("4", "tools/list"));
+    answer(child, "tools/list", kGood);
+    call("5");
+    answer(child, "tools/list", kGood);
+    answer(child, "tools/call", kPassed);
+    EXPECT_EQ(client.answers.size(), 4U);
+  }
+}
+
+TEST_F(PinsOfOne, ANameThatIsMissingIsLookedForOnceInAWhile) {
+  call("1");
+  answer(child, "tools/list", list_of(pinned_tool("u", "good")));
+  call("2");
+  expect_nothing(child);
+  EXPECT_THAT(last(), HasSubstr(kRefused));
+  bench.advance(mcp::ListedFilter::kAskAgain);
+  call("3");
+  answer(child, "tools/list", list_of(pinned_tool("u", "good")));
+  EXPECT_THAT(last(), HasSubstr(kRefused));
+  bench.advance(mcp::ListedFilter::kAskAgain);
+  call("4");
+  answer(child, "tools/list", kGood);
+  answer(child, "tools/call", kPassed);
+  EXPECT_THAT(last(), HasSubstr(R"("content":[])"));
+}
+
+TEST_F(PinsOfOne, ANameOnALaterPageIsNotMissing) {
+  call("1");
+  answer(child, "tools/list", list_of(pinned_tool("u", "good"), R"(,"nextCursor":"2")"));
+  answer(child, "tools/list", list_of(pinned_tool("t", "good")));
+  answer(child, "tools/call", kPassed);
+  bench.send_modern(client, request("2", "tools/list"));
+  answer(child, "tools/list", list_of(pinned_tool("u", "good"), R"(,"nextCursor":"2")"));
+  call("3");
+  answer(child, "tools/call", kPassed);
+}
+
+// It is as if that child were another server.
+TEST_F(PinsOfSeveral, AChildThatDoesNotListTheNameGetsNoCall) {
+  answer(*second, "tools/list", list_of(pinned_tool("u", "good")));
+  expect_nothing(*second);
+  EXPECT_TRUE(client.answers.empty()) << "the first one will take it";
+  first.answer(in_flight.id, kPassed);
+  bench.settle();
+  answer(first, "tools/call", kPassed);
+  EXPECT_EQ(client.answers.size(), 2U);
+  call("3", "u");
+  call("4", "u");
+  answer(*second, "tools/call", kPassed);
+  first.exit(1);
+  bench.settle();
+  call("5");
+  if (const Asked list = next_of(*second); list.method == "tools/list") {
+    second->answer(list.id, list_of(pinned_tool("u", "good")));
+    bench.settle();
+  }
+  EXPECT_THAT(last(), HasSubstr(kRefused));
+  expect_nothing(*second);
+}
+
+TEST_F(PinsOfSeveral, ACallThatWaitsForANameThatHasGoneIsRefused) {
+  answer(*second, "tools/list", list_of(pinned_tool("u", "good")));
+  first.exit(1);
+  bench.settle();
+  EXPECT_THAT(last(), HasSubstr(kRefused));
+  EXPECT_EQ(client.answers.size(), 2U);
+  EXPECT_EQ(bench.backend.calls(), 0U);
+}
+
 TEST_F(PinsOfOne, NoNotificationCallsATool) {
   call("1");
   answer(child, "tools/list", kGood);
