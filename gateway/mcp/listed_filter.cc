@@ -45,6 +45,7 @@ bool ListedFilter::finds_known(const Key& key) const {
 void ListedFilter::forget(const Key& key) {
   const auto listing = listings_.find(key);
   if (listing == listings_.end()) return;
+  ++doubts_;
   listing->second.is_known = false;
   listing->second.has_changed = true;
   listing->second.not_before = {};
@@ -72,12 +73,13 @@ void ListedFilter::drop_kept() {
                                                         const State& state) {
   const Key key(scope_of(*call), state.list);
   if (!is_known(key)) return wait(call, request);
+  const uint64_t doubts = doubts_;
   for (uint32_t left = state.judges; left != 0; left &= left - 1) {
     judges_[static_cast<size_t>(std::countr_zero(left))]->judge(call, request);
     if (call == nullptr) return;
   }
   // A judge has asked for a newer list.
-  if (!is_known(key)) wait(call, request);
+  if (doubts_ != doubts && !is_known(key)) wait(call, request);
 }
 
 void ListedFilter::on_request(call::CallPtr& call, const call::Request& request) {
@@ -379,6 +381,7 @@ void ListedFilter::on_child_gone(const call::ChildRef& child) {
 }
 
 void ListedFilter::forget_scope(ListScope scope) {
+  ++doubts_;
   recent_ = nullptr;
   for (auto listing = listings_.lower_bound(Key(scope, 0));
        listing != listings_.end() && listing->first.first == scope;) {

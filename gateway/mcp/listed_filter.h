@@ -172,7 +172,8 @@ class ListedFilter final : public call::Filter {
   std::map<Key, Listing> listings_;
   std::map<uint64_t, ListScope> scopes_;  // of the children that have given lists, by number
   mutable const std::map<Key, Listing>::value_type* recent_ = nullptr;  // asked about last
-  uint8_t place_ = 0;                                                   // in the chain
+  uint64_t doubts_ = 0;       // grows when what was known is to be asked for again
+  uint8_t place_ = 0;         // in the chain
   std::set<Place> compared_;  // the child's whole list is known, and no change has been told since
   mutable std::array<FoundChildren, kPinnedKinds> compared_lately_;  // some of them, by list
   std::vector<Place> wanted_;          // children that are to be asked
