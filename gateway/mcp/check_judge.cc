@@ -12,6 +12,7 @@
 #include "gateway/rpc/json_cursor.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
+#include "gateway/schema/key_lookalikes.h"
 #include "gateway/schema/plain_check.h"
 
 namespace stdgate::mcp {
@@ -162,8 +163,26 @@ void CheckJudge::forget_child(uint64_t child) {
   return check_.check(*schema, value) == schema::Fit::fits && !check_.has_repeated_key();
 }
 
+[[gnu::always_inline]] inline bool CheckJudge::fits_arguments(ToolSchemas::Schema& text,
+                                                              std::string_view tool,
+                                                              std::string_view value) {
+  const schema::JsonSchema* const schema = schemas_->compiled(text, tool);
+  if (schema == nullptr) return !ToolSchemas::lacks_steps(text);
+  const bool fits = check_.check(*schema, value) == schema::Fit::fits;
+  return (fits && check_.is_settled()) || has_clear_keys(*schema, value, fits);
+}
+
+bool CheckJudge::has_clear_keys(const schema::JsonSchema& schema, std::string_view arguments,
+                                bool fits) {
+  lookalike_.reset();
+  if (!fits || check_.has_repeated_key()) return false;
+  lookalike_ = schema::KeyLookalikes::find(schema.compiled(), arguments);
+  return !lookalike_;
+}
+
 std::string CheckJudge::misfit(const ToolSchemas::Schema& text, std::string_view whole) {
   if (ToolSchemas::lacks_steps(text)) return std::string(kLacksSteps);
+  if (lookalike_) return std::string(whole) + ": expected " + *std::exchange(lookalike_, {});
   if (!check_.misfits().empty()) return text_of(check_.misfits(), whole);
   const auto repeated = check_.repeated_key();
   return schema::text_of({repeated.value_or(schema::Misfit())}, whole);
@@ -179,7 +198,7 @@ CheckJudge::Found& CheckJudge::place_of(ListScope scope, std::string_view tool) 
   if (!found.is_only || found.scope != scope) return false;
   const auto& [name, tool] = *found.fitting->tool;
   if (!same_short_text(name, intent.tool)) return false;
-  return tool.input == nullptr || fits(*tool.input, name, arguments_of(intent));
+  return tool.input == nullptr || fits_arguments(*tool.input, name, arguments_of(intent));
 }
 
 std::optional<std::string> CheckJudge::compare(State& state, ListScope scope,
@@ -198,7 +217,9 @@ std::optional<std::string> CheckJudge::compare(State& state, ListScope scope,
     });
     if (!is_like_another) ++compared;
     const SchemaRef& input = tool->second.input;
-    if (is_like_another || input == nullptr || fits(*input, name, arguments_of(intent))) {
+    const bool does_fit =
+        is_like_another || input == nullptr || fits_arguments(*input, name, arguments_of(intent));
+    if (does_fit) {
       fitting.lists.push_back(tools);
       fitting.tool = tool;
     } else {

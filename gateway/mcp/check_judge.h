@@ -109,6 +109,10 @@ class CheckJudge final : public ListJudge {
   // The servers are asked, once in a while, whether they have the tool by now.
   void look_for_new(ListScope scope);
   bool fits(ToolSchemas::Schema& text, std::string_view tool, std::string_view value);
+  // Also whether no key may be taken for that of a declared argument.
+  bool fits_arguments(ToolSchemas::Schema& text, std::string_view tool, std::string_view value);
+  [[gnu::noinline]] bool has_clear_keys(const schema::JsonSchema& schema,
+                                        std::string_view arguments, bool fits);
   // Why the value that was checked last does not fit the schema; `whole`: what it is called.
   std::string misfit(const ToolSchemas::Schema& text, std::string_view whole);
   std::optional<std::string> misfit_of_result(const call::Call& call, const call::Answer& answer);
@@ -125,6 +129,7 @@ class CheckJudge final : public ListJudge {
   std::vector<std::weak_ptr<const ToolList>> shared_;  // all of these lists
   const ToolSchemasRef schemas_;
   schema::SchemaCheck check_;
+  std::optional<std::string> lookalike_;  // what was expected in place of a key
   std::string scratch_;
 };
 

@@ -161,6 +161,12 @@ bool json_string_resembles(std::string_view raw, std::string_view key) {
   return raw.empty();
 }
 
+std::string folded_key(std::string_view raw) {
+  std::string folded;
+  while (!raw.empty()) folded += take_folded(raw);
+  return folded;
+}
+
 void append_json_string(std::string& out, std::string_view text) {
   out += '"';
   append_visible(out, text, VisibleText::json);

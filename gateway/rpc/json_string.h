@@ -30,6 +30,10 @@ bool json_string_equals(std::string_view raw, std::string_view decoded);
 // (simple case folding), which some readers of JSON do for the keys of objects. Allocates nothing.
 bool json_string_resembles(std::string_view raw, std::string_view key);
 
+// The same for all keys that resemble each other, as far as the letters of ASCII say so. `raw`
+// resembles `key` if both have the same.
+std::string folded_key(std::string_view raw);
+
 // Appends `text` as a JSON string, quotes included, that a terminal may show: see VisibleText. Each
 // byte that is no UTF-8 becomes U+FFFD.
 void append_json_string(std::string& out, std::string_view text);

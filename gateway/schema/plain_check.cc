@@ -36,15 +36,18 @@ class PlainCheck {
         words_end_(is_short_ ? text.data() : end_ - (kWord - 1)),
         steps_(PlainLimits::kBaseSteps + PlainLimits::kStepsPerByte * text.size()) {}
 
-  bool run(NodeId node, const char* at) {
+  PlainFit run(NodeId node, const char* at) {
     const SchemaNode* const whole = node_of(node);
     const bool is_usual = at != end_ && *at == '{' && whole != nullptr &&
                           (whole->bare_types & type_bit(JsonKind::object)) != 0;
-    if (is_usual) return pass_object(whole->object.get(), at) != nullptr;
+    if (is_usual) {
+      if (pass_object(whole->object.get(), at) == nullptr) return PlainFit::unclear;
+      return has_others_ ? PlainFit::open : PlainFit::declared;
+    }
     at = rpc::skip_json_space(at, end_);
     // Nothing shows where a number alone ends.
-    if (at == end_ || *at == '-' || is_digit(*at)) return false;
-    return pass_any(whole, at) != nullptr;
+    if (at == end_ || *at == '-' || is_digit(*at)) return PlainFit::unclear;
+    return pass_any(whole, at) == nullptr ? PlainFit::unclear : PlainFit::open;
   }
 
  private:
@@ -370,6 +373,7 @@ class PlainCheck {
       return {stop(at), nullptr};
     }
     others.begins[others.count++] = begin;
+    if (depth_ == 1) has_others_ = true;
     return {at, nullptr};
   }
 
@@ -430,11 +434,12 @@ class PlainCheck {
   const char* stopped_ = end_;
   size_t steps_;
   size_t depth_ = 0;
+  bool has_others_ = false;  // of the whole: members that are no properties
 };
 
 }  // namespace
 
-bool fits_plainly(const CompiledSchema& schema, NodeId node, std::string_view text) {
+PlainFit fits_plainly(const CompiledSchema& schema, NodeId node, std::string_view text) {
   return PlainCheck(schema, text).run(node, text.data());
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include "gateway/schema/schema_node.h"
@@ -23,9 +24,14 @@ struct PlainLimits {
   static constexpr size_t kStepsPerByte = 32;
 };
 
-// Whether a valid JSON text fits, and no object in it has a key twice. False: it does not, or that
-// is unclear.
-bool fits_plainly(const CompiledSchema& schema, NodeId node, std::string_view text);
+enum class PlainFit : uint8_t {
+  unclear,   // it does not fit, or that is unclear
+  open,      // it fits, and no object in it has a key twice
+  declared,  // the same, and the schema has properties for all members of the whole
+};
+
+// Whether a valid JSON text fits.
+PlainFit fits_plainly(const CompiledSchema& schema, NodeId node, std::string_view text);
 
 // Without quotes, escapes and anything beyond ASCII.
 bool is_plain_text(std::string_view text);

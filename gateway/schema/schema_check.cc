@@ -19,17 +19,6 @@ uint64_t code_points(std::string_view text) {
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80; }));
 }
 
-const Property* find_property(const ObjectChecks& checks, std::string_view name) {
-  if (!checks.places.empty()) {
-    const auto place = checks.places.find(name);
-    return place == checks.places.end() ? nullptr : &checks.properties[place->second];
-  }
-  for (const Property& property : checks.properties) {
-    if (property.name == name) return &property;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 // --- Runs -----------------------------------------------------------------------------------
@@ -53,7 +42,7 @@ Fit SchemaCheck::check_tree(const CompiledSchema& schema, NodeId node, std::stri
 }
 
 std::optional<Misfit> SchemaCheck::repeated_key() const {
-  if (is_plain_) return std::nullopt;
+  if (plain_ != PlainFit::unclear) return std::nullopt;
   const auto key = find_duplicate_key(tree_);
   if (!key) return std::nullopt;
   return Misfit{place_of(tree_, *key, kMaxPlace), std::string(kTwice)};

@@ -51,13 +51,18 @@ class SchemaCheck {
   }
   // Checks by one of the schemas in a document.
   Fit check(const CompiledSchema& schema, NodeId node, std::string_view text) {
-    is_plain_ = fits_plainly(schema, node, text);
-    return is_plain_ ? Fit::fits : check_tree(schema, node, text);
+    plain_ = fits_plainly(schema, node, text);
+    return plain_ != PlainFit::unclear ? Fit::fits : check_tree(schema, node, text);
   }
   // The place of a key that occurs twice in an object of the text that was checked last, so that
   // readers could see different values. Nothing: no key does.
   [[nodiscard]] std::optional<Misfit> repeated_key() const;
-  [[nodiscard]] bool has_repeated_key() const { return !is_plain_ && repeated_key().has_value(); }
+  [[nodiscard]] bool has_repeated_key() const {
+    return plain_ == PlainFit::unclear && repeated_key().has_value();
+  }
+  // The text that was checked last fits, and is known to have no key twice, and at its top none but
+  // declared ones.
+  [[nodiscard]] bool is_settled() const { return plain_ == PlainFit::declared; }
   // Valid after a check that did not return `fits`.
   [[nodiscard]] const std::vector<Misfit>& misfits() const { return misfits_; }
 
@@ -109,8 +114,8 @@ class SchemaCheck {
   std::string place_;
   size_t steps_ = 0;
   size_t depth_ = 0;
-  size_t quiet_ = 0;       // alternatives around, whose misfits are not told
-  bool is_plain_ = false;  // fits_plainly() has said so: there is no tree
+  size_t quiet_ = 0;                    // alternatives around, whose misfits are not told
+  PlainFit plain_ = PlainFit::unclear;  // otherwise there is no tree
   bool is_reporting_ = false;
   bool is_stopped_ = false;
 };

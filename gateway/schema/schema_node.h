@@ -97,6 +97,9 @@ struct ObjectChecks {
   NodeId unevaluated = kNoNode;
 };
 
+// Null: none has this name.
+const Property* find_property(const ObjectChecks& checks, std::string_view name);
+
 // Schemas for the same value.
 struct SchemaParts {
   std::vector<NodeId> all;  // also what it refers to

@@ -405,6 +405,54 @@ TEST_F(ChecksOfOne, AResultThatReadersCouldSeeDifferentlyIsAFault) {
   EXPECT_THAT(last(), HasSubstr(good)) << "this key resembles no other";
 }
 
+// A server that ignores case could take the value that has not been checked.
+TEST_F(ChecksOfOne, AKeyThatResemblesADeclaredOneIsRefused) {
+  const std::string path = R"({"type":"object","properties":{"path":{"type":"string"}}})";
+  const std::string schemas[] = {
+      path, R"({"allOf":[)" + path + "]}", R"({"$ref":"#/$defs/a","$defs":{"a":)" + path + "}}",
+      R"({"type":"object","properties":{"path":{"type":"string"},"free":{"type":"object"}},)"
+      R"("patternProperties":{"^x-":{}}})"};
+  for (const std::string& schema : schemas) {
+    child.say(kToolsChanged);
+    bench.settle();
+    call("1", R"({"path":"x"})");
+    answer(child, "tools/list", list_of(R"({"name":"t","inputSchema":)" + schema + "}"));
+    answer(child, "tools/call", kPassed);
+    for (const char* const arguments :
+         {R"({"path":"x","PATH":666})", R"({"PATH":666})", R"({"Path":666,"path":"x"})",
+          R"({"path":"x","\u0050ath":666})", R"({"path":"x","other":1,"pAth":1})"}) {
+      for (int round = 0; round < 2; ++round) {
+        call("2", arguments);
+        EXPECT_THAT(last(), HasSubstr("Invalid arguments. arguments: expected no member"))
+            << schema << arguments;
+        EXPECT_THAT(last(), HasSubstr(R"(which resembles \"path\")"));
+        expect_nothing(child);
+      }
+    }
+    for (const char* const arguments :
+         {R"({"path":"x","paths":666})", R"({"p\u0061th":"x","other":{"PATH":1}})", "{}",
+          R"({"path":"x","free":{"path":1,"PATH":2}})", R"({"other":1,"OTHER":2})"}) {
+      call("3", arguments);
+      answer(child, "tools/call", kPassed);
+    }
+  }
+}
+
+TEST_F(ChecksOfOne, AKeyThatIsDeclaredItselfMayResembleAnother) {
+  call("1", "{}");
+  answer(child, "tools/list",
+         list_of(R"({"name":"t","inputSchema":{"type":"object","properties":{"a":{},"A":{}},)"
+                 R"("patternProperties":{"^x":{}}}},{"name":"u","inputSchema":{"anyOf":[)"
+                 R"({"properties":{"a":{}}},{"properties":{"A":{}}}]}})"));
+  answer(child, "tools/call", kPassed);
+  for (const char* const name : {"t", "u"}) {
+    call("2", R"({"a":1,"A":2})", name);
+    answer(child, "tools/call", kPassed);
+  }
+  call("3", R"({"a":1,"xA":2,"Xa":3,"xa":4})");
+  answer(child, "tools/call", kPassed);
+}
+
 TEST_F(ChecksOfOne, NoNotificationCallsATool) {
   call("1", kNumbers);
   answer(child, "tools/list", kOfNumbers);

@@ -192,5 +192,16 @@ TEST(JsonWriter, Lines) {
 })");
 }
 
+TEST(JsonString, KeysThatResembleEachOtherFoldToTheSame) {
+  for (const std::string_view raw :
+       {"params", "PARAMS", "param\u017f", "param\\u017F", R"(\u0050arams)"}) {
+    EXPECT_EQ(rpc::folded_key(raw), "params") << raw;
+    EXPECT_TRUE(rpc::json_string_resembles(raw, "params")) << raw;
+  }
+  EXPECT_NE(rpc::folded_key("param"), "params");
+  EXPECT_NE(rpc::folded_key("params\\u0000"), "params");
+  EXPECT_EQ(rpc::folded_key(""), "");
+}
+
 }  // namespace
 }  // namespace stdgate
