@@ -38,9 +38,10 @@ void ListRequests::look() {
   }
   if (next != TimePoint::max()) timer_.arm(next);
   for (const auto& [key, own] : late) {
-    // What was done about another one may have ended it.
+    // What was done about another one may have ended it, and begun the next one.
     const auto request = requests_.find(key);
-    if (request == requests_.end() || request->second.own != own) continue;
+    const bool is_there = request != requests_.end() && request->second.own == own;
+    if (!is_there || request->second.due > now()) continue;
     requests_.erase(request);
     silent_.emplace(key.second, own->child);
     const call::CallPtr taken = pool_.take(*own, pool::CancelReason::deadline);
