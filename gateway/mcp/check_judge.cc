@@ -224,7 +224,8 @@ std::optional<std::string> CheckJudge::compare(State& state, ListScope scope,
       fitting.tool = tool;
     } else {
       bad = &tool->second;
-      if (!why) why = misfit(*input, "arguments");
+      std::string reason = misfit(*input, "arguments");
+      if (!why) why = std::move(reason);
     }
   }
   if (fitting.lists.empty() && why) return why;

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "gateway/mcp/list_requests.h"
 #include "tests/unit/mcp/shared_bench.h"
 
 namespace stdgate::test {
@@ -136,7 +137,7 @@ TEST_F(McpSharedAndAsked, NobodyHearsWhatAListMayHaveCaused) {
 }
 
 TEST_F(McpSharedAndAsked, AListThatWasGivenUpRevealsNothingEither) {
-  const Duration half = checked().config.timeout / 2;
+  const Duration half = mcp::ListRequests::kMaxWait / 2;
   ask();
   bench.advance(half);
   calling.call();
