@@ -276,9 +276,9 @@ bool StreamEndpoint::fits(std::string_view request, std::string_view text,
 }
 
 std::optional<std::string> StreamEndpoint::id_of(std::string_view query) {
-  const auto id = query_parameter(query, "id");
+  auto id = query_parameter(query, "id");
   if (!id) return "1";
-  if (fits(rpc::request_text(*id, "m"), *id, &rpc::Envelope::id)) return *id;
+  if (fits(rpc::request_text(*id, "m"), *id, &rpc::Envelope::id)) return id;
   if (id->find_first_of("\"{[") == 0) return std::nullopt;
   std::string quoted;
   rpc::append_json_string(quoted, *id);
