@@ -14,6 +14,10 @@ ListRequests::ListRequests(const pool::PoolServices& services, pool::Pool& pool,
 void ListRequests::add(const Key& key, call::Call& own) {
   const TimePoint due = now() + kMaxWait;
   requests_.insert_or_assign(key, Request{&own, due});
+  arm(due);
+}
+
+void ListRequests::arm(TimePoint due) {
   if (!timer_.armed() || due < timer_.due()) timer_.arm(due);
 }
 
@@ -42,8 +46,13 @@ void ListRequests::look() {
     const auto request = requests_.find(key);
     const bool is_there = request != requests_.end() && request->second.own == own;
     if (!is_there || request->second.due > now()) continue;
-    requests_.erase(request);
     silent_.emplace(key.second, own->child);
+    const bool is_last_hope = preferred_child(key.second) == 0;
+    if (is_last_hope && now() < own->written + kMaxAlone) {
+      arm(request->second.due = now() + kMaxWait);
+      continue;
+    }
+    requests_.erase(request);
     const call::CallPtr taken = pool_.take(*own, pool::CancelReason::deadline);
     on_late_(key, *taken);
   }

@@ -1,9 +1,10 @@
 // ListRequests: the gateway's own requests for lists that are under way, and the children that have
 // left one unanswered.
 //
-// Job: take a request back when its child has had it for kMaxWait. Signs of life of the child do
-// not count: they would keep all calls of the backend waiting. Say which child to ask instead.
-// Owner: ListedFilter. Limits: one request at a time for each key; the children that run.
+// Job: take a request back when its child has had it for kMaxWait and another one can be asked,
+// else for kMaxAlone. Signs of life of the child do not count: they would keep all calls of the
+// backend waiting. Say which child to ask instead. Owner: ListedFilter. Limits: one request at a
+// time for each key; the children that run.
 #pragma once
 
 #include <chrono>
@@ -25,6 +26,8 @@ namespace stdgate::mcp {
 class ListRequests {
  public:
   static constexpr Duration kMaxWait = std::chrono::seconds(5);
+  // Where no other child can be asked: some servers are slow.
+  static constexpr Duration kMaxAlone = std::chrono::seconds(30);
 
   using Key = std::pair<ListScope, size_t>;
   // A request that has been taken back.
@@ -49,6 +52,7 @@ class ListRequests {
   };
 
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
+  void arm(TimePoint due);
   void look();
   // When it is to be taken back, or looked at again.
   [[nodiscard]] TimePoint due_of(const call::Call& own) const;

@@ -187,7 +187,8 @@ call::Call* CallTable::with_token(std::string_view token) {
   }
   call::Call* found = nullptr;
   for_each([&](call::Call& some) {
-    if (found == nullptr && some.progress_token == token) found = &some;
+    // The child of a call alone has seen its wire id, and never the client's token.
+    if (found == nullptr && !some.alone && some.progress_token == token) found = &some;
   });
   return found;
 }

@@ -2,8 +2,10 @@
 //
 // Job: give each request to one receiver (a child, or the client of a session) a wire id, and find
 // the request when its answer comes. The id is a 31-bit integer: a slot, and below it a generation,
-// so a receiver of one request at a time sees 1, 2, 3. A late, repeated or invented answer misses.
-// Entries stay in the order of their opening. Owner: a CallTable, or a Session for its asks. Limit:
+// so a receiver of one request at a time sees ids that are short, and grow by one. They begin above
+// those that clients count for themselves: what a client says of its own ids, and is passed on as
+// it is, should hit nobody else's by chance. A late, repeated or invented answer misses. Entries
+// stay in the order of their opening. Owner: a CallTable, or a Session for its asks. Limit:
 // kMaxEntries, or the capacity given.
 #pragma once
 
@@ -42,6 +44,7 @@ class Correlator {
   static constexpr uint32_t kIndexBits = 12;
   static constexpr uint32_t kGenerationBits = 31 - kIndexBits;
   static constexpr size_t kMaxEntries = size_t{1} << kIndexBits;
+  static constexpr uint32_t kFirst = 10'000;  // ids are above this
 
   explicit Correlator(size_t capacity) : slots_(std::min(capacity, kMaxEntries)) {}
 
@@ -91,9 +94,8 @@ class Correlator {
   // Whether this id stood for an entry that has ended, or comes round again much later.
   [[nodiscard]] bool has_ended(WireId id) const {
     const auto latest = slots_.generation_of(index_of(id));
-    const uint32_t past = latest ? (*latest & kGenerationMask) : 0;
-    const uint32_t generation = id & kGenerationMask;
-    return generation != 0 && generation < past;
+    const uint32_t number = id & kGenerationMask;
+    return latest && number > kFirst && number < number_of(*latest);
   }
   // oldest(): the live entry that was opened first. next(): the live entry that was opened after
   // `id`.
@@ -112,7 +114,10 @@ class Correlator {
   static constexpr uint32_t kGenerationMask = (1U << kGenerationBits) - 1;
 
   static WireId wire_id(Handle handle) {
-    return handle.index << kGenerationBits | (handle.generation & kGenerationMask);
+    return handle.index << kGenerationBits | number_of(handle.generation);
+  }
+  static uint32_t number_of(uint32_t generation) {
+    return kFirst + generation % (kGenerationMask + 1 - kFirst);
   }
   static uint32_t index_of(WireId id) { return id >> kGenerationBits; }
   Node& node_at(uint32_t index) {

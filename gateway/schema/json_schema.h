@@ -24,7 +24,7 @@ class JsonSchema {
   static constexpr size_t kMaxText = 512 << 10;
   static constexpr size_t kMaxNodes = 20000;
   static constexpr size_t kMaxExpressions = 500;
-  static constexpr size_t kMaxPrograms = 20'000;  // RE2 instructions of all patterns
+  static constexpr size_t kMaxPrograms = 50'000;  // RE2 instructions of all patterns
   // Schemas that apply to the same value one after another, by references and alternatives.
   static constexpr size_t kMaxChain = 64;
 

@@ -98,7 +98,7 @@ TEST(WaitingForATurn, TheServerIsUpgradedMeanwhile) {
   ChangingServer server(bench);
   bench.call(first, "1", "", kElicits, &ada);
   server.speak(PeerKind::stateful);
-  bench.call(second, "2", "", kElicits, &ada);
+  bench.call(second, "10002", "", kElicits, &ada);
   server.lose();
   bench.call(third, "5", R"(,"arguments":{"who":"third"})", "{}", &ada);
   const Texts calls = server.speak(PeerKind::stateless);
@@ -112,7 +112,7 @@ TEST(WaitingForATurn, TheServerIsUpgradedMeanwhile) {
                        (is_of_third ? "third" : "second") + "\"}}");
   }
   bench.settle();
-  EXPECT_THAT(second.texts(), ElementsAre(AllOf(HasSubstr("\"id\":2"), HasSubstr("second"))));
+  EXPECT_THAT(second.texts(), ElementsAre(AllOf(HasSubstr("\"id\":10002"), HasSubstr("second"))));
   EXPECT_THAT(third.texts(), ElementsAre(AllOf(HasSubstr("\"id\":5"), HasSubstr("third"))));
 }
 
