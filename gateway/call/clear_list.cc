@@ -7,9 +7,8 @@ namespace stdgate::call {
 bool has_clear_list(const Answer& answer, std::string_view member) {
   if (answer.message.has_lookalikes) return false;
   if (answer.message.kind != rpc::MessageKind::result) return true;
-  if (!answer.payload.starts_with('{')) return answer.payload == "null";
   const auto list = rpc::find_clear_member(answer.payload, member);
-  return list ? list->starts_with('[') || *list == "null" : rpc::is_absent(list);
+  return list && (list->starts_with('[') || *list == "null");
 }
 
 rpc::FaultReport unclear_list() {

@@ -13,8 +13,8 @@
 namespace stdgate::call {
 
 // Whether the result is an object with one array `member`, and no key resembles that of another
-// member or one of the envelope. A null, which some servers write for an empty list, and no member
-// show nothing. An error has no list; its envelope is looked at all the same.
+// member or one of the envelope. Some servers write null for an empty array. An error has no list;
+// its envelope is looked at all the same.
 bool has_clear_list(const Answer& answer, std::string_view member);
 
 // The fault of an answer that has not.

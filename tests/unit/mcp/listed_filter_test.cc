@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "gateway/mcp/list_requests.h"
 #include "tests/unit/mcp/listed_bench.h"
 
 namespace stdgate::test {
@@ -120,7 +121,7 @@ TEST_F(Judged, NoCallGoesByAListThatIsNoArray) {
   for (const std::string& list :
        {R"({"tools":{"0":)" + tool + "}}", R"({"tools":)" + list_of(tool) + "}",
         "[" + list_of(tool) + "]", R"({"result":)" + list_of(tool) + "}",
-        std::string(R"({"tools":null})"), std::string("{}")}) {
+        std::string(R"({"tools":1})"), std::string("{}")}) {
     client.answers.clear();
     call("1", kNumber);
     answer(child, "tools/list", list);
@@ -185,13 +186,28 @@ TEST_F(Judged, AListThatDoesNotComeIsGivenUp) {
   bench.settle();
   ASSERT_EQ(client.answers.size(), 1U);
   EXPECT_EQ(client.answers[0].fault, rpc::Fault::child_failed);
+  bench.advance(mcp::ListRequests::kMaxAlone);
+  bench.settle();
   EXPECT_EQ(bench.backend.calls(), 0U) << "the request for the list has ended too";
-  call("2", kNumber);
-  EXPECT_EQ(client.answers.size(), 2U) << "the list was asked for just now";
   bench.advance(mcp::ListedFilter::kAskAgain);
   call("3", kNumber);
   EXPECT_THAT(serve(kBothGood),
               testing::ElementsAre("notifications/cancelled", "tools/list", "tools/call"));
+}
+
+// Nobody else could be asked.
+TEST_F(Judged, AListThatComesLateIsGoodForTheNextCall) {
+  call("1", kNumber);
+  const Asked list = next_of(child);
+  ASSERT_EQ(list.method, "tools/list");
+  bench.advance(mcp::ListedFilter::kMaxWait + seconds(1));
+  bench.settle();
+  EXPECT_EQ(client.answers.size(), 1U);
+  child.answer(list.id, kBothGood);
+  bench.settle();
+  call("2", kNumber);
+  answer(child, "tools/call", kPassed);
+  EXPECT_THAT(last(), HasSubstr(R"("content":[])"));
 }
 
 struct TwoJudged : Judged {
