@@ -137,7 +137,7 @@ TEST_F(McpSharedAndAsked, NobodyHearsWhatAListMayHaveCaused) {
 }
 
 TEST_F(McpSharedAndAsked, AListThatWasGivenUpRevealsNothingEither) {
-  const Duration half = mcp::ListRequests::kMaxWait / 2;
+  const Duration half = mcp::ListRequests::kMaxAlone / 2;
   ask();
   bench.advance(half);
   calling.call();
