@@ -165,6 +165,33 @@ TEST_P(McpRoundTrips, ProgressComesUnderTheTokenOfTheRetry) {
   EXPECT_EQ(events_of(client), Texts{note("progress", R"({"progressToken":5,"progress":1})")});
 }
 
+// Where the next call gets the same process.
+class SharedRoundTrips : public McpRoundTrips {};
+INSTANTIATE_TEST_SUITE_P(Isolations, SharedRoundTrips, testing::Values(config::Isolation::shared));
+
+// The child has seen ids of the gateway as tokens, and never a client's own.
+TEST_P(SharedRoundTrips, LateProgressReachesNoOtherCallByItsToken) {
+  const auto call = [this](const std::string& id, const std::string& token) {
+    bench.send_modern(client, request(id, "tools/call", R"("name":"t")",
+                                      meta(kElicits, R"(,"progressToken":)" + token)));
+    bench.settle();
+  };
+  call("1", "\"a\"");
+  bench.greet(0);
+  FakeChild& child = bench.child(0);
+  const std::string first = child.take_ids().at(0);
+  child.answer(first, "{}");
+  bench.settle();
+  bench.advance(std::chrono::milliseconds(100));  // its process may serve the next call now
+  call("2", first);
+  const std::string second = child.take_ids().at(0);
+  ASSERT_NE(second, first);
+  child.say(note("progress", R"({"progressToken":)" + first + R"(,"progress":1})"));
+  EXPECT_EQ(events_of(client), Texts{});
+  child.say(note("progress", R"({"progressToken":)" + second + R"(,"progress":1})"));
+  EXPECT_THAT(events_of(client), SizeIs(1));
+}
+
 TEST_P(McpRoundTrips, ARetryWithoutATokenHearsOfNoProgress) {
   bench.send_modern(client, request("1", "tools/call", R"("name":"t")",
                                     meta(kElicits, R"(,"progressToken":"a")")));
