@@ -111,6 +111,9 @@ void ClaimFilter::take(call::CallPtr& call, const call::Request& request) {
   const call::CallContext& context = request.context;
   // Claims that are given out for this call belong to this client.
   if (context.principal != nullptr) call->identity = policy::identity_of(context.principal);
+  // Legacy children give nothing out with the results of tools.
+  const bool is_legacy = context.peer_kind != PeerKind::stateless && call->tool;
+  if (is_legacy && pool_.peer_kind() == PeerKind::stateful) return;
   auto ruling =
       judge({request.message, request.method, static_cast<const McpParams*>(context.params),
              call->identity, context.peer_kind});
@@ -176,6 +179,7 @@ std::optional<ClaimFilter::Ruling> ClaimFilter::judge(const Asked& asked) {
     again.params = &read;
     return judge(again);
   }
+  if (!concerns(asked)) return std::nullopt;
   // The modern era has no list of tasks. The list of a child may name tasks of all its clients.
   const bool is_task_list = asked.method == kTaskList;
   Ruling ruling;
@@ -184,7 +188,6 @@ std::optional<ClaimFilter::Ruling> ClaimFilter::judge(const Asked& asked) {
     ruling.error = call::Absence();
     return ruling;
   }
-  if (!concerns(asked)) return std::nullopt;
   const std::vector<Opened> opened = open_all(asked);
   if (opened.empty() && asked.method != kListenMethod && !is_task_list) return std::nullopt;
   const bool is_legacy = pool_.peer_kind() == PeerKind::stateful;

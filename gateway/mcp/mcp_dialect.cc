@@ -80,7 +80,8 @@ bool is_string_or_number(std::string_view raw) {
 // Whether `raw` may hold the member at all; saves the walk through a large payload. A key can be
 // spelled with escapes, so a backslash before a 'u' counts too.
 bool may_hold(std::string_view raw, std::string_view key) {
-  return raw.find(key) != std::string_view::npos || raw.find("\\u") != std::string_view::npos;
+  return raw.find(key) != std::string_view::npos ||
+         (rpc::has_escapes(raw) && raw.find("\\u") != std::string_view::npos);
 }
 
 // The value of a member that may occur once; empty when it is absent.

@@ -21,6 +21,8 @@ session::Tag tag_of(uint32_t stream, uint32_t message) {
   return session::Tag{stream} << 32 | message;
 }
 
+uint32_t number_of(const std::unique_ptr<McpStream>& stream) { return stream->number(); }
+
 bool is_answered(const rpc::ParsedMessage& message) {
   return !message.ok() || message.envelope.kind == rpc::MessageKind::request;
 }
@@ -113,7 +115,7 @@ void McpSession::close() {
   over_ = true;
   session_.close("the session has ended");
   listening_.end();
-  for (auto& [number, stream] : streams_) stream.end();
+  for (const auto& stream : streams_) stream->end();
   streams_.clear();
 }
 
@@ -205,14 +207,13 @@ McpSession::Resumed McpSession::resume(session::EventSink& sink, std::string_vie
   if (!id || id->number > events_.log.last() || id->stream > last_stream_) {
     return Resumed::unknown_event;
   }
-  const bool is_finished = id->stream != 0 && !streams_.contains(id->stream);
+  McpStream* const known = id->stream == 0 ? &listening_ : find_stream(id->stream);
+  const bool is_finished = known == nullptr;
   if (is_finished && !events_.log.knows(id->stream)) return Resumed::event_lost;
   if (!events_.log.reaches(id->stream, id->number)) return Resumed::event_lost;
   if (is_finished && !events_.log.has_after(id->stream, id->number)) return Resumed::over;
   used_ = services_.clock.now();
-  McpStream& stream = id->stream == 0 ? listening_
-                      : is_finished   ? add_stream(id->stream)
-                                      : streams_.at(id->stream);
+  McpStream& stream = is_finished ? add_stream(id->stream) : *known;
   stream.attach(sink);
   stream.replay_after(id->number);
   // A stream that is over is only read again.
@@ -228,11 +229,11 @@ McpSession::Resumed McpSession::resume(session::EventSink& sink, std::string_vie
 void McpSession::detach(session::EventSink& sink) {
   used_ = services_.clock.now();
   if (listening_.is_sink(sink)) listening_.detach();
-  for (auto& [number, stream] : streams_) {
-    if (!stream.is_sink(sink)) continue;
-    stream.detach();
+  for (const auto& stream : streams_) {
+    if (!stream->is_sink(sink)) continue;
+    stream->detach();
     // The client left before it was told the session's id, so it cannot come back.
-    if (initialize_ && stream_of(*initialize_) == &stream && stream.is_quiet()) end_session();
+    if (initialize_ && stream_of(*initialize_) == stream.get() && stream->is_quiet()) end_session();
   }
   if (held_) pressure_timer_.arm(used_);
   // Without its only stream, the client of such a session can receive nothing.
@@ -252,26 +253,39 @@ void McpSession::end_listening() {
 
 McpStream& McpSession::add_stream(uint32_t number) {
   McpStreamOwner& owner = *this;
-  if (spare_.empty()) return streams_.try_emplace(number, number, owner).first->second;
-  Streams::node_type node = std::move(spare_.back());
-  spare_.pop_back();
-  node.key() = number;
-  std::destroy_at(&node.mapped());
-  std::construct_at(&node.mapped(), number, owner);
-  return streams_.insert(std::move(node)).position->second;
+  std::unique_ptr<McpStream> stream;
+  if (spare_.empty()) {
+    stream = std::make_unique<McpStream>(number, owner);
+  } else {
+    stream = std::move(spare_.back());
+    spare_.pop_back();
+    std::destroy_at(stream.get());
+    std::construct_at(stream.get(), number, owner);
+  }
+  // Only one that is read again is not the youngest.
+  const auto place = streams_.empty() || streams_.back()->number() < number
+                         ? streams_.end()
+                         : std::ranges::lower_bound(streams_, number, {}, number_of);
+  return **streams_.insert(place, std::move(stream));
 }
 
 void McpSession::remove_stream(uint32_t number) {
-  Streams::node_type node = streams_.extract(number);
-  if (node.empty() || spare_.size() == kMaxSpareStreams) return;
-  node.mapped().forget_answers();
-  spare_.push_back(std::move(node));
+  const auto place = std::ranges::lower_bound(streams_, number, {}, number_of);
+  if (place == streams_.end() || (*place)->number() != number) return;
+  std::unique_ptr<McpStream> stream = std::move(*place);
+  streams_.erase(place);
+  if (spare_.size() == kMaxSpareStreams) return;
+  stream->forget_answers();
+  spare_.push_back(std::move(stream));
+}
+
+McpStream* McpSession::find_stream(uint32_t number) {
+  const auto place = std::ranges::lower_bound(streams_, number, {}, number_of);
+  return place == streams_.end() || (*place)->number() != number ? nullptr : place->get();
 }
 
 McpStream* McpSession::stream_of(session::Tag tag) {
-  if (kind_ == Kind::sse) return &listening_;
-  const auto found = streams_.find(static_cast<uint32_t>(tag >> 32));
-  return found == streams_.end() ? nullptr : &found->second;
+  return kind_ == Kind::sse ? &listening_ : find_stream(static_cast<uint32_t>(tag >> 32));
 }
 
 McpStream& McpSession::stream_for(std::optional<session::Tag> call) {
@@ -280,9 +294,9 @@ McpStream& McpSession::stream_for(std::optional<session::Tag> call) {
   }
   McpStream* youngest = nullptr;
   size_t heard = 0;
-  for (auto& [number, stream] : streams_) {
-    if (!stream.has_sink()) continue;
-    youngest = &stream;
+  for (const auto& stream : streams_) {
+    if (!stream->has_sink()) continue;
+    youngest = stream.get();
     ++heard;
   }
   if (heard == 1 || (heard > 1 && !listening_.has_sink())) return *youngest;
@@ -292,8 +306,8 @@ McpStream& McpSession::stream_for(std::optional<session::Tag> call) {
 // A client opens its stream only after its first requests. Earlier messages wait in the log.
 bool McpSession::awaits_requests() {
   if (listening_.has_sink()) return true;
-  for (const auto& [number, stream] : streams_) {
-    if (stream.has_sink()) return true;
+  for (const auto& stream : streams_) {
+    if (stream->has_sink()) return true;
   }
   if (kind_ == Kind::sse || has_listened_ || stopped_waiting_ ||
       services_.timeouts.first_stream == Duration::zero()) {
@@ -381,9 +395,10 @@ void McpSession::check_invariants() const {
   STDGATE_CHECK(streams_.size() <= kMaxStreams + 1);  // a stream that is over may be read again
   STDGATE_CHECK(spare_.size() <= kMaxSpareStreams);
   STDGATE_CHECK(!session_.is_none() || over_);
-  for (const auto& [number, stream] : streams_) {
-    STDGATE_CHECK(number == stream.number() && number > 0 && number <= last_stream_);
-    STDGATE_CHECK(!stream.finished() && stream.due() > 0);
+  STDGATE_CHECK(std::ranges::is_sorted(streams_, std::less(), number_of));
+  for (const auto& stream : streams_) {
+    STDGATE_CHECK(stream->number() > 0 && stream->number() <= last_stream_);
+    STDGATE_CHECK(!stream->finished() && stream->due() > 0);
   }
 }
 
@@ -394,11 +409,11 @@ void McpSession::check_invariants() const {
 void McpSession::end_silence() {
   const TimePoint now = services_.clock.now();
   std::optional<TimePoint> next;
-  for (auto& [number, stream] : streams_) {
-    if (!stream.is_quiet()) continue;
-    const TimePoint due = stream.posted() + services_.timeouts.keep_alive;
+  for (const auto& stream : streams_) {
+    if (!stream->is_quiet()) continue;
+    const TimePoint due = stream->posted() + services_.timeouts.keep_alive;
     if (due <= now) {
-      stream.begin();
+      stream->begin();
     } else {
       next = std::min(next.value_or(due), due);
     }
@@ -410,9 +425,7 @@ void McpSession::end_silence() {
 void McpSession::hold_or_release_child() {
   if (session_.is_none()) return;
   bool is_backed_up = listening_.is_backed_up();
-  for (const auto& [number, stream] : streams_) {
-    is_backed_up = is_backed_up || stream.is_backed_up();
-  }
+  for (const auto& stream : streams_) is_backed_up = is_backed_up || stream->is_backed_up();
   if (std::exchange(held_, is_backed_up) != is_backed_up) {
     services_.backend.hold_child(session_.id(), is_backed_up);
   }

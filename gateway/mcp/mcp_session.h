@@ -10,7 +10,6 @@
 // owner, who closes it later. Limits: kMaxStreams POSTs under way; the limits of ReplayLog.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -113,7 +112,6 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   void end_listening();
 
  private:
-  using Streams = std::map<uint32_t, McpStream>;  // POSTs under way, by number
   static constexpr size_t kMaxSpareStreams = 4;
 
   // McpStreamOwner. The transport of 2024-11-05 has no resumption.
@@ -139,6 +137,8 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   McpStream& add_stream(uint32_t number);
   void remove_stream(uint32_t number);
   McpStream* stream_of(session::Tag tag);
+  // Null: the POST with this number is not under way.
+  McpStream* find_stream(uint32_t number);
   McpStream& stream_for(std::optional<session::Tag> call);
   void settle(McpStream& stream);
   void note_initialized(const session::Reply& reply);
@@ -158,9 +158,9 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   backend::OpenSession session_;
   McpEventLog events_;
   McpRevision revision_ = McpRevision::v2025_03_26;
-  McpStream listening_;  // stream 0
-  Streams streams_;
-  std::vector<Streams::node_type> spare_;  // memory of ended streams, for the next ones
+  McpStream listening_;                              // stream 0
+  std::vector<std::unique_ptr<McpStream>> streams_;  // POSTs under way, in the order of numbers
+  std::vector<std::unique_ptr<McpStream>> spare_;    // memory of ended ones, for the next ones
   uint32_t last_stream_ = 0;
   std::optional<session::Tag> initialize_;  // the call of `initialize`, while it is under way
   bool initialized_ = false;

@@ -127,7 +127,7 @@ void MemoryFilter::describe(pool::BackendStatus& status) const {
 // --- Requests -------------------------------------------------------------------------------
 
 void MemoryFilter::on_request(call::CallPtr& call, const call::Request& request) {
-  const auto kind = list_kind(request.method);
+  const auto kind = call->tool ? std::nullopt : list_kind(request.method);
   if (kind) {
     Page& page = pages_of_calls_.of(call->slots);
     const auto cursor = asked_cursor(request.message.params);
@@ -246,7 +246,8 @@ void MemoryFilter::give(call::CallPtr& call, std::string_view payload) {
 void MemoryFilter::on_answer(call::CallPtr& call, call::Answer& answer) {
   if (answer.message.text.empty()) return;  // the answer comes from no child
   if (has_told_shared_ || has_told_session_) note_awake(*call);
-  if (answer.message.kind != rpc::MessageKind::result || call->alone) return;
+  // A tool's answer teaches nothing.
+  if (call->tool || answer.message.kind != rpc::MessageKind::result || call->alone) return;
   const std::string_view method = call->method_name;
   if (const auto kind = list_kind(method)) return learn_list(*call, *kind, answer.payload);
   if (method != kInitialize && method != kDiscover) return;

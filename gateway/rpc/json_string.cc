@@ -138,7 +138,9 @@ std::string_view decode_string(std::string_view raw, std::string& scratch) {
 }
 
 bool json_string_equals(std::string_view raw, std::string_view decoded) {
-  if (!has_escapes(raw)) return raw == decoded;
+  // An escape is longer than the character that it stands for.
+  if (raw.size() <= decoded.size()) return raw == decoded && !has_escapes(raw);
+  if (!has_escapes(raw)) return false;
   while (!raw.empty()) {
     if (raw[0] != '\\') {
       if (decoded.empty() || raw[0] != decoded[0]) return false;

@@ -3,11 +3,14 @@
 #include <charconv>
 
 #include "gateway/base/check.h"
-#include "gateway/base/copy_text.h"
 
 namespace stdgate::http {
 
 Http1ResponseHead::Http1ResponseHead(const Response& response, const Http1Frame& frame) {
+  const size_t given = frame.date.size() + frame.more_fields.size() + response.allow.size() +
+                       response.content_type.size() + response.type_fields.size() +
+                       response.more_fields.size();
+  STDGATE_CHECK(given <= kMaxGiven);
   append("HTTP/1.1 ");
   append(status_line_end(response.status));
   append("\r\nDate: ");
@@ -15,24 +18,26 @@ Http1ResponseHead::Http1ResponseHead(const Response& response, const Http1Frame&
   // Browsers must not guess the content's type (WHATWG Fetch, section 3.7).
   append("\r\nX-Content-Type-Options: nosniff\r\n");
   append(frame.more_fields);
-  if (!response.allow.empty()) append_field("Allow: ", response.allow);
+  if (!response.allow.empty()) {
+    append("Allow: ");
+    append(response.allow);
+    append("\r\n");
+  }
   if (response.retry_after > Duration::zero()) {
     append("Retry-After: ");
     append(static_cast<uint64_t>(
         std::chrono::ceil<std::chrono::seconds>(response.retry_after).count()));
     append("\r\n");
   }
-  if (!response.content_type.empty()) append_field("Content-Type: ", response.content_type);
+  if (!response.content_type.empty()) {
+    append("Content-Type: ");
+    append(response.content_type);
+    append("\r\n");
+  }
   append(response.type_fields);
   append(response.more_fields);
   append_length(response, frame);
   append_connection(frame);
-}
-
-void Http1ResponseHead::append_field(std::string_view name, std::string_view value) {
-  append(name);
-  append(value);
-  append("\r\n");
 }
 
 void Http1ResponseHead::append_length(const Response& response, const Http1Frame& frame) {
@@ -57,17 +62,8 @@ void Http1ResponseHead::append_connection(const Http1Frame& frame) {
   append("\r\n");
 }
 
-void Http1ResponseHead::append(std::string_view text) {
-  if (text.empty()) return;
-  STDGATE_CHECK(text.size() <= bytes_.size() - size_);
-  copy_text(bytes_.data() + size_, text);
-  size_ += text.size();
-}
-
 void Http1ResponseHead::append(uint64_t number) {
-  const auto written = std::to_chars(bytes_.data() + size_, bytes_.data() + bytes_.size(), number);
-  STDGATE_CHECK(written.ec == std::errc());
-  size_ = static_cast<size_t>(written.ptr - bytes_.data());
+  end_ = std::to_chars(end_, bytes_.data() + bytes_.size(), number).ptr;
 }
 
 ChunkSize::ChunkSize(size_t size) {

@@ -7,8 +7,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
+#include "gateway/base/copy_text.h"
 #include "transports/http/response.h"
 
 namespace stdgate::http {
@@ -26,19 +28,30 @@ struct Http1Frame {
 class Http1ResponseHead {
  public:
   Http1ResponseHead(const Response& response, const Http1Frame& frame);
-  [[nodiscard]] std::string_view view() const { return {bytes_.data(), size_}; }
+  Http1ResponseHead(const Http1ResponseHead&) = delete;
+  Http1ResponseHead& operator=(const Http1ResponseHead&) = delete;
+  [[nodiscard]] std::string_view view() const {
+    return {bytes_.data(), static_cast<size_t>(end_ - bytes_.data())};
+  }
 
  private:
-  void append(std::string_view text);
+  // Nothing is checked here: the constructor has found that there is room for all.
+  template <size_t kSize>
+  void append(const char (&text)[kSize]) {
+    std::memcpy(end_, text, kSize - 1);
+    end_ += kSize - 1;
+  }
+  void append(std::string_view text) { end_ = copy_text(end_, text); }
   void append(uint64_t number);
-  void append_field(std::string_view name, std::string_view value);
   void append_length(const Response& response, const Http1Frame& frame);
   void append_connection(const Http1Frame& frame);
 
-  static constexpr size_t kMaxOwn = 384;  // of the lines that are made here
+  static constexpr size_t kMaxOwn = 384;  // of the constants and numbers
+  // Of the texts of others: two of them may be long, the content's type and its like are short.
+  static constexpr size_t kMaxGiven = 2 * kMaxFieldBytes + 256;
 
-  std::array<char, kMaxOwn + 2 * kMaxFieldBytes> bytes_;
-  size_t size_ = 0;
+  std::array<char, kMaxOwn + kMaxGiven> bytes_;
+  char* end_ = bytes_.data();
 };
 
 // The line before the bytes of a chunk; kChunkEnd stands behind them.

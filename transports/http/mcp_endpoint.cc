@@ -159,10 +159,6 @@ bool is_known_version(const RequestHead& head) {
   return version == nullptr || mcp::parse_mcp_revision(version->value).has_value();
 }
 
-bool names_modern_version(const McpExchange::Head& head) {
-  return head.modern.version.value == mcp::kModernRevision;
-}
-
 McpExchange::Head read_mcp_head(const RequestHead& head) {
   constexpr std::string_view kPrefix = mcp::kParamPrefix;
   McpExchange::Head read;
@@ -180,6 +176,7 @@ McpExchange::Head read_mcp_head(const RequestHead& head) {
     read.mirrored.append(name.substr(kPrefix.size())).append(":").append(value).append("\n");
   }
   read.version_known = is_known_version(head);
+  read.names_modern = headers.version.value == mcp::kModernRevision;
   if (const HeaderField* event = head.find("last-event-id")) read.last_event_id = event->value;
   return read;
 }
@@ -234,7 +231,7 @@ std::optional<HttpError> McpEndpoint::admit(Exchange& exchange) {
   }
   McpExchange::Head& read = exchange.handler<McpExchange>().head = read_mcp_head(head);
   // A POST of the modern era names its version in its body too: post() judges it.
-  if (head.method() != Method::post && names_modern_version(read)) return kPostOnly;
+  if (head.method() != Method::post && read.names_modern) return kPostOnly;
   if (head.method() != Method::post && !read.version_known) return kBadVersion;
   if (head.method() != Method::post && head.is_ambiguous()) return kAmbiguous;
   if (const HeaderField* session = head.find("mcp-session-id"))
@@ -262,74 +259,79 @@ void McpEndpoint::refuse(Exchange& exchange, const rpc::FaultReport& report) {
 void McpEndpoint::post(Exchange& exchange, std::span<char> body) {
   const auto document = parser_.parse(body);
   if (!document) return refuse_call(exchange, sessions_, rpc::report_of(document.error()), {});
-  const McpExchange::Head& head = exchange.handler<McpExchange>().head;
-  if (names_modern_version(head) || mcp::has_modern(*document)) {
-    return post_modern(exchange, *document);
-  }
+  auto& handler = exchange.handler<McpExchange>();
+  const McpExchange::Head& head = handler.head;
+  const rpc::ParsedMessage& first = document->messages[0];
+  const bool is_request =
+      !document->batch && first.ok() && first.envelope.kind == rpc::MessageKind::request;
+  mcp::MetaMemory* const memory = head.names_modern ? &handler.meta : nullptr;
+  const mcp::McpParams read =
+      is_request ? mcp::read_params(first.envelope.params, parser_.params(), memory)
+                 : mcp::McpParams();
+  const mcp::McpParams* const params = is_request ? &read : nullptr;
+  const bool is_modern =
+      is_request ? read.meta && read.of_meta.version : mcp::has_modern(*document);
+  if (head.names_modern || is_modern) return post_modern(exchange, *document, params);
   const std::string_view id = request_id_of(*document);
   if (exchange.head.is_ambiguous()) return fail(exchange, kAmbiguous, id);
   if (!head.version_known) return fail(exchange, kBadVersion, id);
   if (const auto problem = problem_of(*document)) return fail(exchange, *problem, id);
-  if (!has_initialize(*document)) return post_in_session(exchange, *document);
+  if (!has_initialize(*document)) return post_in_session(exchange, *document, params);
   if (document->batch) return fail(exchange, kBatchedInitialize, id);
   if (!exchange.session_id.empty()) return fail(exchange, kInitializedTwice, id);
-  initialize(exchange, *document);
+  initialize(exchange, *document, params);
 }
 
 // The client of such a request is its HTTP exchange, and the gateway keeps nothing of it.
-void McpEndpoint::post_modern(Exchange& exchange, const rpc::Document& document) {
+void McpEndpoint::post_modern(Exchange& exchange, const rpc::Document& document,
+                              const mcp::McpParams* params) {
   auto& handler = exchange.handler<McpExchange>();
   const rpc::ParsedMessage& message = document.messages[0];
   const rpc::Envelope& envelope = message.envelope;
   const std::string_view id = request_id_of(document);
   if (document.batch) return fail(exchange, kNoBatch, id);
   if (!message.ok()) return fail(exchange, {400, message.rejection}, id);
-  const bool is_request = envelope.kind == rpc::MessageKind::request;
-  mcp::McpParams params;
-  if (is_request) {
+  if (params != nullptr) {
     if (has_null_id(message)) return fail(exchange, kNullId, id);
-    params = mcp::read_params(envelope.params, parser_.params(), &handler.meta);
-    if (const auto problem = mcp::check_modern(envelope, params, handler.head.modern)) {
+    if (const auto problem = mcp::check_modern(envelope, *params, handler.head.modern)) {
       return respond_problem(exchange, *problem, id);
     }
     if (exchange.head.is_ambiguous()) return fail(exchange, kAmbiguous, id);
   } else if (envelope.kind != rpc::MessageKind::notification) {
     return fail(exchange, kNoResponses, id);
   }
-  handler.rpc().start({sessions_.backend(), parser_, message_limit_, true, handler.head.mirrored,
-                       is_request ? &params : nullptr},
-                      document, true, exchange);
+  handler.rpc().start(
+      {sessions_.backend(), parser_, message_limit_, true, handler.head.mirrored, params}, document,
+      true, exchange);
 }
 
-void McpEndpoint::initialize(Exchange& exchange, const rpc::Document& document) {
+void McpEndpoint::initialize(Exchange& exchange, const rpc::Document& document,
+                             const mcp::McpParams* params) {
   const auto session = sessions_.open(mcp::McpSession::Kind::streamable, client_of(exchange),
                                       document.messages[0].envelope.params);
   if (!session) {
     const std::string_view id = document.messages[0].envelope.id;
     return refuse_call(exchange, sessions_, session.error(), id);
   }
-  hand_over(exchange, **session, document, true);
+  hand_over(exchange, **session, document, params, true);
 }
 
-void McpEndpoint::post_in_session(Exchange& exchange, const rpc::Document& document) {
+void McpEndpoint::post_in_session(Exchange& exchange, const rpc::Document& document,
+                                  const mcp::McpParams* params) {
   const std::string_view id = request_id_of(document);
   mcp::McpSession* session = session_of(exchange, id);
   if (session == nullptr) return;
   if (document.batch && !mcp::has_batches(session->revision())) return fail(exchange, kNoBatch, id);
-  hand_over(exchange, *session, document, false);
+  hand_over(exchange, *session, document, params, false);
 }
 
 void McpEndpoint::hand_over(Exchange& exchange, mcp::McpSession& session,
-                            const rpc::Document& document, bool announces) {
+                            const rpc::Document& document, const mcp::McpParams* params,
+                            bool announces) {
   auto& handler = exchange.handler<McpExchange>();
   handler.start(sessions_, session, exchange, announces);
   call::CallContext context = legacy_context(exchange);
-  std::optional<mcp::McpParams> params;
-  const rpc::ParsedMessage& first = document.messages[0];
-  if (!document.batch && first.ok() && first.envelope.kind == rpc::MessageKind::request) {
-    context.params =
-        &params.emplace(mcp::read_params(first.envelope.params, parser_.params(), nullptr));
-  }
+  context.params = params;
   switch (session.post(document, context, handler)) {
     case mcp::McpSession::Posted::under_way:
       return;

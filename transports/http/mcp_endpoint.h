@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "gateway/config/config.h"
+#include "gateway/mcp/mcp_params.h"
 #include "gateway/mcp/mcp_sessions.h"
 #include "transports/http/endpoint.h"
 #include "transports/http/router.h"
@@ -73,15 +74,17 @@ class McpEndpoint final : public Endpoint {
 
  private:
   void post(Exchange& exchange, std::span<char> body);
-  void post_modern(Exchange& exchange, const rpc::Document& document);
-  void initialize(Exchange& exchange, const rpc::Document& document);
-  void post_in_session(Exchange& exchange, const rpc::Document& document);
+  // `params`: of the only message, a request; null: the document is something else.
+  void post_modern(Exchange& exchange, const rpc::Document& document, const mcp::McpParams* params);
+  void initialize(Exchange& exchange, const rpc::Document& document, const mcp::McpParams* params);
+  void post_in_session(Exchange& exchange, const rpc::Document& document,
+                       const mcp::McpParams* params);
   void listen(Exchange& exchange);
   void end(Exchange& exchange);
   // Null: the exchange has been answered with what is wrong.
   mcp::McpSession* session_of(Exchange& exchange, std::string_view request_id);
   void hand_over(Exchange& exchange, mcp::McpSession& session, const rpc::Document& document,
-                 bool announces);
+                 const mcp::McpParams* params, bool announces);
 
   mcp::McpSessions& sessions_;
   const size_t message_limit_;

@@ -20,6 +20,7 @@ class McpExchange final : public session::EventSink, public ExchangeHandler {
   // The contents of the head; kept as long as its judgement.
   struct Head {
     bool version_known = false;
+    bool names_modern = false;  // the version of the modern era
     std::string last_event_id;
     mcp::ModernHeaders modern;  // views into the head
     std::string mirrored;       // the fields that repeat arguments

@@ -34,10 +34,14 @@ Loop::Loop()
   uv_idle_init(&uv_, &idle_);
   uv_prepare_init(&uv_, &prepare_);
   uv_check_init(&uv_, &check_);
-  uv_prepare_start(&prepare_,
-                   [](uv_prepare_t* h) { static_cast<Loop*>(h->loop->data)->end_turn(); });
+  uv_prepare_start(&prepare_, [](uv_prepare_t* h) {
+    auto* const loop = static_cast<Loop*>(h->loop->data);
+    loop->end_turn();
+    loop->ends_turn_ = true;
+  });
   uv_check_start(&check_, [](uv_check_t* h) {
     auto* const loop = static_cast<Loop*>(h->loop->data);
+    loop->ends_turn_ = false;
     loop->end_turn();
     ++loop->turn_;
   });
@@ -100,17 +104,21 @@ void Loop::forget(Flushable& flushable) {
   (is_of_next_flush ? to_flush_ : flushing_)[place] = nullptr;
 }
 
-void Loop::stay_awake() {
-  if (uv_is_active(as_handle(idle_)) == 0) uv_idle_start(&idle_, [](uv_idle_t*) {});
+void Loop::keep_awake() {
+  if (!std::exchange(awake_, true)) uv_idle_start(&idle_, [](uv_idle_t*) {});
+}
+
+void Loop::sleep() {
+  if (std::exchange(awake_, false)) uv_idle_stop(&idle_);
 }
 
 void Loop::end_turn() {
-  flush_asked();
-  destroy_retired();
+  if (!to_flush_.empty()) flush_asked();
+  if (!retired_.empty()) destroy_retired();
   if (turn_watch_) turn_watch_();
   release_storages();
   arm();
-  if (to_flush_.empty() && retired_.empty()) uv_idle_stop(&idle_);
+  if (to_flush_.empty() && retired_.empty()) sleep();
 #ifndef NDEBUG
   if (turn_check_) turn_check_();
 #endif
@@ -129,7 +137,6 @@ void Loop::flush_asked() {
 }
 
 void Loop::destroy_retired() {
-  if (retired_.empty()) return;
   auto retired = std::exchange(retired_, {});
   retired.clear();
 }
@@ -158,6 +165,7 @@ void Loop::arm() {
     wake_at_.reset();
     return;
   }
+  if (wake_at_ && *wake_at_ <= *due) return;
   const auto wake = std::chrono::ceil<std::chrono::milliseconds>(*due);
   if (wake_at_ && *wake_at_ <= wake) return;
   uv_update_time(&uv_);

@@ -127,7 +127,11 @@ class Loop final : public Clock {
   void destroy_retired();
   void fire_timers();
   void arm();
-  void stay_awake();  // until end_turn() finds nothing left to flush and to retire
+  void stay_awake() {  // until end_turn() finds nothing left to flush and to retire
+    if (!ends_turn_) keep_awake();
+  }
+  void keep_awake();
+  void sleep();
 
   uv_loop_t uv_{};
   uv_timer_t timer_{};
@@ -145,6 +149,8 @@ class Loop final : public Clock {
   std::vector<Flushable*> flushing_;
   std::vector<std::unique_ptr<void, void (*)(void*)>> retired_;
   uint64_t turn_ = 0;
+  bool awake_ = false;      // idle_ is active
+  bool ends_turn_ = false;  // I/O is under way: check_ follows before the loop sleeps
   StoragePool storages_;
   Timer release_timer_;  // armed while storages_ keeps large ones
   std::unique_ptr<char[]> read_buffer_;

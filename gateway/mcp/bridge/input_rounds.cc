@@ -172,7 +172,7 @@ void InputRounds::go_on(Round round) {
   const session::Session* const session = sessions_.find(call->session);
   const BridgedSession* const bridged = session == nullptr ? nullptr : BridgedSession::of(*session);
   const call::PeerChanges changes = modern_.changes_of(
-      sent, call->client_kind, true,
+      sent, call->client_kind,
       bridged == nullptr ? std::string_view() : std::string_view(bridged->stamp));
   message.inserted = changes.view();
   call->route = {round.child, round.child != 0, changes.peer_kind};

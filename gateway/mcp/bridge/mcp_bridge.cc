@@ -74,9 +74,12 @@ void McpBridge::add_filter(call::Chain& chain, Place place) {
 
 call::PeerChanges McpBridge::changes_of(const rpc::Envelope& request,
                                         const call::CallContext& context) const {
-  const bool is_shared = !parts_.pool.lane().has(context.session);
-  return modern_.changes_of(request, context.peer_kind, is_shared,
-                            listening_.stamp_of(context.session));
+  // A session's own child is of its client's kind.
+  if (parts_.pool.lane().has(context.session)) return {};
+  const bool may_be_stamped = parts_.pool.peer_kind() != PeerKind::stateful;
+  return modern_.changes_of(
+      request, context.peer_kind,
+      may_be_stamped ? listening_.stamp_of(context.session) : std::string_view());
 }
 
 bool McpBridge::take(call::CallPtr& call, const call::Outgoing& message) {

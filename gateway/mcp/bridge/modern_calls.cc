@@ -79,17 +79,17 @@ std::string_view ModernCalls::own_answer(std::string_view method, const call::Ca
 }
 
 call::PeerChanges ModernCalls::changes_of(const rpc::Envelope& request,
-                                          std::optional<PeerKind> client_kind, bool is_shared,
+                                          std::optional<PeerKind> client_kind,
                                           std::string_view stamp_of_client) const {
-  if (client_kind == PeerKind::stateless) {
-    return pool_.peer_kind() == PeerKind::stateless
-               ? call::PeerChanges{.list = {}, .peer_kind = PeerKind::stateless}
-               : dialect_.omissions(request);
-  }
   call::PeerChanges changes;
-  if (!is_shared) return changes;
-  if (pool_.peer_kind() == PeerKind::stateful) {
-    changes.peer_kind = PeerKind::stateful;
+  const bool is_modern = client_kind == PeerKind::stateless;
+  const auto peer_kind = pool_.peer_kind();
+  if (peer_kind == (is_modern ? PeerKind::stateless : PeerKind::stateful)) {
+    changes.peer_kind = peer_kind;
+    return changes;
+  }
+  if (is_modern) {
+    changes = dialect_.omissions(request);
     return changes;
   }
   const std::string_view members = dialect_.stamp_for(request);

@@ -60,11 +60,11 @@ class ModernCalls final : public call::Filter {
     return context.peer_kind != PeerKind::stateless && pool_.peer_kind() == PeerKind::stateless &&
            !pool_.lane().has(context.session) && services_.dialect.is_lifecycle(method);
   }
-  // The changes of a request for a child of the other era than its client's. A modern child demands
-  // a stamp (`stamp` outlives the changes; empty: the gateway's). A legacy child must not get the
-  // members of the modern era.
+  // The changes of a request for a shared child of the other era than its client's. A modern child
+  // demands a stamp (`stamp` outlives the changes; empty: the gateway's). A legacy child must not
+  // get the members of the modern era.
   [[nodiscard]] call::PeerChanges changes_of(const rpc::Envelope& request,
-                                             std::optional<PeerKind> client_kind, bool is_shared,
+                                             std::optional<PeerKind> client_kind,
                                              std::string_view stamp) const;
   // A legacy child asks something that no client here will be asked. If its only call is a modern
   // client's, and that client has not declared that it can be asked, the call keeps the missing
