@@ -23,7 +23,7 @@ bool is_empty_object(std::string_view raw) {
 }  // namespace
 
 std::optional<Insertion> insertion_at(InsertionPlace place, const rpc::Envelope& message,
-                                      std::string_view members) {
+                                      std::string_view members, const rpc::Member* known_meta) {
   STDGATE_CHECK(!members.empty());
   const std::string_view text = message.text;
   const std::string_view params = message.params;
@@ -43,7 +43,7 @@ std::optional<Insertion> insertion_at(InsertionPlace place, const rpc::Envelope&
   if (!is_object(params)) return std::nullopt;
   const std::string_view comma = is_empty_object(params) ? "" : ",";
   if (!is_meta) return Insertion{inside_of(params, text), "", members, comma};
-  const auto meta = rpc::find_member(params, "_meta");
+  const rpc::Member meta = known_meta != nullptr ? *known_meta : rpc::find_member(params, "_meta");
   if (meta) {
     if (!is_object(*meta)) return std::nullopt;
     return Insertion{inside_of(*meta, text), "", members, is_empty_object(*meta) ? "" : ","};

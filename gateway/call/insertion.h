@@ -14,6 +14,7 @@
 
 #include "gateway/observer.h"
 #include "gateway/rpc/envelope.h"
+#include "gateway/rpc/json_member.h"
 
 namespace stdgate::call {
 
@@ -49,8 +50,10 @@ enum class InsertionPlace : uint8_t {
 
 // The insertion of `members` (not empty) into that object of `message`, which must not have them
 // yet. Nothing when params or _meta is present but is no object, or when _meta occurs twice. For
-// `meta` the cost is linear in the size of params.
+// `meta` the cost is linear in the size of params, unless `known_meta` says what the member _meta
+// of params is.
 std::optional<Insertion> insertion_at(InsertionPlace place, const rpc::Envelope& message,
-                                      std::string_view members);
+                                      std::string_view members,
+                                      const rpc::Member* known_meta = nullptr);
 
 }  // namespace stdgate::call

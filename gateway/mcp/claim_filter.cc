@@ -16,8 +16,6 @@ namespace stdgate::mcp {
 
 namespace {
 
-// The beginning of nearly all results of modern servers; such results have no claims but tasks.
-constexpr std::string_view kCompleteResult = R"({"resultType":"complete")";
 // The ends of the keys of claims. A search stops at each occurrence of the first letter, and these
 // letters are rare.
 constexpr std::string_view kStateEnd = "State\"";
@@ -142,13 +140,14 @@ void ClaimFilter::go_on(call::CallPtr call, const call::Request& former, Ruling 
   chain_.go_on(std::move(call), {message, former.method, *intent, context});
 }
 
-// Requests of clients of both eras are searched for claims, because a child reads the same keys. A
-// modern request has been read before, which saves the search.
+// Requests of clients of both eras are searched for claims, because a child reads the same keys.
+// Most requests have been read before, which saves the search.
 bool ClaimFilter::concerns(const Asked& asked) const {
   if (is_about_list(asked.method) || asked.method == kListenMethod) return true;
   // Legacy requests are written for legacy children, and reach no others.
   if (asked.client_kind != PeerKind::stateless) return pool_.peer_kind() != PeerKind::stateful;
   if (is_about_task(asked.method)) return true;
+  if (asked.params == nullptr) return true;
   const McpParams& read = *asked.params;
   const bool is_meta_clear = read.meta || rpc::is_absent(read.meta);
   return !is_meta_clear || read.has_similar(kMetaParam | kStateParam | kResponsesParam) ||
@@ -404,7 +403,8 @@ std::optional<tl::expected<std::string, call::Absence>> ClaimFilter::sealed(cons
   } else if (call.child_kind != PeerKind::stateless) {
     return std::nullopt;
   } else if (!is_task) {
-    if (given.payload.starts_with(kCompleteResult) && !has_given_tasks_) return std::nullopt;
+    // Such a result has no claims but tasks.
+    if (begins_as_complete(given.payload) && !has_given_tasks_) return std::nullopt;
     if (!has(given.payload, kStateEnd) && !has(given.payload, kTaskEnd)) return std::nullopt;
   }
   const std::vector<Claim> claims = claims_of_result(given.payload, given.method);

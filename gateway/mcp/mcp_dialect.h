@@ -78,12 +78,8 @@ class McpDialect final : public pool::Dialect {
                                 std::string_view method) const override;
 
   // --- For the filters and the bridge of this room
-  // The members of _meta for requests of the gateway.
+  // The members of _meta for requests of the gateway, and of clients that have not said more.
   [[nodiscard]] const std::string& stamp() const { return stamp_; }
-  // The members of params._meta that a modern child demands and this request lacks; empty: none.
-  [[nodiscard]] std::string_view stamp_for(const rpc::Envelope& request) const {
-    return modern_version(request).empty() ? std::string_view(stamp_) : std::string_view();
-  }
   // The members of a modern request that a legacy child must not get.
   [[nodiscard]] call::PeerChanges omissions(const rpc::Envelope& request) const {
     return modern_members(request, memory_);

@@ -186,7 +186,9 @@ bool McpInput::is_askable(std::string_view greeting) const {
 }
 
 std::optional<InputDemands> McpInput::demands(const rpc::Envelope& answer) const {
-  if (answer.kind != rpc::MessageKind::result) return std::nullopt;
+  const bool may_demand =
+      answer.kind == rpc::MessageKind::result && !begins_as_complete(answer.payload);
+  if (!may_demand) return std::nullopt;
   const std::string_view type = rpc::member_or_empty(answer.payload, "resultType");
   if (!rpc::json_string_equals(rpc::string_content(type), "input_required")) return std::nullopt;
   InputDemands demands;

@@ -56,6 +56,12 @@ struct InputRuling {
   std::string capability;  // an object
 };
 
+// Whether a result begins as nearly all results of modern servers do. Then it is complete, and asks
+// for nothing.
+inline bool begins_as_complete(std::string_view result) {
+  return result.starts_with(R"({"resultType":"complete")");
+}
+
 class McpInput {
  public:
   // Whether a call of this method may be answered with questions.

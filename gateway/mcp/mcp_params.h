@@ -55,6 +55,8 @@ struct McpParams : call::KnownParams {
   // (json_string.h).
   uint8_t similar = 0;
   [[nodiscard]] bool has_similar(int keys) const { return (similar & keys) != 0; }
+  // Whether the request names the version of the modern era that it is written for.
+  [[nodiscard]] bool names_version() const { return meta && of_meta.version; }
 };
 
 // MetaMemory: the last _meta that was read. Clients repeat theirs, and an equal one is neither

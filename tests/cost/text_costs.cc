@@ -10,6 +10,7 @@
 #include "gateway/mcp/cache_filter.h"
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/mcp/mcp_params.h"
+#include "gateway/mcp/mcp_revision.h"
 #include "gateway/mcp/modern_members.h"
 #include "gateway/mcp/param_headers.h"
 #include "gateway/policy/name_pattern.h"
@@ -258,7 +259,7 @@ std::vector<CostCase> mcp_costs() {
         const rpc::KnownMessage request(text);
         const mcp::McpDialect dialect("1");
         keep(dialect.read_client(request.envelope(), "tools/call", {config::Isolation::shared}));
-        keep(dialect.stamp_for(request.envelope()));
+        keep(mcp::modern_version(request.envelope()));
       }));
   return costs;
 }

@@ -269,8 +269,7 @@ void McpEndpoint::post(Exchange& exchange, std::span<char> body) {
       is_request ? mcp::read_params(first.envelope.params, parser_.params(), memory)
                  : mcp::McpParams();
   const mcp::McpParams* const params = is_request ? &read : nullptr;
-  const bool is_modern =
-      is_request ? read.meta && read.of_meta.version : mcp::has_modern(*document);
+  const bool is_modern = is_request ? read.names_version() : mcp::has_modern(*document);
   if (head.names_modern || is_modern) return post_modern(exchange, *document, params);
   const std::string_view id = request_id_of(*document);
   if (exchange.head.is_ambiguous()) return fail(exchange, kAmbiguous, id);

@@ -79,7 +79,7 @@ call::PeerChanges McpBridge::changes_of(const rpc::Envelope& request,
   const bool may_be_stamped = parts_.pool.peer_kind() != PeerKind::stateful;
   return modern_.changes_of(
       request, context.peer_kind,
-      may_be_stamped ? listening_.stamp_of(context.session) : std::string_view());
+      may_be_stamped ? listening_.stamp_of(context.session) : std::string_view(), context.params);
 }
 
 bool McpBridge::take(call::CallPtr& call, const call::Outgoing& message) {

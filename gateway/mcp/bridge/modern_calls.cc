@@ -80,7 +80,8 @@ std::string_view ModernCalls::own_answer(std::string_view method, const call::Ca
 
 call::PeerChanges ModernCalls::changes_of(const rpc::Envelope& request,
                                           std::optional<PeerKind> client_kind,
-                                          std::string_view stamp_of_client) const {
+                                          std::string_view stamp_of_client,
+                                          const call::KnownParams* known) const {
   call::PeerChanges changes;
   const bool is_modern = client_kind == PeerKind::stateless;
   const auto peer_kind = pool_.peer_kind();
@@ -92,10 +93,13 @@ call::PeerChanges ModernCalls::changes_of(const rpc::Envelope& request,
     changes = dialect_.omissions(request);
     return changes;
   }
-  const std::string_view members = dialect_.stamp_for(request);
-  if (members.empty()) return changes;
+  const auto* const params = static_cast<const McpParams*>(known);
+  const bool is_stamped =
+      params != nullptr ? params->names_version() : !modern_version(request).empty();
+  if (is_stamped) return changes;
   auto stamp = call::insertion_at(call::InsertionPlace::meta, request,
-                                  stamp_of_client.empty() ? members : stamp_of_client);
+                                  stamp_of_client.empty() ? dialect_.stamp() : stamp_of_client,
+                                  params == nullptr ? nullptr : &params->meta);
   if (!stamp) return changes;
   stamp->only_for = PeerKind::stateless;
   changes.list[changes.count++] = *stamp;

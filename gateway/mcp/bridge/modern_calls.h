@@ -62,10 +62,11 @@ class ModernCalls final : public call::Filter {
   }
   // The changes of a request for a shared child of the other era than its client's. A modern child
   // demands a stamp (`stamp` outlives the changes; empty: the gateway's). A legacy child must not
-  // get the members of the modern era.
+  // get the members of the modern era. `known`: the params of the request; null: they are read.
   [[nodiscard]] call::PeerChanges changes_of(const rpc::Envelope& request,
                                              std::optional<PeerKind> client_kind,
-                                             std::string_view stamp) const;
+                                             std::string_view stamp,
+                                             const call::KnownParams* known = nullptr) const;
   // A legacy child asks something that no client here will be asked. If its only call is a modern
   // client's, and that client has not declared that it can be asked, the call keeps the missing
   // capability.
