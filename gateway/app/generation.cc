@@ -35,14 +35,16 @@ std::function<std::string(std::string_view)> hider_of(const config::Config& conf
 }
 
 // What answers for the server while it sleeps; none: nothing does. `principal`: see memory_key().
-pool::MakeRecall recall_of(const config::BackendConfig& backend, const pool::LaunchSpec& launch,
-                           const UpstreamServices& services, const std::string& principal = {}) {
+backend::MakeSleepingServer sleeping_of(const config::BackendConfig& backend,
+                                        const pool::LaunchSpec& launch,
+                                        const UpstreamServices& services,
+                                        const std::string& principal = {}) {
   if (!backend.pool.remember) return nullptr;
   const auto find = [launch, principal, values = digest_of_values(backend),
                      &memories = services.memories] {
     return memories.of(memory_key(launch, values, principal));
   };
-  return [find](const pool::RecallServices& parts) {
+  return [find](const backend::SleepingServer::Parts& parts) {
     return std::make_unique<mcp::MemoryFilter>(find, parts);
   };
 }
@@ -81,10 +83,10 @@ std::unique_ptr<backend::Upstream> make_pools(const config::Config& config, Back
   // How much a principal has called is known for longer than its pool lasts.
   options.quotas = std::make_shared<policy::ClientQuotas>(backend.calls_per_principal,
                                                           backend.calls, services.core.calls);
-  const auto make_one = [id, config, options, services = services](pool::LaunchSpec launch,
-                                                                   pool::MakeRecall recall) {
+  const auto make_one = [id, config, options, services = services](
+                            pool::LaunchSpec launch, backend::MakeSleepingServer sleeping) {
     backend::BackendOptions own = options;
-    own.make_recall = std::move(recall);
+    own.make_sleeping = std::move(sleeping);
     own.hide_secrets = hider_of(config, own.config, launch);
     own.launch = std::move(launch);
     return std::make_unique<backend::Backend>(id, std::move(own),
@@ -105,8 +107,8 @@ std::unique_ptr<backend::Upstream> make_pools(const config::Config& config, Back
     if (!variables) return tl::unexpected(std::move(variables.error()));
     pool::LaunchSpec launch = options.launch;
     for (auto& [name, value] : *variables) launch.environment[name] = std::move(value);
-    auto recall = recall_of(options.config, launch, services, policy::identity_of(&principal));
-    return make_one(std::move(launch), std::move(recall));
+    auto sleeping = sleeping_of(options.config, launch, services, policy::identity_of(&principal));
+    return make_one(std::move(launch), std::move(sleeping));
   };
   const auto dialect = make_dialect(backend, services.identity);
   return std::make_unique<backend::PrincipalPools>(
@@ -127,7 +129,7 @@ std::unique_ptr<backend::Upstream> make_upstream(const config::Config& config,
     return make_pools(config, id, backend, names, services);
   }
   backend::BackendOptions options = options_of(config, backend, names, services);
-  options.make_recall = recall_of(backend, options.launch, services);
+  options.make_sleeping = sleeping_of(backend, options.launch, services);
   return std::make_unique<backend::Backend>(id, std::move(options),
                                             make_dialect(backend, services.identity),
                                             services.callers, services.core);

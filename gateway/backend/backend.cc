@@ -37,13 +37,13 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       memos_(sessions_, pool_, *bridge_, services_.dialect, chain(), call_store()) {
   launch_.payer = services_.payer;
   core.observer.on_session_places(id, pool_.session_places());
-  if (options.make_recall) {
-    sleeping_.emplace(SleepingServer::Parts{services_, *this, pool_, sessions_, memos_, notices_,
-                                            *bridge_, list_watches()},
-                      options.make_recall);
+  if (options.make_sleeping) {
+    sleeping_ = options.make_sleeping(
+        {services_, *this, pool_, sessions_, memos_, notices_, *bridge_, list_watches()});
+    if (const auto peer_kind = sleeping_->peer_kind()) pool_.assume_peer_kind(*peer_kind);
   }
   assemble();
-  if (sleeping_ && sleeping_->recall().has_no_sessions()) bridge_->share_as_before();
+  if (sleeping_ && sleeping_->has_no_sessions()) bridge_->share_as_before();
 }
 
 std::shared_ptr<Bridge> Backend::make_bridge(bool has_principals) {
@@ -58,7 +58,7 @@ std::shared_ptr<Bridge> Backend::make_bridge(bool has_principals) {
                           has_principals,
                           [this](bool shares) {
                             set_owns_children(!shares);
-                            if (sleeping_) sleeping_->recall().note_sessions(shares);
+                            if (sleeping_) sleeping_->note_sessions(shares);
                           }};
   auto bridge = dialect().make_bridge(parts);
   return bridge ? std::move(bridge) : std::make_shared<Bridge>();
@@ -83,7 +83,7 @@ void Backend::assemble() {
   // so that their answers are judged too.
   judging_filters_ = dialect().add_filters(of_protocol, pool::FilterLayer::judging);
   // Before what concerns a child alone: while none runs, it answers in its place.
-  if (sleeping_) sleeping_->recall().add_to(chain());
+  if (sleeping_) sleeping_->add_to(chain());
   // Before the filters of the protocol: a client that no child can serve is told so, without asking
   // one.
   bridge_->add_filter(chain(), Bridge::Place::above_children);
@@ -226,8 +226,7 @@ tl::expected<session::SessionId, rpc::FaultReport> Backend::open_session(
     session::Caller caller, session::SessionSink& sink, const policy::Client& client) {
   auto obstacle = find_obstacle(client);
   if (obstacle) return tl::unexpected(*std::move(obstacle));
-  return sessions_.open(caller, sink, client,
-                        sleeping_ && sleeping_->recall().may_greet_sessions());
+  return sessions_.open(caller, sink, client, sleeping_ && sleeping_->may_greet_sessions());
 }
 
 tl::expected<session::SessionId, rpc::FaultReport> Backend::adopt_session(
@@ -287,7 +286,7 @@ pool::BackendStatus Backend::status() const {
     child.states = work.states;
     child.tasks = work.tasks;
   }
-  if (sleeping_) sleeping_->recall().describe(status);
+  if (sleeping_) sleeping_->describe(status);
   return status;
 }
 

@@ -36,7 +36,7 @@ struct BackendOptions : FilterOptions {
   Duration input_timeout = std::chrono::minutes(5);                // of parked calls
   std::function<std::string(std::string_view)> hide_secrets = {};  // see PoolServices
   // Makes the filter that answers while no child runs; none: no such filter.
-  pool::MakeRecall make_recall = nullptr;
+  MakeSleepingServer make_sleeping = nullptr;
   bool has_principals = false;  // clients can authenticate, though some may be anonymous
 };
 
@@ -153,8 +153,8 @@ class Backend final : public FilteredUpstream {
   ChainListener children_say_;
   pool::Pool pool_;
   SessionMemos memos_;
-  std::optional<SleepingServer> sleeping_;  // nothing: nothing is remembered
-  std::shared_ptr<void> outer_filters_;     // of the protocol; null: it has none
+  std::unique_ptr<SleepingServer> sleeping_;  // null: nothing is remembered
+  std::shared_ptr<void> outer_filters_;       // of the protocol; null: it has none
   std::shared_ptr<void> judging_filters_;
   std::shared_ptr<void> inner_filters_;
 };

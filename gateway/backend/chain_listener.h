@@ -5,7 +5,7 @@
 #pragma once
 
 #include <algorithm>
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -21,7 +21,7 @@ class ChainListener final : public pool::ChildListener {
  public:
   // `sleeping` may not be constructed yet.
   ChainListener(call::Chain& chain, pool::ChildListener& next, ListNotices& notices,
-                std::optional<SleepingServer>& sleeping)
+                const std::unique_ptr<SleepingServer>& sleeping)
       : chain_(chain), next_(next), notices_(notices), sleeping_(sleeping) {}
 
   void on_event(const call::Call& call, const rpc::Envelope& notification,
@@ -44,18 +44,18 @@ class ChainListener final : public pool::ChildListener {
     return std::max(chain_.needed_until(child), next_.needed_until(child));
   }
   void on_greeted_again(std::string_view params, const rpc::Envelope& answer) override {
-    if (sleeping_) sleeping_->recall().note_greeting(params, answer);
+    if (sleeping_ != nullptr) sleeping_->note_greeting(params, answer);
   }
   bool let_sleep(const pool::Child& child) override {
-    return sleeping_ && sleeping_->let_sleep(child);
+    return sleeping_ != nullptr && sleeping_->let_sleep(child);
   }
 
  private:
   call::Chain& chain_;
   pool::ChildListener& next_;
   ListNotices& notices_;
-  std::optional<SleepingServer>& sleeping_;  // nothing: nothing is remembered
-  std::string method_;                       // scratch
+  const std::unique_ptr<SleepingServer>& sleeping_;  // null: nothing is remembered
+  std::string method_;                               // scratch
 };
 
 }  // namespace stdgate::backend

@@ -1,29 +1,22 @@
 #include "gateway/backend/sleeping_server.h"
 
-#include <utility>
-
 #include "gateway/rpc/known_message.h"
 
 namespace stdgate::backend {
 
-SleepingServer::SleepingServer(const Parts& parts, const pool::MakeRecall& make)
-    : parts_(parts), recall_(make({parts.services, parts.pool, *this})) {
-  if (const auto peer_kind = recall_->peer_kind()) parts_.pool.assume_peer_kind(*peer_kind);
-}
-
-session::ToldLists* SleepingServer::told_to(session::SessionId id) {
+session::ToldLists* SleepingServer::told_to(session::SessionId id) const {
   session::Session* const session = parts_.sessions.find_mutable(id);
   return session == nullptr ? nullptr : &session->told;
 }
 
 void SleepingServer::for_each_told(
-    const std::function<void(session::SessionId, session::ToldLists&)>& visit) {
+    const std::function<void(session::SessionId, session::ToldLists&)>& visit) const {
   parts_.sessions.for_each_of_client(
       [&visit](session::SessionId id, session::Session& session) { visit(id, session.told); });
 }
 
 void SleepingServer::greet(const call::Request& request, call::Call& call,
-                           const rpc::Envelope& answer) {
+                           const rpc::Envelope& answer) const {
   parts_.memos.recall(request.intent, call, answer);
   if (!parts_.pool.lane().has(call.session)) return;
   parts_.pool.lane().begin_parked(call.session);
@@ -37,27 +30,27 @@ bool SleepingServer::complete_greeting(session::SessionId session) {
 }
 
 bool SleepingServer::let_sleep(const pool::Child& child) {
-  if (!recall_->keeps_lists()) return false;
+  if (!keeps_lists()) return false;
   // Calls of virtual servers; all others have to be of sessions.
   const size_t of_watches = parts_.watches.resting();
   if (of_watches > child.in_flight()) return false;
   const size_t of_sessions = child.in_flight() - of_watches;
   const auto sessions = parts_.bridge.fall_asleep(of_sessions);
   if (sessions.size() != of_sessions) return false;
-  for (const session::SessionId session : sessions) recall_->note_heard(session);
+  for (const session::SessionId session : sessions) note_heard(session);
   if (of_watches > 0) {
-    recall_->note_heard({});
+    note_heard({});
     parts_.watches.tell_sleep();
   }
   return true;
 }
 
-void SleepingServer::on_awake() {
+void SleepingServer::go_on() const {
   parts_.bridge.go_on_all();
   parts_.watches.tell_awake();
 }
 
-void SleepingServer::ask(session::SessionId id, std::string text) {
+void SleepingServer::ask(session::SessionId id, std::string text) const {
   const session::Session* const session = parts_.sessions.find(id);
   const rpc::KnownMessage request(text);
   call::CallContext context;
@@ -74,7 +67,7 @@ void SleepingServer::ask(session::SessionId id, std::string text) {
   parts_.backend.accept({request.envelope(), nullptr}, context);
 }
 
-void SleepingServer::tell_changed(session::SessionId session, uint8_t lists) {
+void SleepingServer::tell_changed(session::SessionId session, uint8_t lists) const {
   if (session.is_none()) {
     parts_.notices.tell_listeners(lists);
     parts_.watches.tell_changed(lists);

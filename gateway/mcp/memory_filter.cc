@@ -93,22 +93,19 @@ std::string whole_list(std::string_view first, std::string_view member, std::str
 
 }  // namespace
 
-MemoryFilter::MemoryFilter(FindMemory find, const pool::RecallServices& services)
-    : services_(services.services),
-      chain_(services.services.chain),
-      pool_(services.pool),
-      owner_(services.owner),
+MemoryFilter::MemoryFilter(FindMemory find, const Parts& parts)
+    : SleepingServer(parts),
       find_(std::move(find)),
       memory_(find_()),
       looked_(now()),
       holder_(memory_->add_holder()),
-      pages_of_calls_(services.services.calls.reserve<Page>()),
-      held_(services.services.payer, Holding::caches),
-      timer_(services.services.core.timers, [this] { go_on(); }) {}
+      pages_of_calls_(parts.services.calls.reserve<Page>()),
+      held_(parts.services.payer, Holding::caches),
+      timer_(parts.services.core.timers, [this] { check_next(); }) {}
 
 // As if the session had been told each list by the server that sleeps.
 void MemoryFilter::note_heard(session::SessionId session) {
-  session::ToldLists* const told = owner_.told_to(session);
+  session::ToldLists* const told = told_to(session);
   for (size_t kind = 0; kind < kListKindCount; ++kind) {
     const ServerMemory::List* const list = memory_->list({}, static_cast<ListKind>(kind));
     if (list == nullptr) continue;  // no client knows it, or all have been told of its change
@@ -119,7 +116,7 @@ void MemoryFilter::note_heard(session::SessionId session) {
 }
 
 void MemoryFilter::describe(pool::BackendStatus& status) const {
-  status.asleep = pool_.is_asleep();
+  status.asleep = pool().is_asleep();
   status.remembered = memory_->words();
   if (memory_->lists_differ()) status.not_remembered = "its lists differ between clients";
 }
@@ -134,7 +131,7 @@ void MemoryFilter::on_request(call::CallPtr& call, const call::Request& request)
     page.is_whole = cursor.has_value();
     page.cursor = cursor.value_or(std::string_view());
   }
-  if (is_check(*call) || !pool_.is_asleep()) return;
+  if (is_check(*call) || !pool().is_asleep()) return;
   look_again();
   const bool is_answered = kind || request.method == kInitialize || request.method == kDiscover ||
                            request.method == kPing;
@@ -164,11 +161,11 @@ bool MemoryFilter::is_served(const call::Request& request, PeerKind peer_kind) c
   if (request.context.peer_kind != PeerKind::stateless) return true;
   // Modern clients have no sessions with children of their own.
   return request.context.session.is_none() &&
-         (peer_kind == PeerKind::stateless || services_.config.bridges());
+         (peer_kind == PeerKind::stateless || services().config.bridges());
 }
 
 std::optional<std::string> MemoryFilter::variant_of(session::SessionId session) const {
-  const auto greeting = pool_.lane().greeting_of(session);
+  const auto greeting = pool().lane().greeting_of(session);
   if (!greeting) return std::string();
   if (greeting->empty()) return std::nullopt;
   return variant_named(*greeting);
@@ -183,12 +180,12 @@ bool MemoryFilter::answer_list(call::CallPtr& call, const call::Request& request
   if (list == nullptr) return false;
   const PeerKind peer_kind = memory_->peer_kind(*variant).value_or(PeerKind::stateful);
   if (!is_served(request, peer_kind)) return false;
-  if (session::ToldLists* const told = owner_.told_to(session)) {
+  if (session::ToldLists* const told = told_to(session)) {
     told->note(static_cast<size_t>(kind), list->digest);
   }
   if (variant->empty()) told_.note(static_cast<size_t>(kind), list->digest);
   (variant->empty() ? has_told_shared_ : has_told_session_) = true;
-  owner_.note_use(session);
+  note_use(session);
   call->child_kind = peer_kind;
   give(call, list->payload);
   return true;
@@ -200,7 +197,7 @@ bool MemoryFilter::answer_greeting(call::CallPtr& call, const call::Request& req
   const bool is_modern = request.context.peer_kind == PeerKind::stateless;
   if (is_modern != (request.method == kDiscover)) return false;
   std::string variant;
-  const auto greeting = pool_.lane().greeting_of(session);
+  const auto greeting = pool().lane().greeting_of(session);
   if (greeting) {
     if (!greeting->empty() || params.size() > kMaxGreeting) return false;
     variant = variant_named(params);
@@ -218,7 +215,7 @@ bool MemoryFilter::answer_greeting(call::CallPtr& call, const call::Request& req
   call->child_kind = peer_kind;
   std::string text = rpc::result_text("0", *known);
   const rpc::KnownMessage answer(text);
-  if (!session.is_none()) owner_.greet(request, *call, answer.envelope());
+  if (!session.is_none()) greet(request, *call, answer.envelope());
   if (variant.empty()) has_told_shared_ = true;
   give(call, answer.envelope().payload);
   return true;
@@ -231,14 +228,14 @@ bool MemoryFilter::answer_ping(call::CallPtr& call, const call::Request& request
   const bool is_known =
       !request.context.session.is_none() || memory_->peer_kind(*variant) == PeerKind::stateful;
   if (request.context.peer_kind == PeerKind::stateless || !is_known) return false;
-  owner_.note_use(request.context.session);
-  give(call, services_.dialect.answer_child(kPing));
+  note_use(request.context.session);
+  give(call, services().dialect.answer_child(kPing));
   return true;
 }
 
 void MemoryFilter::give(call::CallPtr& call, std::string_view payload) {
-  services_.core.observer.on_remembered(services_.backend);
-  chain_.on_result(std::move(call), payload);
+  services().core.observer.on_remembered(services().backend);
+  services().chain.on_result(std::move(call), payload);
 }
 
 // --- Answers --------------------------------------------------------------------------------
@@ -251,7 +248,7 @@ void MemoryFilter::on_answer(call::CallPtr& call, call::Answer& answer) {
   const std::string_view method = call->method_name;
   if (const auto kind = list_kind(method)) return learn_list(*call, *kind, answer.payload);
   if (method != kInitialize && method != kDiscover) return;
-  const auto own = pool_.lane().greeting_of(call->session);
+  const auto own = pool().lane().greeting_of(call->session);
   if (!own) {
     const Learned learned =
         memory_->learn_greeting({}, call->child_kind.value_or(PeerKind::stateful), answer.payload);
@@ -267,10 +264,11 @@ void MemoryFilter::note_greeting(std::string_view params, const rpc::Envelope& a
 }
 
 bool MemoryFilter::on_child_message(call::ChildMessage& message) {
-  if (const auto change = pool::change_told_by(message, services_.dialect)) {
+  if (const auto change = pool::change_told_by(message, services().dialect)) {
     note_change({}, change->list);
   } else if (message.call() == nullptr && !message.child().is_shared) {
-    const pool::Audience audience = services_.dialect.audience(message.message(), message.method());
+    const pool::Audience audience =
+        services().dialect.audience(message.message(), message.method());
     note_change(message.child().session, audience.list);
   }
   return true;
@@ -288,7 +286,7 @@ void MemoryFilter::note_change(session::SessionId of, uint8_t lists) {
 }
 
 MemorySource MemoryFilter::source_of(const call::Call& call) const {
-  const bool is_leased = pool_.lane().greeting_of(call.session).has_value();
+  const bool is_leased = pool().lane().greeting_of(call.session).has_value();
   return {call.principal, holder_, call.child, is_leased ? number_of(call.session) : 0};
 }
 
@@ -306,7 +304,7 @@ void MemoryFilter::learn_list(const call::Call& call, ListKind kind, std::string
   const Learned learned = memory_->learn_list(
       *variant, call.child_kind.value_or(PeerKind::stateful), kind, std::move(*whole), source,
       is_for_all, [this](const MemorySource& before) {
-        return before.holder == holder_ && pool_.find_child(before.child) != nullptr;
+        return before.holder == holder_ && pool().find_child(before.child) != nullptr;
       });
   settle_told(call, *variant, kind, digest, learned);
 }
@@ -370,16 +368,16 @@ void MemoryFilter::settle_told(const call::Call& call, const std::string& varian
   const auto settle = [&](session::SessionId id, session::ToldLists& told) {
     const uint64_t before = std::exchange(told.digests[index], 0);
     const bool is_asker = id == call.session && !call.is_own;
-    if (before != 0 && before != digest && !is_asker) owner_.tell_changed(id, bit);
+    if (before != 0 && before != digest && !is_asker) tell_changed(id, bit);
   };
   if (!variant.empty()) {
-    if (session::ToldLists* const told = owner_.told_to(call.session)) settle(call.session, *told);
+    if (session::ToldLists* const told = told_to(call.session)) settle(call.session, *told);
     if (learned != Learned::changed) return;
   } else {
     const uint64_t before = std::exchange(told_.digests[index], 0);
-    if (before != 0 && before != digest) owner_.tell_changed({}, bit);
+    if (before != 0 && before != digest) tell_changed({}, bit);
   }
-  owner_.for_each_told([&](session::SessionId id, session::ToldLists& told) {
+  for_each_told([&](session::SessionId id, session::ToldLists& told) {
     // Sessions of the same variant get the same lists.
     const bool is_meant = told.digests[index] != 0 && variant_of(id) == variant;
     if (is_meant) settle(id, told);
@@ -387,26 +385,26 @@ void MemoryFilter::settle_told(const call::Call& call, const std::string& varian
 }
 
 void MemoryFilter::tell_all_that_share(uint8_t lists) {
-  owner_.tell_changed({}, lists);
-  owner_.for_each_told([&](session::SessionId id, session::ToldLists& told) {
-    if (told.any() && !pool_.lane().greeting_of(id)) owner_.tell_changed(id, lists);
+  tell_changed({}, lists);
+  for_each_told([&](session::SessionId id, session::ToldLists& told) {
+    if (told.any() && !pool().lane().greeting_of(id)) tell_changed(id, lists);
   });
 }
 
 // Checks begin after the first answer, so that the call that has woken the server goes first.
 void MemoryFilter::note_awake(const call::Call& call) {
   if (is_check(call) || call.child == 0) return;
-  if (pool_.lane().greeting_of(call.session)) {
+  if (pool().lane().greeting_of(call.session)) {
     if (has_told_session_) begin_check(call);
   } else if (std::exchange(has_told_shared_, false)) {
-    owner_.on_awake();
+    go_on();
     begin_check(call);
   }
 }
 
 void MemoryFilter::begin_check(const call::Call& call) {
-  const bool is_leased = pool_.lane().greeting_of(call.session).has_value();
-  const session::ToldLists* const told = is_leased ? owner_.told_to(call.session) : &told_;
+  const bool is_leased = pool().lane().greeting_of(call.session).has_value();
+  const session::ToldLists* const told = is_leased ? told_to(call.session) : &told_;
   if (told == nullptr || (is_leased && !told->any())) return;
   Check check;
   if (is_leased) check.session = call.session;
@@ -438,23 +436,23 @@ void MemoryFilter::put_off_check() {
   checks_.pop_front();
 }
 
-void MemoryFilter::go_on() {
+void MemoryFilter::check_next() {
   while (!is_asking_ && !checks_.empty()) {
     Check& check = checks_.front();
-    if (pool_.find_child(check.child) == nullptr) {
+    if (pool().find_child(check.child) == nullptr) {
       put_off_check();
       continue;
     }
     // The session may end before its child.
-    if (!check.session.is_none() && !pool_.lane().greeting_of(check.session)) {
+    if (!check.session.is_none() && !pool().lane().greeting_of(check.session)) {
       checks_.pop_front();
       continue;
     }
-    if (std::exchange(check.greets, false)) return ask(kInitialize, {});
+    if (std::exchange(check.greets, false)) return ask_for(kInitialize, {});
     if (check.asked) {
       const std::optional<Pages>& pages = pages_[static_cast<size_t>(*check.asked)];
       if (pages && pages->child == check.child)
-        return ask(name_of(*check.asked).method, pages->next);
+        return ask_for(name_of(*check.asked).method, pages->next);
       give_up_told(check, *check.asked);
     }
     if (check.kinds == 0) {
@@ -464,7 +462,7 @@ void MemoryFilter::go_on() {
     const int next = std::countr_zero(check.kinds);
     check.kinds = static_cast<uint8_t>(check.kinds & (check.kinds - 1));
     check.asked = static_cast<ListKind>(next);
-    return ask(name_of(*check.asked).method, {});
+    return ask_for(name_of(*check.asked).method, {});
   }
 }
 
@@ -472,26 +470,24 @@ void MemoryFilter::go_on() {
 void MemoryFilter::give_up_told(const Check& check, ListKind kind) {
   const auto index = static_cast<size_t>(kind);
   const auto give_up = [&](session::SessionId id, session::ToldLists& told) {
-    if (std::exchange(told.digests[index], 0) != 0) owner_.tell_changed(id, name_of(kind).bit);
+    if (std::exchange(told.digests[index], 0) != 0) tell_changed(id, name_of(kind).bit);
   };
   if (!check.session.is_none()) {
-    if (session::ToldLists* const told = owner_.told_to(check.session))
-      give_up(check.session, *told);
+    if (session::ToldLists* const told = told_to(check.session)) give_up(check.session, *told);
     return;
   }
   if (told_.digests[index] == 0) return;
   give_up({}, told_);
-  owner_.for_each_told([&](session::SessionId id, session::ToldLists& told) {
-    if (!pool_.lane().greeting_of(id)) give_up(id, told);
+  for_each_told([&](session::SessionId id, session::ToldLists& told) {
+    if (!pool().lane().greeting_of(id)) give_up(id, told);
   });
 }
 
-void MemoryFilter::ask(std::string_view method, std::string_view cursor) {
+void MemoryFilter::ask_for(std::string_view method, std::string_view cursor) {
   std::string params = "{";
   if (!cursor.empty()) params.append(R"("cursor":)").append(cursor);
   is_asking_ = true;
-  owner_.ask(checks_.front().session,
-             rpc::request_text(R"("remembered")", method, params.append("}")));
+  ask(checks_.front().session, rpc::request_text(R"("remembered")", method, params.append("}")));
 }
 
 }  // namespace stdgate::mcp

@@ -17,14 +17,13 @@
 #include <string>
 #include <string_view>
 
+#include "gateway/backend/sleeping_server.h"
 #include "gateway/base/timers.h"
 #include "gateway/mcp/server_memory.h"
-#include "gateway/pool/pool.h"
-#include "gateway/pool/server_recall.h"
 
 namespace stdgate::mcp {
 
-class MemoryFilter final : public pool::ServerRecall {
+class MemoryFilter final : public backend::SleepingServer {
  public:
   static constexpr size_t kMaxPages = 64;
   // While the server sleeps its program may become another one, and with it the memory.
@@ -32,20 +31,18 @@ class MemoryFilter final : public pool::ServerRecall {
   using FindMemory = std::function<std::shared_ptr<ServerMemory>()>;
 
   // `find`: the memory of the program that would run now.
-  MemoryFilter(FindMemory find, const pool::RecallServices& services);
+  MemoryFilter(FindMemory find, const Parts& parts);
 
-  // ServerRecall
+  // SleepingServer
   void add_to(call::Chain& chain) override { chain.add("memory", *this); }
   [[nodiscard]] std::optional<PeerKind> peer_kind() const override {
     return memory_->peer_kind({});
   }
   [[nodiscard]] bool may_greet_sessions() const override {
-    return memory_->greets_sessions() && pool_.is_asleep();
+    return memory_->greets_sessions() && pool().is_asleep();
   }
   [[nodiscard]] bool has_no_sessions() const override { return memory_->has_no_sessions(); }
   void note_sessions(bool has_none) override { memory_->note_sessions(has_none); }
-  [[nodiscard]] bool keeps_lists() const override { return !memory_->lists_differ(); }
-  void note_heard(session::SessionId session) override;
   void note_greeting(std::string_view params, const rpc::Envelope& answer) override;
   void describe(pool::BackendStatus& status) const override;
 
@@ -57,6 +54,9 @@ class MemoryFilter final : public pool::ServerRecall {
   void drop_kept() override { drop_pages(); }
 
  private:
+  [[nodiscard]] bool keeps_lists() const override { return !memory_->lists_differ(); }
+  void note_heard(session::SessionId session) override;
+
   // State of a call that asks for a list.
   struct Page {
     bool is_whole = false;  // the request asks for a page and nothing else
@@ -108,15 +108,11 @@ class MemoryFilter final : public pool::ServerRecall {
   void note_awake(const call::Call& call);
   void begin_check(const call::Call& call);
   void put_off_check();
-  void go_on();
+  void check_next();
   void give_up_told(const Check& check, ListKind kind);
-  void ask(std::string_view method, std::string_view cursor);
-  [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
+  void ask_for(std::string_view method, std::string_view cursor);
+  [[nodiscard]] TimePoint now() const { return services().core.clock.now(); }
 
-  const pool::PoolServices& services_;
-  call::Chain& chain_;
-  pool::Pool& pool_;
-  pool::RecallOwner& owner_;
   const FindMemory find_;
   std::shared_ptr<ServerMemory> memory_;
   TimePoint looked_;

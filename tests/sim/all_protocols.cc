@@ -20,13 +20,13 @@ std::unique_ptr<pool::Dialect> make_dialect(const config::BackendConfig& config)
 }
 
 // The program becomes another one now and then, and the former one again.
-pool::MakeRecall make_recall() {
+backend::MakeSleepingServer make_sleeping() {
   const auto memory = [] { return std::make_shared<mcp::ServerMemory>([] {}); };
   auto find = [memories = std::array{memory(), memory()}, looks = size_t{0}]() mutable {
     return memories[++looks / 8 % memories.size()];
   };
-  return [find](const pool::RecallServices& services) {
-    return std::make_unique<mcp::MemoryFilter>(find, services);
+  return [find](const backend::SleepingServer::Parts& parts) {
+    return std::make_unique<mcp::MemoryFilter>(find, parts);
   };
 }
 

@@ -16,6 +16,6 @@ std::unique_ptr<pool::Dialect> make_dialect(const config::BackendConfig& config)
   return std::make_unique<pool::JsonRpcDialect>(config.cancel_method);
 }
 
-pool::MakeRecall make_recall() { return nullptr; }
+backend::MakeSleepingServer make_sleeping() { return nullptr; }
 
 }  // namespace stdgate::sim

@@ -136,7 +136,7 @@ class ServerSimulation {
     pool.min_hold = std::chrono::milliseconds(world_.pick(0, 3000));
     pool.sticky = world_.chance(0.8);
     pool.remember = world_.chance(0.5);
-    if (pool.remember) options.make_recall = make_recall();
+    if (pool.remember) options.make_sleeping = make_sleeping();
     if (world_.chance(0.3)) pool.max_age = std::chrono::seconds(world_.pick(2, 30));
     options.input_timeout = std::chrono::seconds(world_.pick(1, 10));
     options.has_principals = true;

@@ -23,7 +23,7 @@ void draw_eras_of_clients(SimWorld& world, backend::BackendOptions& options) {
   config.pool.parked = static_cast<uint32_t>(world.pick(1, 4));
   options.has_principals = !config.serves_one;
   config.pool.remember = config.pool.queue % 3 != 0;
-  if (config.pool.remember) options.make_recall = make_recall();
+  if (config.pool.remember) options.make_sleeping = make_sleeping();
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "gateway/backend/sleeping_server.h"
 #include "gateway/pool/dialect.h"
-#include "gateway/pool/server_recall.h"
 #include "tests/sim/sim_world.h"
 
 namespace stdgate::sim {
@@ -15,7 +15,7 @@ namespace stdgate::sim {
 config::Protocol draw_protocol(SimWorld& world);
 std::unique_ptr<pool::Dialect> make_dialect(const config::BackendConfig& config);
 // What MCP servers are remembered by.
-pool::MakeRecall make_recall();
+backend::MakeSleepingServer make_sleeping();
 // MCP is one of them: some of what a history can have happens to its sessions alone.
 extern const bool kHasMcp;
 // How many seeds are run unless the environment says so.

@@ -53,6 +53,7 @@ const std::vector<Layer>& layers() {
       {"gateway/pool/*", kPool},
       {"gateway/backend/*", kBackend},
       {"gateway/mcp/bridge/*", kBackend + Patterns{"gateway/mcp/*"}},
+      {"gateway/mcp/memory_filter.*", kBackend + Patterns{"gateway/mcp/*"}},
       {"gateway/mcp/*", kUpstream},
       {"gateway/servers/*", kBackend + Patterns{"gateway/mcp/*"}},
       {"gateway/lsp/*", kPool},

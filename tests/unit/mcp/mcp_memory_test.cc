@@ -345,8 +345,8 @@ TEST(Memory, IsThatOfTheProgramThatWouldRunNow) {
   auto memory = MemoryBench::fresh();
   auto found = memory;
   backend::BackendOptions options = remembered(Isolation::shared, memory);
-  options.make_recall = [&found](const pool::RecallServices& services) {
-    return std::make_unique<mcp::MemoryFilter>([&found] { return found; }, services);
+  options.make_sleeping = [&found](const backend::SleepingServer::Parts& parts) {
+    return std::make_unique<mcp::MemoryFilter>([&found] { return found; }, parts);
   };
   memory->learn_list({}, PeerKind::stateful, ListKind::tools, kOneTool, {}, true,
                      [](const mcp::MemorySource&) { return false; });

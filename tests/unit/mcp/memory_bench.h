@@ -41,8 +41,9 @@ inline backend::BackendOptions remembered(config::Isolation isolation,
   options.config.pool.remember = true;
   options.config.pool.max = 4;
   options.config.pool.idle_timeout = seconds(1);
-  options.make_recall = [memory = std::move(memory)](const pool::RecallServices& services) {
-    return std::make_unique<mcp::MemoryFilter>([memory] { return memory; }, services);
+  options.make_sleeping = [memory =
+                               std::move(memory)](const backend::SleepingServer::Parts& parts) {
+    return std::make_unique<mcp::MemoryFilter>([memory] { return memory; }, parts);
   };
   return options;
 }
