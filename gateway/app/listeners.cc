@@ -24,8 +24,8 @@ void check(const std::string& path, const config::TlsConfig& tls, std::chrono::s
 
 }  // namespace
 
-tl::expected<net::StreamLayer*, std::string> TlsListeners::open(const std::string& address,
-                                                                const config::TlsConfig& tls) {
+tl::expected<tls::TlsLayer*, std::string> TlsListeners::open(const std::string& address,
+                                                             const config::TlsConfig& tls) {
   auto layer = tls::TlsLayer::open(services_, address, tls);
   if (!layer) {
     return tl::unexpected(address + ": tls." + layer.error().key + ": " + layer.error().message);
@@ -33,14 +33,14 @@ tl::expected<net::StreamLayer*, std::string> TlsListeners::open(const std::strin
   return layers_.emplace_back(*std::move(layer)).get();
 }
 
-void TlsListeners::retire(const net::StreamLayer& layer) {
+void TlsListeners::retire(const tls::TlsLayer& layer) {
   const auto place = std::ranges::find(layers_, &layer, [](const auto& one) { return one.get(); });
   (*place)->retire();
   retired_.push_back(std::move(*place));
   layers_.erase(place);
 }
 
-void TlsListeners::close(const net::StreamLayer& layer) {
+void TlsListeners::close(const tls::TlsLayer& layer) {
   const auto is_meant = [&layer](const auto& one) { return one.get() == &layer; };
   std::erase_if(layers_, is_meant);
   std::erase_if(retired_, is_meant);
@@ -185,7 +185,7 @@ void Listeners::log_one(const char* event, const Client& client) const {
                        {"anonymous", client.anonymous}});
 }
 
-void Listeners::forget_layer(uint32_t listener, const net::StreamLayer* layer) {
+void Listeners::forget_layer(uint32_t listener, const tls::TlsLayer* layer) {
   if (layer == nullptr) return;
   services_.tls.retire(*layer);
   former_.push_back({listener, layer});

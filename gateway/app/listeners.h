@@ -38,13 +38,13 @@ class TlsListeners {
   }
 
   // The layer of the listener at `address`; the error names the key of `tls` and the file.
-  tl::expected<net::StreamLayer*, std::string> open(const std::string& address,
-                                                    const config::TlsConfig& tls);
+  tl::expected<tls::TlsLayer*, std::string> open(const std::string& address,
+                                                 const config::TlsConfig& tls);
 
   // This layer gets no new connections.
-  void retire(const net::StreamLayer& layer);
+  void retire(const tls::TlsLayer& layer);
   // Destroys a layer that no connection uses, retired or not.
-  void close(const net::StreamLayer& layer);
+  void close(const tls::TlsLayer& layer);
 
   // The layers that are not retired.
   [[nodiscard]] const std::vector<std::unique_ptr<tls::TlsLayer>>& all() const { return layers_; }
@@ -102,14 +102,14 @@ class Listeners {
     config::TlsConfig tls;  // not used: plain
     bool anonymous = false;
     Address address;  // as bound
-    net::StreamLayer* layer = nullptr;
+    tls::TlsLayer* layer = nullptr;
 
     [[nodiscard]] http::ListenerTraits traits() const { return {layer, anonymous}; }
   };
   // A layer of connections whose listener is closed or has another layer now.
   struct FormerLayer {
     uint32_t listener;
-    const net::StreamLayer* layer;
+    const tls::TlsLayer* layer;
     bool is_unused = false;  // at the last check
   };
 
@@ -123,7 +123,7 @@ class Listeners {
   tl::expected<Client, std::string> changed(Client client, const Client& present);
   tl::expected<void, std::string> open_layer(Client& client);
   void withdraw();
-  void forget_layer(uint32_t listener, const net::StreamLayer* layer);
+  void forget_layer(uint32_t listener, const tls::TlsLayer* layer);
   void drop_unused_layers();
   void log_one(const char* event, const Client& client) const;
 

@@ -95,7 +95,7 @@ const std::vector<Layer>& layers() {
       {"transports/http/*",
        kUpstream + Patterns{"gateway/acp/*", "gateway/mcp/*", "transports/net/*",
                             "transports/auth/authenticator.h", "transports/auth/digest.h",
-                            "transports/auth/tickets.h"}},
+                            "transports/auth/tickets.h", "transports/tls/tls_layer.h"}},
       {"transports/websocket/*",
        kUpstream + Patterns{"gateway/acp/*", "gateway/mcp/modern_request.h", "transports/net/*",
                             "transports/http/*", "transports/auth/authenticator.h",

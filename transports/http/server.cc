@@ -7,6 +7,7 @@
 #include "gateway/base/check.h"
 #include "gateway/rpc/fault.h"
 #include "transports/http/http1_connection.h"
+#include "transports/tls/tls_layer.h"
 
 namespace stdgate::http {
 
@@ -68,7 +69,7 @@ ConnectionTraits traits_of(const net::Listener& listener, uint32_t number,
                            const ListenerTraits& of_listener) {
   ConnectionTraits traits;
   traits.listener = number;
-  traits.is_secure = of_listener.layer != nullptr;
+  traits.is_secure = of_listener.tls != nullptr;
   traits.anonymous = of_listener.anonymous;
   traits.local = listener.local_address();
   if (listener.address().kind == Address::Kind::unix_socket) {
@@ -94,13 +95,13 @@ void Server::on_connection(net::Listener& listener) {
   const auto place =
       std::find_if(listeners_.begin(), listeners_.end(),
                    [&listener](const auto& owned) { return owned.listener.get() == &listener; });
-  net::StreamLayer* const layer = place->traits.layer;
+  tls::TlsLayer* const tls = place->traits.tls;
   auto connection =
       make_connection({traits_of(listener, place->number, place->traits), listener.peer()});
   int error = 0;
   std::unique_ptr<net::Stream> stream = listener.accept(*connection, &error);
   if (stream == nullptr) return;  // gone already
-  if (layer != nullptr) stream = layer->wrap(std::move(stream), listener.peer());
+  if (tls != nullptr) stream = tls->wrap(std::move(stream), listener.peer());
   admit(std::move(connection), std::move(stream));
 }
 

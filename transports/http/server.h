@@ -38,6 +38,10 @@
 #include "transports/net/listener.h"
 #include "transports/net/stream.h"
 
+namespace stdgate::tls {
+class TlsLayer;
+}
+
 namespace stdgate::http {
 
 struct HttpServices {
@@ -68,8 +72,8 @@ struct AcceptedClient {
 
 // The traits of a listener.
 struct ListenerTraits {
-  net::StreamLayer* layer = nullptr;  // between its sockets and its connections (TLS); null: none
-  bool anonymous = true;              // its clients need not say who they are
+  tls::TlsLayer* tls = nullptr;  // of its connections; null: they are plain
+  bool anonymous = true;         // its clients need not say who they are
 };
 
 class Http1Connection;

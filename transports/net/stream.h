@@ -82,16 +82,4 @@ class Stream {
   [[nodiscard]] virtual bool has_unread() const = 0;
 };
 
-// StreamLayer: what stands between the sockets of a listener and the connections on them, as TLS
-// does.
-//
-// Owner: the opener of the listener; outlives the listener and the use of its streams.
-class StreamLayer {
- public:
-  virtual ~StreamLayer() = default;
-  // The stream that a connection sees over `stream`, which is unread.
-  virtual std::unique_ptr<Stream> wrap(std::unique_ptr<Stream> stream,
-                                       const ClientAddress& client) = 0;
-};
-
 }  // namespace stdgate::net

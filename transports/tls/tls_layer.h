@@ -4,8 +4,8 @@
 // The files are looked at every kWatch, and read when they differ from what is in use and have not
 // changed for as long, so that certificate and key may be replaced one after the other. Connections
 // keep what they began with. Files that cannot be used change nothing, and are logged once.
-// Owner: the worker; outlives the server that listens. Limit: kFailureLines a second of log lines
-// that clients can cause.
+// Owner: the worker; outlives the listener and the use of its streams. Limit: kFailureLines a
+// second of log lines that clients can cause.
 #pragma once
 
 #include <memory>
@@ -38,7 +38,7 @@ struct TlsLayerServices {
   Audit* audit = nullptr;             // null: none
 };
 
-class TlsLayer final : public net::StreamLayer, private TlsEvents {
+class TlsLayer final : private TlsEvents {
  public:
   static constexpr Duration kWatch = std::chrono::seconds(1);
   static constexpr uint32_t kFailureLines = 10;
@@ -49,8 +49,9 @@ class TlsLayer final : public net::StreamLayer, private TlsEvents {
                                                                 std::string listener,
                                                                 const config::TlsConfig& config);
 
+  // The stream that a connection sees over `stream`, which is unread.
   std::unique_ptr<net::Stream> wrap(std::unique_ptr<net::Stream> stream,
-                                    const ClientAddress& client) override;
+                                    const ClientAddress& client);
 
   // No new connections come: the files are not looked at any more.
   void retire() { watch_timer_.disarm(); }
