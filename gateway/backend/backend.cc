@@ -95,7 +95,7 @@ void Backend::assemble() {
   add_trace();
   // Next to the children: questions and their answers are no end of a call.
   bridge_->add_filter(chain(), Bridge::Place::at_pool);
-  chain().add("pool", bottom_);
+  chain().add("pool", end_);
 }
 
 void Backend::set_limits(const config::LimitsConfig& limits,

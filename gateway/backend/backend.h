@@ -96,10 +96,10 @@ class Backend final : public FilteredUpstream {
   void check_invariants() override;
 
  private:
-  // The last filter of the chain, which gives calls to the pool.
-  class Bottom final : public call::Filter {
+  // The end of the chain, which gives calls to the pool.
+  class PoolEnd final : public call::Filter {
    public:
-    explicit Bottom(Backend& backend) : backend_(backend) {}
+    explicit PoolEnd(Backend& backend) : backend_(backend) {}
     void on_request(call::CallPtr& call, const call::Request& request) override {
       backend_.take(call, request);
     }
@@ -145,7 +145,7 @@ class Backend final : public FilteredUpstream {
   pool::PoolServices services_;
   ListWatchFilter lists_;
   const bool has_peer_kinds_;  // see PeerKind
-  Bottom bottom_{*this};
+  PoolEnd end_{*this};
   const std::shared_ptr<Bridge> bridge_;  // does nothing where the protocol has one kind
   SessionRouter sessions_;
   SessionDelivery delivery_;
@@ -154,9 +154,9 @@ class Backend final : public FilteredUpstream {
   pool::Pool pool_;
   SessionMemos memos_;
   std::unique_ptr<SleepingServer> sleeping_;  // null: nothing is remembered
-  std::shared_ptr<void> outer_filters_;       // of the protocol; null: it has none
-  std::shared_ptr<void> judging_filters_;
-  std::shared_ptr<void> inner_filters_;
+  pool::ProtocolFilters outer_filters_;       // null: the protocol has none
+  pool::ProtocolFilters judging_filters_;
+  pool::ProtocolFilters inner_filters_;
 };
 
 }  // namespace stdgate::backend

@@ -100,7 +100,7 @@ struct Call : CallFacts {
   std::string progress_token;      // raw JSON, as the client sent it; empty: none
   std::string memo_text;           // see ClientIntent
   std::string request;             // its text, if it may be sent again: InputRounds, listens
-  std::string identity;            // of a call with a child alone: who may continue it
+  std::string identity;            // who may continue it (claims, RoundTrips); empty: nobody
   Share held{{}, Holding::calls};  // the texts that are kept during the call
   CallSlots slots;                 // state of the filters
   CallStore* store = nullptr;      // gave out the call, and takes it back

@@ -1,5 +1,6 @@
 #include "gateway/mcp/mcp_filters.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -106,7 +107,7 @@ class JudgingFilters {
 
 }  // namespace
 
-std::shared_ptr<void> add_mcp_filters(const pool::FilterServices& services, pool::FilterLayer layer,
+pool::ProtocolFilters add_mcp_filters(const pool::FilterServices& services, pool::FilterLayer layer,
                                       const McpDialect& dialect) {
   if (layer == pool::FilterLayer::outer) return std::make_shared<EraAnswers>(services);
   if (layer == pool::FilterLayer::judging) {

@@ -38,6 +38,9 @@ struct FilterServices;
 // Where a protocol's filters stand: above the rules, right below them, where also what is answered
 // in the place of a child is judged, or nearest to the children.
 enum class FilterLayer : uint8_t { outer, judging, inner };
+// Owns the filters of one layer, which the chain alone uses: they are of any class. Ends before the
+// chain.
+using ProtocolFilters = std::shared_ptr<void>;
 
 // Why the gateway gives up a call that a child is working on.
 enum class CancelReason : uint8_t { client_cancelled, client_left, deadline };
@@ -128,10 +131,9 @@ class Dialect : public call::Protocol {
   // see Introduction.
   [[nodiscard]] virtual std::string ping(rpc::WireId /*id*/) const { return {}; }
 
-  // Adds the protocol's filters to the chain, in the order of requests. The result owns the
-  // filters, and ends before the chain; null: no filters.
-  [[nodiscard]] virtual std::shared_ptr<void> add_filters(const FilterServices& /*services*/,
-                                                          FilterLayer /*layer*/) const {
+  // Adds the protocol's filters to the chain, in the order of requests. Null: no filters.
+  [[nodiscard]] virtual ProtocolFilters add_filters(const FilterServices& /*services*/,
+                                                    FilterLayer /*layer*/) const {
     return nullptr;
   }
 
