@@ -81,7 +81,7 @@ struct AuthWorld : HttpWorld {
         routes);
     Address loopback;
     loopback.host = "127.0.0.1";
-    asking = *guarded->listen(loopback, {.layer = nullptr, .anonymous = false});
+    asking = *guarded->listen(loopback, {.tls = nullptr, .anonymous = false});
     anonymous = *guarded->listen(loopback);
     address = asking;
   }
