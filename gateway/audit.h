@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/base/client_address.h"
+#include "gateway/base/addresses.h"
 #include "gateway/observer.h"
 #include "gateway/policy/principal.h"
 

@@ -29,7 +29,7 @@
 #include "gateway/app/permissions.h"
 #include "gateway/app/process.h"
 #include "gateway/app/secret_bytes.h"
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "gateway/config/config_changes.h"
 #include "gateway/demo/demo_server.h"
 #include "gateway/policy/rule_review.h"

@@ -13,8 +13,8 @@
 #include <span>
 #include <string_view>
 
-#include "gateway/base/client_address.h"
-#include "gateway/base/session_name.h"
+#include "gateway/base/addresses.h"
+#include "gateway/base/log.h"
 #include "gateway/base/time.h"
 #include "gateway/base/trace_context.h"
 #include "gateway/rpc/fault.h"

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "gateway/base/text_place.h"
+#include "gateway/base/text.h"
 #include "gateway/pool/child_facts.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"

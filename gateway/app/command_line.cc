@@ -11,7 +11,7 @@
 #include "gateway/app/command_flags.h"
 #include "gateway/app/command_version.h"
 #include "gateway/app/command_words.h"
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "gateway/config/config_parser.h"
 #include "gateway/config/config_ranges.h"
 #include "gateway/config/config_reference.h"

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "gateway/app/command_line.h"
-#include "gateway/base/ascii.h"
+#include "gateway/base/text.h"
 #include "gateway/config/backend_name.h"
 
 namespace stdgate::app {

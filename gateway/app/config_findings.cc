@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "gateway/app/state_files.h"
-#include "gateway/base/web_url.h"
+#include "gateway/base/addresses.h"
 #include "gateway/config/key_file.h"
 #include "gateway/config/modern_clients.h"
 #include "gateway/config/package_run.h"

@@ -10,7 +10,7 @@
 
 #include "gateway/app/config_findings.h"
 #include "gateway/base/log.h"
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "gateway/config/config.h"
 #include "transports/http/banner.h"
 #include "transports/http/server.h"

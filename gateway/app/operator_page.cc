@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/base/base64.h"
 #include "gateway/base/check.h"
+#include "gateway/base/encodings.h"
 #include "transports/auth/digest.h"
 
 namespace stdgate::app {

@@ -6,10 +6,9 @@
 #include <optional>
 #include <string>
 
+#include "gateway/base/byte_storage.h"
 #include "gateway/base/log.h"
-#include "gateway/base/rate_limit.h"
-#include "gateway/base/storage_pool.h"
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "gateway/config/config.h"
 #include "gateway/policy/accounts.h"
 #include "gateway/policy/overload.h"

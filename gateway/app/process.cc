@@ -17,7 +17,7 @@
 #include "gateway/app/operator_page.h"
 #include "gateway/app/reloads.h"
 #include "gateway/app/worker.h"
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "gateway/config/value_names.h"
 #include "metrics/audit/audit_file.h"
 #include "metrics/logs/log_writer.h"

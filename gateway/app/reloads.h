@@ -8,7 +8,6 @@
 
 #include "gateway/base/log.h"
 #include "gateway/base/time.h"
-#include "gateway/base/timers.h"
 #include "gateway/config/config_changes.h"
 #include "transports/net/file_stamps.h"
 

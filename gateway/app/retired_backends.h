@@ -17,7 +17,7 @@
 #include "gateway/acp/acp_connections.h"
 #include "gateway/backend/upstreams.h"
 #include "gateway/base/log.h"
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "gateway/mcp/mcp_sessions.h"
 #include "transports/http/endpoint.h"
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "gateway/base/ascii.h"
-#include "gateway/base/base64.h"
+#include "gateway/base/encodings.h"
+#include "gateway/base/text.h"
 #include "gateway/config/key_file.h"
 #include "transports/auth/digest.h"
 

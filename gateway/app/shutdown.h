@@ -20,7 +20,6 @@
 #include "gateway/backend/upstreams.h"
 #include "gateway/base/log.h"
 #include "gateway/base/time.h"
-#include "gateway/base/timers.h"
 
 namespace stdgate::app {
 

@@ -16,7 +16,6 @@
 #include <tl/expected.hpp>
 
 #include "gateway/base/log.h"
-#include "gateway/base/rate_limit.h"
 #include "gateway/config/config.h"
 #include "gateway/mcp/server_memory.h"
 #include "gateway/pool/child_link.h"

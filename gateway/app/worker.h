@@ -19,7 +19,7 @@
 #include "gateway/app/state_files.h"
 #include "gateway/app/state_report.h"
 #include "gateway/base/log.h"
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "gateway/config/config.h"
 #include "gateway/config/config_changes.h"
 #include "gateway/session/reply_sink.h"

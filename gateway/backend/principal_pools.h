@@ -20,9 +20,8 @@
 
 #include "gateway/backend/upstream.h"
 #include "gateway/base/log.h"
-#include "gateway/base/rate_limit.h"
 #include "gateway/base/slot_map.h"
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "gateway/policy/principal.h"
 
 namespace stdgate::backend {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gateway/base/check.h"
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "gateway/call/call_clock.h"
 #include "gateway/rpc/json_string.h"
 

@@ -13,8 +13,8 @@
 
 #include "gateway/audit.h"
 #include "gateway/backend/bridge.h"
-#include "gateway/base/rate_limit.h"
-#include "gateway/base/timers.h"
+#include "gateway/base/log.h"
+#include "gateway/base/time.h"
 #include "gateway/call/call_clock.h"
 #include "gateway/pool/pool.h"
 #include "gateway/pool/pool_services.h"

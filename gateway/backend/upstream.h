@@ -18,7 +18,7 @@
 
 #include "gateway/backend/list_watches.h"
 #include "gateway/base/account.h"
-#include "gateway/base/client_address.h"
+#include "gateway/base/addresses.h"
 #include "gateway/base/time.h"
 #include "gateway/call/call_context.h"
 #include "gateway/config/config.h"

@@ -2,6 +2,8 @@
 // formatted. The edge (metrics/logs) renders JSON or text.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string_view>
@@ -41,6 +43,62 @@ class ConfirmingLog : public Log {
   // As write(), but the line appears at every level of the log except `off`.
   virtual void confirm(LogLevel level, std::string_view event,
                        std::initializer_list<LogField> fields) = 0;
+};
+
+// RateLimit: lets a number of events pass in each second, and counts the others. For log lines that
+// children and clients can cause.
+class RateLimit {
+ public:
+  explicit RateLimit(uint32_t per_second) : per_second_(per_second) {}
+
+  bool allow(TimePoint now) {
+    if (now - window_ >= std::chrono::seconds(1)) {
+      window_ = now;
+      used_ = 0;
+    }
+    if (used_ < per_second_) {
+      ++used_;
+      return true;
+    }
+    ++suppressed_;
+    return false;
+  }
+
+  // Events that did not pass since the last call.
+  uint64_t take_suppressed() {
+    const uint64_t count = suppressed_;
+    suppressed_ = 0;
+    return count;
+  }
+
+ private:
+  const uint32_t per_second_;
+  TimePoint window_{};
+  uint32_t used_ = 0;
+  uint64_t suppressed_ = 0;
+};
+
+// SessionName: how log and audit name a session: eight hex digits.
+//
+// An id of MCP is a credential, so it is never written there. The name is the beginning of the id's
+// SHA-256, which everyone with the id can compute. A session without an id (WebSocket) has a random
+// name. A value.
+struct SessionName {
+  std::array<char, 8> digits{};  // zeros: none
+
+  // `bits`: the 32 highest bits of a digest, or random bits.
+  static SessionName of(uint32_t bits) {
+    SessionName name;
+    for (size_t i = 0; i < name.digits.size(); ++i) {
+      name.digits[i] = "0123456789abcdef"[bits >> (28 - 4 * i) & 15];
+    }
+    return name;
+  }
+  [[nodiscard]] bool is_none() const { return digits[0] == 0; }
+  // Empty for none.
+  [[nodiscard]] std::string_view view() const {
+    return is_none() ? std::string_view() : std::string_view(digits.data(), digits.size());
+  }
 };
 
 }  // namespace stdgate

@@ -1,10 +1,16 @@
-// The core's time, and calendar time. Nothing under gateway/ reads a clock: code that needs the
-// time is given a Clock, so tests control it.
+// The time of the core: clocks, calendar time, and timers.
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <vector>
 
 namespace stdgate {
+
+// The core's time, and calendar time. Nothing under gateway/ reads a clock: code that needs the
+// time is given a Clock, so tests control it.
 
 using Duration = std::chrono::nanoseconds;
 using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
@@ -38,5 +44,67 @@ inline std::chrono::system_clock::time_point calendar_time(std::chrono::sys_seco
   if (time < std::chrono::sys_seconds()) return {};
   return time < kLast ? time : kLast;
 }
+
+class Timer;
+
+// Timers: one-shot alarms in a queue that the edge drives.
+//
+// Job: give the core deadlines without a clock or a loop. The edge asks next_due() how long it may
+// sleep, and then calls run_due(now). A simulation does the same with simulated time. Owner: a
+// Timer belongs to the object whose callback it calls, and disarms itself when that object ends.
+// The queue outlives all its timers. Callbacks run from run_due() only, never from arm(). Limit:
+// none of its own; there is one timer per child, pool and connection, not per call.
+
+class TimerQueue {
+ public:
+  TimerQueue() = default;
+  TimerQueue(const TimerQueue&) = delete;
+  TimerQueue& operator=(const TimerQueue&) = delete;
+
+  // When the earliest timer is due; nothing when none is armed.
+  [[nodiscard]] std::optional<TimePoint> next_due() const;
+
+  // Fires the timers that are due at `now`, in the order of time. A timer that a callback arms for
+  // `now` or earlier fires in the next call, so that a callback cannot keep the loop here.
+  void run_due(TimePoint now);
+
+ private:
+  friend class Timer;
+  static constexpr size_t kNotQueued = SIZE_MAX;
+
+  void insert(Timer* timer);
+  void erase(Timer* timer);
+  void sift_up(size_t position);
+  void sift_down(size_t position);
+  void place(size_t position, Timer* timer);
+
+  // A binary heap by due_. Each timer knows its position, here and in firing_, so disarming is
+  // O(log n).
+  std::vector<Timer*> heap_;
+  std::vector<Timer*> firing_;
+};
+
+class Timer {
+ public:
+  Timer(TimerQueue& queue, std::function<void()> callback)
+      : queue_(queue), callback_(std::move(callback)) {}
+  ~Timer() { disarm(); }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+  // Arms the timer, or moves it.
+  void arm(TimePoint due);
+  void disarm();
+  [[nodiscard]] bool armed() const { return position_ != TimerQueue::kNotQueued; }
+  [[nodiscard]] TimePoint due() const { return due_; }
+
+ private:
+  friend class TimerQueue;
+  TimerQueue& queue_;
+  std::function<void()> callback_;
+  TimePoint due_{};
+  size_t position_ = TimerQueue::kNotQueued;  // in the heap, or in firing_
+  bool firing_ = false;                       // taken off the heap, about to be called by run_due()
+};
 
 }  // namespace stdgate

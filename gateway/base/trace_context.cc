@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include "gateway/base/ascii.h"
+#include "gateway/base/text.h"
 
 namespace stdgate {
 

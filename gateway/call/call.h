@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "gateway/base/account.h"
-#include "gateway/base/text_place.h"
+#include "gateway/base/text.h"
 #include "gateway/base/time.h"
 #include "gateway/call/client_intent.h"
 #include "gateway/call/insertion.h"

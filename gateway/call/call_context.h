@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "gateway/base/account.h"
-#include "gateway/base/client_address.h"
+#include "gateway/base/addresses.h"
 #include "gateway/base/time.h"
 #include "gateway/base/trace_context.h"
 #include "gateway/observer.h"

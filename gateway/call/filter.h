@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-#include "gateway/base/session_name.h"
+#include "gateway/base/log.h"
 #include "gateway/call/call_context.h"
 #include "gateway/call/call_store.h"
 #include "gateway/call/client_intent.h"

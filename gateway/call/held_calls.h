@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "gateway/call/filter.h"
 #include "gateway/config/config.h"
 

@@ -1,7 +1,7 @@
 #include "gateway/call/insertion.h"
 
 #include "gateway/base/check.h"
-#include "gateway/base/text_place.h"
+#include "gateway/base/text.h"
 #include "gateway/rpc/json_member.h"
 
 namespace stdgate::call {

@@ -1,6 +1,6 @@
 #include "gateway/call/message_trace.h"
 
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 
 namespace stdgate::call {
 

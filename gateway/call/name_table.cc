@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "gateway/base/same_text.h"
+#include "gateway/base/text.h"
 
 namespace stdgate::call {
 

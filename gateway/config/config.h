@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/base/client_address.h"
+#include "gateway/base/addresses.h"
 #include "gateway/base/log.h"
 #include "gateway/base/time.h"
 #include "gateway/config/key_file.h"

@@ -16,7 +16,7 @@
 #include <tuple>
 #include <variant>
 
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "gateway/config/option_reader.h"
 #include "gateway/config/options/section_rules.h"
 #include "gateway/config/principal_variables.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "gateway/config/config_parser.h"
 #include "gateway/config/options/gateway_options.h"
 #include "gateway/config/options/option_value.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "gateway/config/config.h"
 #include "gateway/config/config_ranges.h"
 #include "gateway/config/principal_variables.h"

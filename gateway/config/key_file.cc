@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "gateway/base/ascii.h"
-#include "gateway/base/base64.h"
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
+#include "gateway/base/text.h"
 #include "gateway/config/config_ranges.h"
 
 namespace stdgate::config {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "gateway/base/address.h"
+#include "gateway/base/addresses.h"
 #include "gateway/config/option_reader.h"
 #include "gateway/config/options/section_rules.h"
 #include "gateway/config/options/text_rules.h"

@@ -8,7 +8,7 @@
 #include <set>
 #include <system_error>
 
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "gateway/config/foreign_keys.h"
 #include "gateway/config/nearest_word.h"
 #include "gateway/config/options/text_rules.h"

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 
 namespace stdgate::config {
 namespace {

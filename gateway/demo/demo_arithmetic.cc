@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "gateway/base/ascii.h"
+#include "gateway/base/text.h"
 #include "gateway/rpc/json_member.h"
 
 namespace stdgate::demo {

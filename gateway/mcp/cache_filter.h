@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "gateway/base/account.h"
-#include "gateway/base/text_place.h"
+#include "gateway/base/text.h"
 #include "gateway/base/time.h"
 #include "gateway/call/chain.h"
 #include "gateway/pool/dialect.h"

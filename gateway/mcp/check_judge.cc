@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "gateway/base/same_text.h"
+#include "gateway/base/text.h"
 #include "gateway/call/clear_list.h"
 #include "gateway/mcp/param_headers.h"
 #include "gateway/mcp/tool_lock.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "gateway/base/text_place.h"
+#include "gateway/base/text.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"

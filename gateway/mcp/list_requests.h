@@ -15,7 +15,7 @@
 #include <set>
 #include <utility>
 
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "gateway/call/call.h"
 #include "gateway/mcp/list_judge.h"
 #include "gateway/pool/pool.h"

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "gateway/call/chain.h"
 #include "gateway/call/filter.h"
 #include "gateway/mcp/list_judge.h"

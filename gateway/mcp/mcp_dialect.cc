@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "gateway/base/same_text.h"
+#include "gateway/base/text.h"
 #include "gateway/mcp/bridge/mcp_bridge.h"
 #include "gateway/mcp/mcp_elements.h"
 #include "gateway/mcp/mcp_revision.h"

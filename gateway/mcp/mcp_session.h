@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "gateway/backend/upstream.h"
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "gateway/mcp/mcp_stream.h"
 #include "gateway/session/sealed_texts.h"
 

@@ -18,7 +18,7 @@
 #include <string_view>
 
 #include "gateway/backend/sleeping_server.h"
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "gateway/mcp/server_memory.h"
 
 namespace stdgate::mcp {

@@ -4,7 +4,7 @@
 #include <array>
 #include <span>
 
-#include "gateway/base/text_place.h"
+#include "gateway/base/text.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/rpc/json_cursor.h"
 #include "gateway/rpc/json_member.h"

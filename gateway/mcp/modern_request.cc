@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "gateway/base/base64.h"
+#include "gateway/base/encodings.h"
 #include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/rpc/json_member.h"

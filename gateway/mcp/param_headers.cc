@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "gateway/base/ascii.h"
+#include "gateway/base/text.h"
 #include "gateway/mcp/modern_request.h"
 #include "gateway/rpc/json_cursor.h"
 #include "gateway/rpc/json_member.h"

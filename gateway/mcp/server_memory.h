@@ -22,7 +22,6 @@
 
 #include "gateway/base/account.h"
 #include "gateway/base/time.h"
-#include "gateway/base/timers.h"
 #include "gateway/observer.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/session/session.h"

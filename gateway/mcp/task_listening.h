@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "gateway/base/account.h"
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "gateway/mcp/claims.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/rpc/json_member.h"

@@ -20,7 +20,7 @@
 #include <utility>
 
 #include "gateway/base/account.h"
-#include "gateway/base/same_text.h"
+#include "gateway/base/text.h"
 #include "gateway/base/time.h"
 #include "gateway/schema/json_schema.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "gateway/base/account.h"
-#include "gateway/base/client_address.h"
+#include "gateway/base/addresses.h"
 #include "gateway/policy/principal.h"
 
 namespace stdgate::policy {

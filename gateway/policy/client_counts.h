@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/base/client_address.h"
+#include "gateway/base/addresses.h"
 
 namespace stdgate::policy {
 

@@ -9,7 +9,7 @@
 #include <list>
 #include <unordered_map>
 
-#include "gateway/base/client_address.h"
+#include "gateway/base/addresses.h"
 #include "gateway/base/time.h"
 
 namespace stdgate::policy {

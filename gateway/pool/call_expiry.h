@@ -10,7 +10,7 @@
 #include <functional>
 #include <vector>
 
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "gateway/pool/children.h"
 #include "gateway/pool/leases.h"
 #include "gateway/pool/pool_events.h"

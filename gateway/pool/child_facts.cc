@@ -1,6 +1,6 @@
 #include "gateway/pool/child_facts.h"
 
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 

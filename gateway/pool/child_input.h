@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "gateway/call/call.h"
 #include "gateway/call/splice.h"
 #include "gateway/pool/child_link.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "gateway/base/account.h"
-#include "gateway/base/session_name.h"
+#include "gateway/base/log.h"
 #include "gateway/base/time.h"
 #include "gateway/config/config.h"
 

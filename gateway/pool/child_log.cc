@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 
 namespace stdgate::pool {
 

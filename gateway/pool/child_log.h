@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "gateway/base/rate_limit.h"
+#include "gateway/base/log.h"
 #include "gateway/pool/child_end.h"
 #include "gateway/pool/dialect.h"
 #include "gateway/pool/pool_services.h"

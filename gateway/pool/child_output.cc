@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "gateway/base/ascii.h"
+#include "gateway/base/text.h"
 #include "gateway/pool/child.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/skipped_message.h"

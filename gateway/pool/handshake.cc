@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "gateway/base/check.h"
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "gateway/config/package_run.h"
 #include "gateway/pool/child_output.h"
 

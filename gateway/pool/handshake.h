@@ -13,7 +13,7 @@
 #include <string_view>
 #include <tl/expected.hpp>
 
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "gateway/pool/peer_verdict.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/rpc/correlator.h"

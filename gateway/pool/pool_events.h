@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "gateway/base/text_place.h"
+#include "gateway/base/text.h"
 #include "gateway/base/time.h"
 #include "gateway/call/call_store.h"
 #include "gateway/observer.h"

@@ -7,10 +7,9 @@
 #include <string_view>
 
 #include "gateway/audit.h"
+#include "gateway/base/byte_storage.h"
 #include "gateway/base/log.h"
-#include "gateway/base/storage_pool.h"
 #include "gateway/base/time.h"
-#include "gateway/base/timers.h"
 #include "gateway/call/call_store.h"
 #include "gateway/call/chain.h"
 #include "gateway/config/config.h"

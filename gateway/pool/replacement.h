@@ -15,7 +15,7 @@
 #include <optional>
 #include <string>
 
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "gateway/pool/children.h"
 #include "gateway/pool/leases.h"
 #include "gateway/pool/pool_events.h"

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "gateway/base/time.h"
-#include "gateway/base/timers.h"
 #include "gateway/pool/children.h"
 #include "gateway/pool/leases.h"
 #include "gateway/pool/pool_events.h"

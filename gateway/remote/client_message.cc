@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "gateway/base/base64.h"
+#include "gateway/base/encodings.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "gateway/base/ascii.h"
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
+#include "gateway/base/text.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"

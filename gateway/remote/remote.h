@@ -16,7 +16,6 @@
 
 #include "gateway/base/random.h"
 #include "gateway/base/time.h"
-#include "gateway/base/timers.h"
 #include "gateway/remote/client_message.h"
 #include "gateway/remote/web_client.h"
 #include "gateway/rpc/envelope.h"

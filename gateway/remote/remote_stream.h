@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "gateway/remote/remote.h"
 #include "gateway/remote/web_client.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "gateway/remote/remote.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/message_text.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "gateway/base/ascii.h"
+#include "gateway/base/text.h"
 
 namespace stdgate::remote {
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "gateway/base/ascii.h"
-#include "gateway/base/storage_pool.h"
+#include "gateway/base/byte_storage.h"
+#include "gateway/base/text.h"
 #include "gateway/rpc/skipped_message.h"
 
 namespace stdgate::rpc {

@@ -17,7 +17,7 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/base/storage_pool.h"
+#include "gateway/base/byte_storage.h"
 
 namespace stdgate::rpc {
 

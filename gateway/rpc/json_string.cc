@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "gateway/base/ascii.h"
 #include "gateway/base/check.h"
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
+#include "gateway/base/text.h"
 
 namespace stdgate::rpc {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <functional>
 
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/json_walk.h"
 #include "gateway/schema/json_number.h"

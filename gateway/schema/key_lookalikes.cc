@@ -5,7 +5,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 

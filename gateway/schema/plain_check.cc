@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "gateway/base/same_text.h"
+#include "gateway/base/text.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/json_walk.h"
 

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <vector>
 
-#include "gateway/base/ascii.h"
+#include "gateway/base/text.h"
 
 namespace stdgate::schema {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "gateway/base/check.h"
-#include "gateway/base/same_text.h"
+#include "gateway/base/text.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/mcp/modern_members.h"
 #include "gateway/servers/server_messages.h"

@@ -10,7 +10,7 @@
 #include <map>
 #include <utility>
 
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "gateway/servers/audience.h"
 #include "gateway/servers/listening.h"
 #include "gateway/servers/virtual_sessions.h"

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "gateway/backend/upstream.h"
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "gateway/policy/rules.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/servers/audience.h"

@@ -18,7 +18,7 @@
 
 #include "gateway/backend/upstream.h"
 #include "gateway/base/slot_map.h"
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "gateway/call/chain.h"
 #include "gateway/call/held_calls.h"
 #include "gateway/call/trace_filter.h"

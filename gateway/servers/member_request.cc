@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <utility>
 
-#include "gateway/base/same_text.h"
+#include "gateway/base/text.h"
 #include "gateway/servers/text_edits.h"
 #include "gateway/servers/tool_look.h"
 

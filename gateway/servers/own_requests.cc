@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "gateway/base/same_text.h"
+#include "gateway/base/text.h"
 #include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/rpc/json_string.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/base/same_text.h"
+#include "gateway/base/text.h"
 #include "gateway/mcp/mcp_elements.h"
 #include "gateway/mcp/mcp_params.h"
 #include "gateway/rpc/json_member.h"

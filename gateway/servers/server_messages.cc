@@ -1,6 +1,6 @@
 #include "gateway/servers/server_messages.h"
 
-#include "gateway/base/same_text.h"
+#include "gateway/base/text.h"
 #include "gateway/call/insertion.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/rpc/json_member.h"

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/base/text_place.h"
+#include "gateway/base/text.h"
 #include "gateway/call/insertion.h"
 
 namespace stdgate::servers {

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "gateway/base/slot_map.h"
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "gateway/policy/principal.h"
 #include "gateway/servers/audience.h"
 #include "gateway/servers/server_answers.h"

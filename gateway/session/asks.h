@@ -17,8 +17,8 @@
 #include <utility>
 
 #include "gateway/base/account.h"
-#include "gateway/base/client_address.h"
-#include "gateway/base/session_name.h"
+#include "gateway/base/addresses.h"
+#include "gateway/base/log.h"
 #include "gateway/base/time.h"
 #include "gateway/observer.h"
 #include "gateway/policy/principal.h"

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/base/storage_pool.h"
+#include "gateway/base/byte_storage.h"
 
 namespace stdgate::session {
 

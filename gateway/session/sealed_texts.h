@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/base/session_name.h"
+#include "gateway/base/log.h"
 #include "gateway/base/time.h"
 #include "gateway/policy/principal.h"
 

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "gateway/base/account.h"
-#include "gateway/base/client_address.h"
-#include "gateway/base/session_name.h"
+#include "gateway/base/addresses.h"
+#include "gateway/base/log.h"
 #include "gateway/base/time.h"
 #include "gateway/observer.h"
 #include "gateway/policy/principal.h"

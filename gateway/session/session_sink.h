@@ -11,7 +11,7 @@
 #include <string_view>
 #include <tl/expected.hpp>
 
-#include "gateway/base/session_name.h"
+#include "gateway/base/log.h"
 #include "gateway/rpc/fault.h"
 #include "gateway/session/reply_sink.h"
 

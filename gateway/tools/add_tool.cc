@@ -5,7 +5,7 @@
 #include <system_error>
 #include <utility>
 
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "gateway/config/backend_name.h"
 #include "gateway/config/config_ranges.h"
 #include "gateway/config/secret.h"

@@ -5,7 +5,7 @@
 #include <system_error>
 #include <utility>
 
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "gateway/config/config_parser.h"
 #include "gateway/config/secret.h"
 #include "gateway/config/text_file.h"

@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "gateway/base/ascii.h"
+#include "gateway/base/text.h"
 #include "gateway/tools/json_node.h"
 #include "gateway/tools/local_files.h"
 #include "gateway/tools/peer.h"

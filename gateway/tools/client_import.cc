@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "gateway/base/ascii.h"
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
+#include "gateway/base/text.h"
 #include "gateway/config/backend_name.h"
 #include "gateway/config/foreign_keys.h"
 #include "gateway/config/secret.h"

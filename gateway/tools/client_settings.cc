@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "gateway/rpc/json_string.h"
 
 namespace stdgate::tools {

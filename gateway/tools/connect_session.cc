@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/base/ascii.h"
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
+#include "gateway/base/text.h"
 #include "gateway/config/text_file.h"
 #include "gateway/remote/acp_remote.h"
 #include "gateway/remote/http_remote.h"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "gateway/base/random.h"
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "gateway/remote/remote.h"
 #include "gateway/remote/remote_stream.h"
 #include "gateway/rpc/envelope.h"

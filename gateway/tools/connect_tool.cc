@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "gateway/base/ascii.h"
-#include "gateway/base/web_url.h"
+#include "gateway/base/addresses.h"
+#include "gateway/base/text.h"
 #include "gateway/tools/connect_session.h"
 #include "gateway/tools/peer.h"
 

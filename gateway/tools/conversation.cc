@@ -5,8 +5,8 @@
 #include <chrono>
 #include <utility>
 
-#include "gateway/base/ascii.h"
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
+#include "gateway/base/text.h"
 #include "gateway/mcp/modern_members.h"
 #include "gateway/pool/child_link.h"
 #include "gateway/pool/child_output.h"

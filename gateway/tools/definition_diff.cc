@@ -8,7 +8,7 @@
 #include <map>
 #include <optional>
 
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/schema/json_tree.h"
 #include "gateway/schema/schema_uri.h"

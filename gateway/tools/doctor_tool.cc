@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdio>
 
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "gateway/config/package_run.h"
 #include "gateway/config/secret.h"
 #include "gateway/config/value_names.h"

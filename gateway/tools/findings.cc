@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "gateway/config/package_run.h"
 #include "gateway/config/secret.h"
 #include "gateway/tools/hints.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <variant>
 
-#include "gateway/base/ascii.h"
+#include "gateway/base/text.h"
 #include "gateway/config/config_parser.h"
 #include "gateway/config/secret.h"
 #include "gateway/config/text_file.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/base/ascii.h"
+#include "gateway/base/text.h"
 #include "gateway/tools/tool.h"
 
 namespace stdgate::tools {

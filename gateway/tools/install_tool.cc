@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "gateway/config/config_ranges.h"
 #include "gateway/config/text_file.h"
 #include "gateway/tools/local_files.h"

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <utility>
 
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "gateway/rpc/json_string.h"
 
 namespace stdgate::tools {

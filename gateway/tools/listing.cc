@@ -7,7 +7,7 @@
 
 #include "gateway/app/dialects.h"
 #include "gateway/base/check.h"
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "gateway/rpc/fault.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"

@@ -7,9 +7,9 @@
 #include <optional>
 #include <utility>
 
-#include "gateway/base/address.h"
-#include "gateway/base/ascii.h"
-#include "gateway/base/utf8.h"
+#include "gateway/base/addresses.h"
+#include "gateway/base/encodings.h"
+#include "gateway/base/text.h"
 #include "gateway/config/config_parser.h"
 #include "gateway/config/text_file.h"
 #include "gateway/config/value_names.h"

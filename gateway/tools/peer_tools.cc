@@ -9,7 +9,7 @@
 
 #include "gateway/app/client_snippets.h"
 #include "gateway/app/permissions.h"
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "gateway/config/config.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/json_member.h"

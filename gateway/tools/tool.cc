@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "gateway/app/command_flags.h"
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "gateway/config/nearest_word.h"
 
 namespace stdgate::tools {

@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "gateway/base/address.h"
+#include "gateway/base/addresses.h"
 #include "gateway/config/config_ranges.h"
 #include "gateway/config/text_file.h"
 #include "gateway/tools/gateway_yaml.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "gateway/base/check.h"
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "gateway/policy/name_pattern.h"
 #include "gateway/rpc/json_string.h"
 #include "metrics/logs/redaction.h"

@@ -16,11 +16,9 @@
 #include <vector>
 
 #include "gateway/audit.h"
-#include "gateway/base/byte_queue.h"
+#include "gateway/base/byte_storage.h"
 #include "gateway/base/log.h"
-#include "gateway/base/rate_limit.h"
 #include "gateway/base/time.h"
-#include "gateway/base/timers.h"
 #include "gateway/config/config.h"
 #include "metrics/audit/audit_file.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "gateway/base/byte_queue.h"
+#include "gateway/base/byte_storage.h"
 #include "gateway/base/log.h"
 #include "gateway/config/config.h"
 #include "gateway/observer.h"

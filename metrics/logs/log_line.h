@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/base/byte_queue.h"
+#include "gateway/base/byte_storage.h"
 #include "gateway/base/log.h"
 #include "gateway/config/config.h"
 #include "metrics/logs/log_style.h"

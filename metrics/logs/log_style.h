@@ -16,9 +16,9 @@
 #include <string_view>
 #include <type_traits>
 
-#include "gateway/base/copy_text.h"
+#include "gateway/base/encodings.h"
+#include "gateway/base/text.h"
 #include "gateway/base/time.h"
-#include "gateway/base/utf8.h"
 
 namespace stdgate::logs::log_style {
 

@@ -19,7 +19,7 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/base/byte_queue.h"
+#include "gateway/base/byte_storage.h"
 #include "gateway/base/log.h"
 #include "gateway/base/time.h"
 #include "gateway/config/config.h"

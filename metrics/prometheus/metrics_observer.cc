@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "gateway/base/check.h"
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 
 namespace stdgate::metrics {
 namespace {

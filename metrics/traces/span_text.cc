@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "gateway/rpc/json_string.h"
 
 namespace stdgate::traces {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "gateway/base/check.h"
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "metrics/traces/span_text.h"
 
 namespace stdgate::traces {

@@ -14,7 +14,6 @@
 #include "gateway/base/log.h"
 #include "gateway/base/random.h"
 #include "gateway/base/time.h"
-#include "gateway/base/timers.h"
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
 #include "metrics/backend_names.h"

@@ -15,7 +15,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "gateway/base/byte_queue.h"
+#include "gateway/base/byte_storage.h"
 
 namespace stdgate::bench {
 

@@ -12,7 +12,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "gateway/base/byte_queue.h"
+#include "gateway/base/byte_storage.h"
 #include "tests/bench/channel.h"
 #include "tests/bench/dialogue.h"
 #include "tests/bench/load_options.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "gateway/base/storage_pool.h"
+#include "gateway/base/byte_storage.h"
 #include "gateway/rpc/framer.h"
 #include "tests/cost/cost_case.h"
 #include "tests/unit/websocket/client_frames.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "gateway/base/slot_map.h"
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "gateway/call/call_queue.h"
 #include "gateway/call/call_store.h"
 #include "gateway/mcp/mcp_sessions.h"

@@ -4,8 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "gateway/base/base64.h"
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "gateway/call/splice.h"
 #include "gateway/mcp/cache_filter.h"
 #include "gateway/mcp/mcp_dialect.h"

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "gateway/base/ascii.h"
-#include "gateway/base/web_url.h"
+#include "gateway/base/addresses.h"
+#include "gateway/base/text.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "transports/http/authentication.h"
 #include "transports/http/field_value.h"

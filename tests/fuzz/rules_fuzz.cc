@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "gateway/base/ascii.h"
+#include "gateway/base/text.h"
 #include "gateway/call/call_rules.h"
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/policy/name_pattern.h"

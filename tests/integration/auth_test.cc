@@ -9,7 +9,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "gateway/base/base64.h"
+#include "gateway/base/encodings.h"
 #include "tests/integration/harness/program_run.h"
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/tls_tunnel.h"

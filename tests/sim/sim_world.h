@@ -11,10 +11,9 @@
 #include <random>
 #include <string>
 
+#include "gateway/base/byte_storage.h"
 #include "gateway/base/log.h"
-#include "gateway/base/storage_pool.h"
 #include "gateway/base/time.h"
-#include "gateway/base/timers.h"
 #include "gateway/policy/accounts.h"
 #include "tests/sim/sim_tally.h"
 

@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "transports/net/loop.h"
 
 namespace stdgate::test {

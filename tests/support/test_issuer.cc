@@ -12,7 +12,7 @@
 #include <array>
 #include <utility>
 
-#include "gateway/base/base64.h"
+#include "gateway/base/encodings.h"
 
 namespace stdgate::test {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/base/session_name.h"
+#include "gateway/base/log.h"
 
 struct evp_md_st;
 struct evp_md_ctx_st;

@@ -10,10 +10,10 @@
 #include <charconv>
 #include <utility>
 
-#include "gateway/base/ascii.h"
-#include "gateway/base/base64.h"
+#include "gateway/base/addresses.h"
 #include "gateway/base/check.h"
-#include "gateway/base/web_url.h"
+#include "gateway/base/encodings.h"
+#include "gateway/base/text.h"
 
 namespace stdgate::auth {
 namespace {

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "gateway/base/log.h"
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
 #include "transports/auth/signature.h"

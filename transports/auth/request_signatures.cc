@@ -10,9 +10,9 @@
 #include <memory>
 #include <optional>
 
-#include "gateway/base/ascii.h"
-#include "gateway/base/base64.h"
 #include "gateway/base/check.h"
+#include "gateway/base/encodings.h"
+#include "gateway/base/text.h"
 #include "gateway/config/value_names.h"
 
 namespace stdgate::auth {

@@ -3,8 +3,8 @@
 #include <array>
 #include <utility>
 
-#include "gateway/base/base64.h"
 #include "gateway/base/check.h"
+#include "gateway/base/encodings.h"
 
 namespace stdgate::auth {
 

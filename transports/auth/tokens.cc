@@ -8,8 +8,8 @@
 #include <optional>
 #include <utility>
 
-#include "gateway/base/base64.h"
 #include "gateway/base/check.h"
+#include "gateway/base/encodings.h"
 #include "gateway/base/time.h"
 
 namespace stdgate::auth {

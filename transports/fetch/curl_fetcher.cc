@@ -5,8 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "gateway/base/addresses.h"
 #include "gateway/base/check.h"
-#include "gateway/base/web_url.h"
 #include "transports/fetch/curl_multi.h"
 
 namespace stdgate::fetch {

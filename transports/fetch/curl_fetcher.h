@@ -9,7 +9,7 @@
 
 #include <memory>
 
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "transports/fetch/fetcher.h"
 #include "transports/net/loop.h"
 

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "transports/net/loop.h"
 
 namespace stdgate::fetch {

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <utility>
 
-#include "gateway/base/ascii.h"
+#include "gateway/base/addresses.h"
 #include "gateway/base/check.h"
-#include "gateway/base/web_url.h"
+#include "gateway/base/text.h"
 
 namespace stdgate::fetch {
 namespace {

@@ -15,9 +15,8 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/base/byte_queue.h"
+#include "gateway/base/byte_storage.h"
 #include "gateway/base/time.h"
-#include "gateway/base/timers.h"
 #include "gateway/remote/web_client.h"
 #include "transports/fetch/curl_multi.h"
 #include "transports/net/loop.h"

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <utility>
 
-#include "gateway/base/ascii.h"
+#include "gateway/base/text.h"
 #include "gateway/rpc/json_string.h"
 #include "transports/http/field_value.h"
 #include "transports/http/mcp_exchange.h"

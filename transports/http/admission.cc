@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "gateway/base/web_url.h"
+#include "gateway/base/addresses.h"
 #include "gateway/config/options/text_rules.h"
 #include "transports/http/origin_rules.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "gateway/base/base64.h"
+#include "gateway/base/encodings.h"
 #include "transports/http/field_value.h"
 #include "transports/http/message_signature.h"
 

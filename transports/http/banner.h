@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gateway/backend/upstreams.h"
-#include "gateway/base/address.h"
+#include "gateway/base/addresses.h"
 #include "gateway/base/log.h"
 
 namespace stdgate::http {

@@ -11,10 +11,9 @@
 #include <optional>
 
 #include "gateway/base/account.h"
-#include "gateway/base/byte_queue.h"
-#include "gateway/base/client_address.h"
+#include "gateway/base/addresses.h"
+#include "gateway/base/byte_storage.h"
 #include "gateway/base/time.h"
-#include "gateway/base/timers.h"
 #include "gateway/observer.h"
 #include "gateway/policy/principal.h"
 #include "gateway/policy/rates.h"

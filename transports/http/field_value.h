@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "gateway/base/ascii.h"
+#include "gateway/base/text.h"
 #include "transports/http/request_head.h"
 #include "transports/http/response.h"
 

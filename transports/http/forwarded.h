@@ -11,7 +11,7 @@
 #include <optional>
 #include <span>
 
-#include "gateway/base/client_address.h"
+#include "gateway/base/addresses.h"
 #include "transports/http/request_head.h"
 
 namespace stdgate::http {

@@ -27,7 +27,7 @@
 #include <span>
 #include <string_view>
 
-#include "gateway/base/storage_pool.h"
+#include "gateway/base/byte_storage.h"
 #include "transports/http/admission.h"
 #include "transports/http/client_connection.h"
 #include "transports/http/http1_request.h"

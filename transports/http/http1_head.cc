@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>  // explicit_bzero()
 
-#include "gateway/base/web_url.h"
+#include "gateway/base/addresses.h"
 #include "transports/http/field_value.h"
 
 namespace stdgate::http {

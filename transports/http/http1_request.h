@@ -18,8 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/base/byte_queue.h"
-#include "gateway/base/storage_pool.h"
+#include "gateway/base/byte_storage.h"
 #include "gateway/config/config.h"
 #include "gateway/policy/rates.h"
 #include "transports/http/client_connection.h"

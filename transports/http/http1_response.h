@@ -10,7 +10,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "gateway/base/copy_text.h"
+#include "gateway/base/text.h"
 #include "transports/http/response.h"
 
 namespace stdgate::http {

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "gateway/base/ascii.h"
+#include "gateway/base/text.h"
 #include "gateway/mcp/modern_request.h"
 #include "gateway/mcp/param_headers.h"
 #include "gateway/rpc/json_string.h"

@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/base/ascii.h"
-#include "gateway/base/base64.h"
-#include "gateway/base/web_url.h"
+#include "gateway/base/addresses.h"
+#include "gateway/base/encodings.h"
+#include "gateway/base/text.h"
 #include "transports/auth/digest.h"
 #include "transports/http/field_value.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "gateway/base/ascii.h"
-#include "gateway/base/web_url.h"
+#include "gateway/base/addresses.h"
+#include "gateway/base/text.h"
 #include "gateway/mcp/param_headers.h"
 #include "transports/http/field_value.h"
 #include "transports/http/response.h"

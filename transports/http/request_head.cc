@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "gateway/base/ascii.h"
-#include "gateway/base/web_url.h"
+#include "gateway/base/addresses.h"
+#include "gateway/base/text.h"
 #include "transports/http/authentication.h"
 
 namespace stdgate::http {

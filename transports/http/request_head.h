@@ -16,7 +16,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "gateway/base/client_address.h"
+#include "gateway/base/addresses.h"
 #include "gateway/observer.h"
 
 namespace stdgate::http {

@@ -4,7 +4,7 @@
 #include <string>
 #include <variant>
 
-#include "gateway/base/session_name.h"
+#include "gateway/base/log.h"
 #include "transports/auth/digest.h"
 
 namespace stdgate::http {

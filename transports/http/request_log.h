@@ -9,10 +9,9 @@
 #include <string_view>
 
 #include "gateway/audit.h"
-#include "gateway/base/client_address.h"
+#include "gateway/base/addresses.h"
 #include "gateway/base/log.h"
-#include "gateway/base/rate_limit.h"
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "gateway/observer.h"
 #include "transports/http/exchange.h"
 #include "transports/http/response.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "gateway/base/ascii.h"
+#include "gateway/base/text.h"
 #include "gateway/config/nearest_word.h"
 
 namespace stdgate::http {

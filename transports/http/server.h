@@ -22,9 +22,8 @@
 
 #include "gateway/backend/upstreams.h"
 #include "gateway/base/account.h"
-#include "gateway/base/client_address.h"
+#include "gateway/base/addresses.h"
 #include "gateway/base/log.h"
-#include "gateway/base/rate_limit.h"
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
 #include "gateway/policy/accounts.h"

@@ -20,7 +20,7 @@
 #include <string_view>
 
 #include "gateway/base/account.h"
-#include "gateway/base/byte_queue.h"
+#include "gateway/base/byte_storage.h"
 #include "transports/net/loop.h"
 #include "transports/net/out_queue.h"
 #include "transports/net/stream.h"

@@ -18,8 +18,7 @@
 #include <string>
 #include <tl/expected.hpp>
 
-#include "gateway/base/address.h"
-#include "gateway/base/client_address.h"
+#include "gateway/base/addresses.h"
 #include "transports/net/byte_stream.h"
 #include "transports/net/file_descriptor.h"
 #include "transports/net/loop.h"

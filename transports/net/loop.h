@@ -21,9 +21,8 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/base/storage_pool.h"
+#include "gateway/base/byte_storage.h"
 #include "gateway/base/time.h"
-#include "gateway/base/timers.h"
 
 namespace stdgate::net {
 

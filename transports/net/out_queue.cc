@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "gateway/base/check.h"
-#include "gateway/base/copy_text.h"
+#include "gateway/base/text.h"
 
 namespace stdgate::net {
 

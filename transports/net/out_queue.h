@@ -11,8 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/base/byte_queue.h"
-#include "gateway/base/storage_pool.h"
+#include "gateway/base/byte_storage.h"
 
 namespace stdgate::net {
 

@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "gateway/base/account.h"
-#include "gateway/base/client_address.h"
+#include "gateway/base/addresses.h"
 #include "gateway/base/time.h"
 #include "transports/net/peer_certificate.h"
 

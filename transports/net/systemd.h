@@ -8,9 +8,8 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "gateway/base/address.h"
+#include "gateway/base/addresses.h"
 #include "gateway/base/time.h"
-#include "gateway/base/timers.h"
 #include "transports/net/file_descriptor.h"
 #include "transports/net/loop.h"
 

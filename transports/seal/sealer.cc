@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "gateway/base/base64.h"
 #include "gateway/base/check.h"
+#include "gateway/base/encodings.h"
 
 namespace stdgate::seal {
 

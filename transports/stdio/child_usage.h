@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "gateway/base/log.h"
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "gateway/pool/child_link.h"
 #include "transports/net/loop.h"
 #include "transports/stdio/process_tree.h"

@@ -13,7 +13,7 @@
 #include <string>
 #include <tl/expected.hpp>
 
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "transports/net/byte_stream.h"
 #include "transports/net/loop.h"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "transports/net/file_descriptor.h"
 #include "transports/net/loop.h"
 #include "transports/stdio/orphan_reaper.h"

@@ -13,7 +13,6 @@
 #include <set>
 
 #include "gateway/base/time.h"
-#include "gateway/base/timers.h"
 #include "transports/net/loop.h"
 
 namespace stdgate::net {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 
 namespace stdgate::stdio {
 

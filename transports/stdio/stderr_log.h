@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "gateway/base/log.h"
-#include "gateway/base/rate_limit.h"
 #include "gateway/base/time.h"
 #include "gateway/pool/child_link.h"
 

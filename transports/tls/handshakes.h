@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/base/client_address.h"
+#include "gateway/base/addresses.h"
 #include "gateway/observer.h"
 #include "transports/net/peer_certificate.h"
 

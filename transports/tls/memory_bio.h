@@ -13,8 +13,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "gateway/base/copy_text.h"
-#include "gateway/base/storage_pool.h"
+#include "gateway/base/byte_storage.h"
+#include "gateway/base/text.h"
 
 namespace stdgate::tls {
 

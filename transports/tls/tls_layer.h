@@ -16,9 +16,7 @@
 
 #include "gateway/audit.h"
 #include "gateway/base/log.h"
-#include "gateway/base/rate_limit.h"
 #include "gateway/base/time.h"
-#include "gateway/base/timers.h"
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
 #include "transports/net/file_stamps.h"

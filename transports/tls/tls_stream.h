@@ -17,8 +17,8 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/base/client_address.h"
-#include "gateway/base/timers.h"
+#include "gateway/base/addresses.h"
+#include "gateway/base/time.h"
 #include "gateway/observer.h"
 #include "transports/net/loop.h"
 #include "transports/net/out_queue.h"

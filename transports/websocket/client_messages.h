@@ -14,8 +14,8 @@
 
 #include "gateway/acp/acp_connections.h"
 #include "gateway/backend/upstream.h"
+#include "gateway/base/byte_storage.h"
 #include "gateway/base/slot_map.h"
-#include "gateway/base/storage_pool.h"
 #include "gateway/base/time.h"
 #include "gateway/base/trace_context.h"
 #include "gateway/config/config.h"

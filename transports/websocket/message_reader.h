@@ -8,7 +8,7 @@
 #include <string_view>
 #include <tl/expected.hpp>
 
-#include "gateway/base/storage_pool.h"
+#include "gateway/base/byte_storage.h"
 #include "transports/websocket/frame.h"
 
 namespace stdgate::websocket {

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/base/ascii.h"
-#include "gateway/base/base64.h"
-#include "gateway/base/web_url.h"
+#include "gateway/base/addresses.h"
+#include "gateway/base/encodings.h"
+#include "gateway/base/text.h"
 #include "gateway/remote/web_client.h"
 #include "transports/websocket/websocket_endpoint.h"
 

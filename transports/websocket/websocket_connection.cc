@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 #include "gateway/rpc/version_member.h"
 #include "transports/http/server.h"
 

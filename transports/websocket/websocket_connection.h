@@ -27,7 +27,7 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/base/storage_pool.h"
+#include "gateway/base/byte_storage.h"
 #include "gateway/base/time.h"
 #include "gateway/base/trace_context.h"
 #include "gateway/config/config.h"

@@ -3,8 +3,7 @@
 #include <set>
 #include <string>
 
-#include "gateway/base/address.h"
-#include "gateway/base/web_url.h"
+#include "gateway/base/addresses.h"
 #include "gateway/config/config_ranges.h"
 #include "gateway/config/key_file.h"
 #include "gateway/config/options/section_rules.h"

@@ -4,9 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/base/address.h"
-#include "gateway/base/ascii.h"
-#include "gateway/base/web_url.h"
+#include "gateway/base/addresses.h"
+#include "gateway/base/text.h"
 #include "gateway/config/options/section_rules.h"
 #include "gateway/config/principal_variables.h"
 #include "gateway/config/value_parser.h"

@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "gateway/backend/session_router.h"
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "gateway/call/trace_filter.h"
 #include "gateway/mcp/bridge/modern_calls.h"
 #include "gateway/mcp/bridge/round_trips.h"

@@ -33,7 +33,7 @@
 #include <string_view>
 
 #include "gateway/backend/session_router.h"
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "gateway/call/trace_filter.h"
 #include "gateway/mcp/bridge/round_trip.h"
 #include "gateway/mcp/bridge/trip_parking.h"

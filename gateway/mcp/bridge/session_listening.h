@@ -23,7 +23,6 @@
 #include "gateway/backend/upstream.h"
 #include "gateway/base/account.h"
 #include "gateway/base/time.h"
-#include "gateway/base/timers.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/session/reply_sink.h"
 #include "gateway/session/session.h"

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "gateway/backend/session_router.h"
-#include "gateway/base/rate_limit.h"
+#include "gateway/base/log.h"
 #include "gateway/base/time.h"
 #include "gateway/mcp/bridge/round_trip.h"
 #include "gateway/pool/pool.h"

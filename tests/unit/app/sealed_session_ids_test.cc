@@ -6,7 +6,7 @@
 #include <set>
 
 #include "gateway/app/sealed_texts.h"
-#include "gateway/base/base64.h"
+#include "gateway/base/encodings.h"
 #include "gateway/config/config_ranges.h"
 #include "tests/support/calendar.h"
 #include "tests/support/manual_clock.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gateway/base/base64.h"
+#include "gateway/base/encodings.h"
 #include "tests/support/calendar.h"
 #include "tests/support/manual_clock.h"
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gateway/base/base64.h"
+#include "gateway/base/encodings.h"
 #include "gateway/config/options/auth_options.h"
 #include "tests/support/calendar.h"
 #include "tests/support/fake_fetcher.h"

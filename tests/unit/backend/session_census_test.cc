@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "gateway/base/ascii.h"
+#include "gateway/base/text.h"
 
 namespace stdgate {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "gateway/base/storage_pool.h"
+#include "gateway/base/byte_storage.h"
 
 namespace stdgate {
 namespace {

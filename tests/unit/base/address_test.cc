@@ -1,9 +1,9 @@
-#include "gateway/base/address.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
+
+#include "gateway/base/addresses.h"
 
 namespace stdgate {
 namespace {

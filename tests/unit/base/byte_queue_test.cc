@@ -1,13 +1,12 @@
 // ByteQueue: bytes in at the back, out at the front.
 
-#include "gateway/base/byte_queue.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 #include <string>
 
+#include "gateway/base/byte_storage.h"
 #include "tests/fuzz/random_seed.h"
 
 namespace stdgate {

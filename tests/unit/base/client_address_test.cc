@@ -1,7 +1,7 @@
-#include "gateway/base/client_address.h"
-
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+
+#include "gateway/base/addresses.h"
 
 namespace stdgate {
 namespace {

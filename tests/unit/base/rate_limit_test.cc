@@ -1,10 +1,10 @@
 // RateLimit: so many a second, and a count of the rest.
 
-#include "gateway/base/rate_limit.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "gateway/base/log.h"
 
 namespace stdgate {
 namespace {

@@ -1,9 +1,9 @@
-#include "gateway/base/storage_pool.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
+
+#include "gateway/base/byte_storage.h"
 
 namespace stdgate {
 namespace {

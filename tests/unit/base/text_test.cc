@@ -1,14 +1,13 @@
 // Texts: what is escaped for a terminal or a log, ASCII and places, UTF-8, Base64.
+#include "gateway/base/text.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cstdio>
 #include <string>
 
-#include "gateway/base/ascii.h"
-#include "gateway/base/base64.h"
-#include "gateway/base/text_place.h"
-#include "gateway/base/utf8.h"
+#include "gateway/base/encodings.h"
 
 namespace stdgate {
 namespace {

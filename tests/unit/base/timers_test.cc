@@ -1,7 +1,5 @@
 // Timers: what fires, when, and in which order.
 
-#include "gateway/base/timers.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "gateway/base/time.h"
 #include "tests/fuzz/random_seed.h"
 
 namespace stdgate {

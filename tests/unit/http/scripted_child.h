@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 #include "gateway/rpc/envelope.h"
 #include "tests/support/memory_child.h"
 #include "transports/net/loop.h"

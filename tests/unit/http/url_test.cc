@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/base/web_url.h"
+#include "gateway/base/addresses.h"
 #include "transports/http/field_value.h"
 #include "transports/http/request_head.h"
 

@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "gateway/base/base64.h"
+#include "gateway/base/encodings.h"
 
 namespace stdgate::seal {
 namespace {

@@ -1,12 +1,15 @@
-// UTF-8: where a sequence ends, cuts that do not split one, and foreign text made visible.
+// Encodings of texts and bytes: UTF-8, what a terminal may show, and Base64.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace stdgate {
+
+// UTF-8: where a sequence ends, cuts that do not split one, and foreign text made visible.
 
 // U+FEFF, which some editors put at the front of a file.
 inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
@@ -37,5 +40,17 @@ enum class VisibleText : uint8_t {
 void append_visible(std::string& out, std::string_view text, VisibleText form);
 
 std::string visible(std::string_view text, VisibleText form);
+
+// Base64 (RFC 4648), strict: each text has one meaning and each meaning one text.
+
+// Section 4 is the alphabet of `openssl rand -base64`; section 5 fits into URLs and header fields.
+enum class Base64Alphabet : unsigned char { standard, url };
+
+// With the alphabet for URLs, without padding.
+std::string encode_base64url(std::string_view bytes);
+
+// Accepts no padding. Nothing if a character is not in the alphabet, the length is impossible, or
+// bits beyond the last byte are set.
+std::optional<std::string> decode_base64(std::string_view text, Base64Alphabet alphabet);
 
 }  // namespace stdgate

@@ -1,4 +1,4 @@
-#include "gateway/base/timers.h"
+#include "gateway/base/time.h"
 
 #include <utility>
 

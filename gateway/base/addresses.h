@@ -1,10 +1,4 @@
-// ClientAddress: the address of a client, or the local address of its connection: an IP address,
-// with its port where that matters, or the user at the other end of a Unix socket. AddressBlock: a
-// block of IP addresses (CIDR, RFC 4632).
-//
-// Plain values; transports/net converts them from and to the forms of sockets. IPv4 addresses are
-// held as IPv4-mapped IPv6 addresses (RFC 4291 section 2.5.5.2), so a client has the same address
-// on a dual-stack listener.
+// Addresses: where a listener binds, of clients and their networks, and URLs of the web.
 #pragma once
 
 #include <array>
@@ -14,10 +8,41 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
 #include <vector>
 
 namespace stdgate {
 
+// Address: where a listener binds: a TCP address and port, or the path of a Unix socket. The one
+// place that knows the syntax. A plain value; the transports bind it.
+struct Address {
+  enum class Kind : uint8_t { tcp, unix_socket };
+  Kind kind = Kind::tcp;
+  std::string host;   // numeric IPv4 or IPv6, shortest form, without brackets
+  uint16_t port = 0;  // 0: the kernel chooses
+  std::string path;   // unix_socket
+
+  friend bool operator==(const Address&, const Address&) = default;
+
+  // Parses "127.0.0.1:8080", "localhost:8080" (127.0.0.1), "[::]:8080", ":8080" (all IPv4
+  // interfaces), "unix:/run/stdgate.sock". An error says what to write.
+  static tl::expected<Address, std::string> parse(std::string_view text);
+  // Equal for equal addresses; parse() reads it.
+  [[nodiscard]] std::string to_string() const;
+  // Whether only programs of this machine can reach it: 127.0.0.0/8, ::1. False for Unix sockets,
+  // where there is no browser to protect against.
+  [[nodiscard]] bool is_loopback() const;
+  // Whether the kernel chooses the port, so that two equal addresses do not collide.
+  [[nodiscard]] bool has_any_port() const { return kind == Kind::tcp && port == 0; }
+};
+
+// ClientAddress: the address of a client, or the local address of its connection: an IP address,
+// with its port where that matters, or the user at the other end of a Unix socket. AddressBlock: a
+// block of IP addresses (CIDR, RFC 4632).
+//
+// Plain values; transports/net converts them from and to the forms of sockets. IPv4 addresses are
+// held as IPv4-mapped IPv6 addresses (RFC 4291 section 2.5.5.2), so a client has the same address
+// on a dual-stack listener.
 struct ClientAddress {
   enum class Kind : uint8_t { none, ip, unix_user };
   static constexpr size_t kBytes = 16;
@@ -96,6 +121,35 @@ class ProxySource {
 
  private:
   std::optional<AddressBlock> block_;  // nothing: Unix sockets
+};
+
+// URLs of the web, and the authorities in them (RFC 3986 section 3.2). Pure functions over views.
+
+// Every '%' is followed by two hexadecimal digits.
+bool is_percent_encoded(std::string_view text);
+
+// host [":" port], without user information (RFC 3986 section 3.2).
+bool is_authority(std::string_view text);
+
+// The host of a valid authority, an IPv6 address with its brackets.
+std::string_view host_of(std::string_view authority);
+
+// localhost, 127.0.0.0/8 and [::1].
+bool is_loopback_host(std::string_view host);
+
+// https://authority/path?query, without user information and fragment. Views of the text.
+struct WebUrl {
+  bool is_secure = false;
+  std::string_view origin;  // scheme and authority
+  std::string_view authority;
+  std::string_view path;   // may be empty
+  std::string_view query;  // with its question mark; may be empty
+
+  static std::optional<WebUrl> parse(std::string_view text);
+  // Whether no one on the way can read or change the traffic: https, or http that stays on this
+  // machine.
+  [[nodiscard]] bool is_safe() const { return is_secure || is_loopback(); }
+  [[nodiscard]] bool is_loopback() const { return is_loopback_host(host_of(authority)); }
 };
 
 }  // namespace stdgate
