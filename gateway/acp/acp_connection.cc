@@ -9,7 +9,7 @@
 #include "gateway/acp/acp_dialect.h"
 #include "gateway/backend/upstream.h"
 #include "gateway/base/check.h"
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 #include "gateway/session/asks.h"
 
 namespace stdgate::acp {

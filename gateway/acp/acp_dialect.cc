@@ -6,8 +6,8 @@
 
 #include "gateway/base/text.h"
 #include "gateway/pool/child_facts.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 #include "gateway/rpc/message_text.h"
 
 namespace stdgate::acp {

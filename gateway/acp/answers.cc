@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "gateway/rpc/fault.h"
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/message_text.h"
 
 namespace stdgate::acp {

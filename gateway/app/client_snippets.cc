@@ -4,7 +4,7 @@
 #include <array>
 #include <set>
 
-#include "gateway/rpc/json_writer.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::app {
 

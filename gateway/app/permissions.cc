@@ -6,7 +6,7 @@
 #include "gateway/config/config.h"
 #include "gateway/policy/name_pattern.h"
 #include "gateway/policy/rules.h"
-#include "gateway/rpc/json_writer.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::app {
 

@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "gateway/config/value_names.h"
-#include "gateway/rpc/json_writer.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::app {
 

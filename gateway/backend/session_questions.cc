@@ -9,7 +9,7 @@
 #include "gateway/base/check.h"
 #include "gateway/base/encodings.h"
 #include "gateway/call/call_clock.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::backend {
 

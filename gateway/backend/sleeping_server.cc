@@ -1,6 +1,6 @@
 #include "gateway/backend/sleeping_server.h"
 
-#include "gateway/rpc/known_message.h"
+#include "gateway/rpc/message_text.h"
 
 namespace stdgate::backend {
 

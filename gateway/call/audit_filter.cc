@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::call {
 

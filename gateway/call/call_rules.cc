@@ -1,10 +1,8 @@
 #include "gateway/call/call_rules.h"
 
 #include "gateway/policy/name_pattern.h"
-#include "gateway/rpc/json_cursor.h"
-#include "gateway/rpc/json_cut.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 #include "gateway/schema/openrpc_cut.h"
 #include "gateway/schema/openrpc_document.h"
 

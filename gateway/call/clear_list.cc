@@ -1,6 +1,6 @@
 #include "gateway/call/clear_list.h"
 
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 
 namespace stdgate::call {
 

@@ -19,7 +19,7 @@
 #include "gateway/call/client_intent.h"
 #include "gateway/observer.h"
 #include "gateway/rpc/envelope.h"
-#include "gateway/rpc/known_message.h"
+#include "gateway/rpc/message_text.h"
 #include "gateway/session/reply_sink.h"
 
 namespace stdgate::call {

@@ -2,7 +2,7 @@
 
 #include "gateway/base/check.h"
 #include "gateway/base/text.h"
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 
 namespace stdgate::call {
 

@@ -14,7 +14,7 @@
 
 #include "gateway/observer.h"
 #include "gateway/rpc/envelope.h"
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 
 namespace stdgate::call {
 

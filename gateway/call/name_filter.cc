@@ -1,6 +1,6 @@
 #include "gateway/call/name_filter.h"
 
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::call {
 

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::call {
 

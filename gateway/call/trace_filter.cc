@@ -5,8 +5,8 @@
 #include <span>
 
 #include "gateway/base/check.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::call {
 

@@ -5,7 +5,7 @@
 
 #include "gateway/config/backend_name.h"
 #include "gateway/config/options/option_info.h"
-#include "gateway/rpc/json_writer.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::config {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::config {
 

@@ -15,7 +15,7 @@
 #include "gateway/config/principal_variables.h"
 #include "gateway/config/secret.h"
 #include "gateway/config/value_parser.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::config {
 namespace {

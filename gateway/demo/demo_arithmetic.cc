@@ -6,7 +6,7 @@
 #include <span>
 
 #include "gateway/base/text.h"
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 
 namespace stdgate::demo {
 

@@ -11,8 +11,8 @@
 
 #include "gateway/demo/demo_arithmetic.h"
 #include "gateway/rpc/fault.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_writer.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::demo {
 namespace {

@@ -9,9 +9,8 @@
 #include "gateway/mcp/param_headers.h"
 #include "gateway/mcp/tool_lock.h"
 #include "gateway/policy/name_pattern.h"
-#include "gateway/rpc/json_cursor.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 #include "gateway/schema/key_lookalikes.h"
 #include "gateway/schema/plain_check.h"
 

@@ -8,9 +8,9 @@
 #include "gateway/mcp/mcp_input.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/policy/principal.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
-#include "gateway/rpc/known_message.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
+#include "gateway/rpc/message_text.h"
 
 namespace stdgate::mcp {
 

@@ -5,8 +5,8 @@
 
 #include "gateway/base/text.h"
 #include "gateway/mcp/mcp_revision.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 #include "gateway/rpc/message_text.h"
 
 namespace stdgate::mcp {

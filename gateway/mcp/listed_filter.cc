@@ -9,8 +9,8 @@
 #include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/mcp/tool_lock.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/known_message.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/message_text.h"
 
 namespace stdgate::mcp {
 

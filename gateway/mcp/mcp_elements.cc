@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::mcp {
 

@@ -5,8 +5,8 @@
 #include <span>
 
 #include "gateway/mcp/mcp_revision.h"
-#include "gateway/rpc/json_cursor.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::mcp {
 

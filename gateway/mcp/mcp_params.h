@@ -13,7 +13,7 @@
 #include "gateway/call/call_context.h"
 #include "gateway/call/insertion.h"
 #include "gateway/rpc/envelope.h"
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 
 namespace stdgate::mcp {
 
@@ -52,7 +52,7 @@ struct McpParams : call::KnownParams {
   rpc::Member input_responses = meta;
   McpMeta of_meta;
   // Bits of the members for which params also have a key that some readers take for theirs
-  // (json_string.h).
+  // (json_text.h).
   uint8_t similar = 0;
   [[nodiscard]] bool has_similar(int keys) const { return (similar & keys) != 0; }
   // Whether the request names the version of the modern era that it is written for.

@@ -9,7 +9,7 @@
 #include "gateway/backend/upstream.h"
 #include "gateway/base/check.h"
 #include "gateway/mcp/mcp_sessions.h"
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 
 namespace stdgate::mcp {
 

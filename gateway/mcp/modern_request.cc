@@ -7,8 +7,8 @@
 #include "gateway/base/encodings.h"
 #include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/mcp_revision.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 #include "gateway/session/log_verbosity.h"
 
 namespace stdgate::mcp {

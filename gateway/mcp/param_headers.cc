@@ -6,9 +6,8 @@
 
 #include "gateway/base/text.h"
 #include "gateway/mcp/modern_request.h"
-#include "gateway/rpc/json_cursor.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::mcp {
 

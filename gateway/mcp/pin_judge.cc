@@ -6,10 +6,8 @@
 
 #include "gateway/call/clear_list.h"
 #include "gateway/call/name_table.h"
-#include "gateway/rpc/json_cursor.h"
-#include "gateway/rpc/json_cut.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::mcp {
 

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "gateway/rpc/json_cursor.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
-#include "gateway/rpc/json_writer.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::mcp {
 

@@ -22,7 +22,7 @@
 #include "gateway/base/time.h"
 #include "gateway/mcp/claims.h"
 #include "gateway/pool/pool_services.h"
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 
 namespace stdgate::mcp {
 

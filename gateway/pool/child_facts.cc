@@ -1,8 +1,8 @@
 #include "gateway/pool/child_facts.h"
 
 #include "gateway/base/encodings.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::pool {
 

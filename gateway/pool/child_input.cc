@@ -4,7 +4,6 @@
 
 #include "gateway/pool/call_trace.h"
 #include "gateway/rpc/message_text.h"
-#include "gateway/rpc/version_member.h"
 
 namespace stdgate::pool {
 

@@ -4,8 +4,8 @@
 
 #include "gateway/base/text.h"
 #include "gateway/pool/child.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/skipped_message.h"
+#include "gateway/rpc/framer.h"
+#include "gateway/rpc/json_reader.h"
 
 namespace stdgate::pool {
 

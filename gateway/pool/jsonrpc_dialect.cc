@@ -1,6 +1,6 @@
 #include "gateway/pool/jsonrpc_dialect.h"
 
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/message_text.h"
 
 namespace stdgate::pool {

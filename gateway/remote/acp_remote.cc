@@ -6,8 +6,8 @@
 
 #include "gateway/remote/remote.h"
 #include "gateway/remote/remote_stream.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::remote {
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "gateway/remote/remote.h"
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 
 namespace stdgate::remote {
 

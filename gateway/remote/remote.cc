@@ -5,8 +5,8 @@
 #include "gateway/base/encodings.h"
 #include "gateway/base/text.h"
 #include "gateway/rpc/envelope.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::remote {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "gateway/remote/client_message.h"
 #include "gateway/remote/streamable_remote.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::remote {
 namespace {

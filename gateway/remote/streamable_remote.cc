@@ -5,7 +5,7 @@
 
 #include "gateway/base/encodings.h"
 #include "gateway/remote/remote.h"
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/message_text.h"
 
 namespace stdgate::remote {

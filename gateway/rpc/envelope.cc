@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "gateway/base/check.h"
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/json_scanner.h"
 
 namespace stdgate::rpc {

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "gateway/rpc/fault.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::rpc {
 
@@ -34,7 +34,7 @@ struct Envelope {
   std::string_view params;   // raw JSON; empty when absent
   std::string_view payload;  // raw JSON of result or error; empty for requests and notifications
   bool method_has_escapes = false;
-  // The message has a member whose key resembles one of the envelope (json_string.h). A child that
+  // The message has a member whose key resembles one of the envelope (json_text.h). A child that
   // ignores case may read another message than this one, or a request in an answer. Rules, checks
   // and pins look at this, and whoever passes on a client's answer.
   bool has_lookalikes = false;

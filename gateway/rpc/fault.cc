@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "gateway/base/check.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_text.h"
 #include "gateway/rpc/message_text.h"
 
 namespace stdgate::rpc {

@@ -1,15 +1,22 @@
+// Messages as texts: those that the gateway makes, those that it has parsed before, and those
+// without a version.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "gateway/base/check.h"
+#include "gateway/rpc/envelope.h"
+
+namespace stdgate::rpc {
+
 // The JSON-RPC 2.0 messages that the gateway makes itself, as texts without spaces.
 //
 // Members stand in the order of the shapes below. `id`, `params`, `result` and `error` are valid
 // JSON and are copied as they are; the caller vouches for them. `method` is a text and is escaped.
 // Messages of peers are not made anew: they are passed on with edits (gateway/call/splice.h).
-#pragma once
-
-#include <cstdint>
-#include <string>
-#include <string_view>
-
-namespace stdgate::rpc {
 
 // The begin of each message with an id, for responses that are written in parts.
 inline constexpr std::string_view kIdHead = R"({"jsonrpc":"2.0","id":)";
@@ -33,5 +40,41 @@ std::string error_text(std::string_view id, std::string_view error);
 std::string error_text(std::string_view id, int code, std::string_view message);
 // {"jsonrpc":"2.0","id":<id>,<member>}. `member`: `"result":…` or `"error":…`.
 std::string response_text(std::string_view id, std::string_view member);
+
+// KnownMessage: a message that was parsed before, or that the gateway has made, parsed for its
+// parts.
+//
+// A text that cannot be parsed is a defect of the gateway. Limits have been checked before: a
+// message that the gateway makes may be deeper than any that it takes, as it holds parts of these.
+// Owner: the function that uses it; a value that does not move. `text` outlives it. Limit:
+// kMaxDepth.
+class KnownMessage {
+ public:
+  // Far more than limits.depth may be.
+  static constexpr size_t kMaxDepth = 2048;
+
+  explicit KnownMessage(std::string& text)
+      : parser_({.depth = kMaxDepth, .id = SIZE_MAX, .method = SIZE_MAX}),
+        document_(parser_.parse(text)) {
+    STDGATE_CHECK(document_ && document_->messages[0].ok());
+  }
+  KnownMessage(const KnownMessage&) = delete;
+  KnownMessage& operator=(const KnownMessage&) = delete;
+
+  [[nodiscard]] const Envelope& envelope() const { return document_->messages[0].envelope; }
+
+ private:
+  EnvelopeParser parser_;
+  const tl::expected<Document, DocumentError> document_;
+};
+
+// Version member: messages as peers want them who omit "jsonrpc" (BackendConfig::envelope).
+//
+// EnvelopeParser adds what they omit, so that the core knows messages with a version alone; this is
+// the way back. Owner: none; no state. Cost: linear in the text.
+
+// The concatenation of `parts`, one valid message or batch, without the member "jsonrpc" of each
+// message; all else is kept byte for byte.
+std::string without_version(std::span<const std::string_view> parts);
 
 }  // namespace stdgate::rpc

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gateway/rpc/json_scanner.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_text.h"
 #include "gateway/schema/json_number.h"
 #include "gateway/schema/json_tree.h"
 

@@ -5,8 +5,8 @@
 #include <functional>
 
 #include "gateway/base/encodings.h"
-#include "gateway/rpc/json_string.h"
-#include "gateway/rpc/json_walk.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 #include "gateway/schema/json_number.h"
 #include "gateway/schema/schema_uri.h"
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "gateway/base/encodings.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::schema {
 

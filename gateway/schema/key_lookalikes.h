@@ -1,5 +1,5 @@
 // Key lookalikes: keys of an object that its schema does not declare, but that resemble a declared
-// one (rpc/json_string.h).
+// one (rpc/json_text.h).
 //
 // A reader that ignores case may take such a member for the declared one, and its value has not
 // been checked. Owner: none; pure. Limits: kBaseSteps, kStepsPerByte; linear in the text and in the

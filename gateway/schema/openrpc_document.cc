@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "gateway/rpc/json_walk.h"
+#include "gateway/rpc/json_reader.h"
 #include "gateway/schema/canonical_json.h"
 #include "gateway/schema/json_pointer.h"
 #include "gateway/schema/json_schema.h"

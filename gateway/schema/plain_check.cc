@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "gateway/base/text.h"
-#include "gateway/rpc/json_string.h"
-#include "gateway/rpc/json_walk.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::schema {
 

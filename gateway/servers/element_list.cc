@@ -7,8 +7,8 @@
 #include "gateway/base/check.h"
 #include "gateway/mcp/mcp_elements.h"
 #include "gateway/policy/name_pattern.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 #include "gateway/servers/text_edits.h"
 #include "gateway/servers/tool_look.h"
 

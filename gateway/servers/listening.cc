@@ -8,9 +8,8 @@
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/mcp/modern_members.h"
 #include "gateway/pool/backend_status.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
-#include "gateway/rpc/known_message.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 #include "gateway/rpc/message_text.h"
 #include "gateway/servers/text_edits.h"
 

@@ -13,7 +13,7 @@
 
 #include "gateway/call/filter.h"
 #include "gateway/mcp/mcp_params.h"
-#include "gateway/rpc/known_message.h"
+#include "gateway/rpc/message_text.h"
 #include "gateway/servers/routes.h"
 #include "gateway/session/reply_sink.h"
 

@@ -8,7 +8,7 @@
 #include "gateway/base/text.h"
 #include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/mcp_revision.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::servers {
 

@@ -7,8 +7,8 @@
 #include <unordered_set>
 
 #include "gateway/mcp/mcp_revision.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 #include "gateway/servers/text_edits.h"
 #include "gateway/servers/tool_look.h"
 

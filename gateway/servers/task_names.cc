@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "gateway/mcp/mcp_revision.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 #include "gateway/servers/text_edits.h"
 
 namespace stdgate::servers {

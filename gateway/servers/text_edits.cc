@@ -2,9 +2,8 @@
 
 #include <utility>
 
-#include "gateway/rpc/json_cursor.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::servers {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "gateway/config/config_ranges.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 #include "gateway/servers/text_edits.h"
 
 namespace stdgate::servers {

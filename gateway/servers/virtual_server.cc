@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "gateway/mcp/mcp_params.h"
-#include "gateway/rpc/known_message.h"
+#include "gateway/rpc/message_text.h"
 #include "gateway/servers/server_messages.h"
 
 namespace stdgate::servers {

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
-#include "gateway/rpc/known_message.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 #include "gateway/rpc/message_text.h"
 #include "gateway/servers/member_request.h"
 #include "gateway/servers/server_messages.h"

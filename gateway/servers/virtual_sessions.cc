@@ -5,8 +5,7 @@
 #include <utility>
 
 #include "gateway/mcp/mcp_revision.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/known_message.h"
+#include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/message_text.h"
 #include "gateway/servers/member_calls.h"
 #include "gateway/servers/server_messages.h"

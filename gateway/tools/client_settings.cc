@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "gateway/base/encodings.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::tools {
 

@@ -21,7 +21,7 @@
 #include "gateway/remote/http_remote.h"
 #include "gateway/remote/link_remote.h"
 #include "gateway/rpc/fault.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_text.h"
 #include "gateway/tools/peer.h"
 #include "transports/websocket/socket_link.h"
 

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "gateway/base/encodings.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_text.h"
 #include "gateway/schema/json_tree.h"
 #include "gateway/schema/schema_uri.h"
 

@@ -9,7 +9,7 @@
 #include "gateway/config/package_run.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/pool/handshake.h"
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/message_text.h"
 #include "gateway/tools/gateway_yaml.h"
 #include "gateway/tools/hints.h"

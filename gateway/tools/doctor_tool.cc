@@ -9,7 +9,7 @@
 #include "gateway/config/package_run.h"
 #include "gateway/config/secret.h"
 #include "gateway/config/value_names.h"
-#include "gateway/rpc/json_writer.h"
+#include "gateway/rpc/json_text.h"
 #include "gateway/tools/conversation.h"
 #include "gateway/tools/doctor.h"
 #include "gateway/tools/gateway_yaml.h"

@@ -10,7 +10,7 @@
 #include "gateway/config/secret.h"
 #include "gateway/config/text_file.h"
 #include "gateway/config/value_names.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_text.h"
 #include "gateway/tools/tool.h"
 
 namespace stdgate::tools {

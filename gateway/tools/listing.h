@@ -16,7 +16,7 @@
 #include "gateway/policy/principal.h"
 #include "gateway/pool/dialect.h"
 #include "gateway/rpc/envelope.h"
-#include "gateway/rpc/json_writer.h"
+#include "gateway/rpc/json_text.h"
 #include "gateway/tools/peer.h"
 
 namespace stdgate::tools {

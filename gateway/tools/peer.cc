@@ -13,7 +13,7 @@
 #include "gateway/config/config_parser.h"
 #include "gateway/config/text_file.h"
 #include "gateway/config/value_names.h"
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/message_text.h"
 #include "gateway/tools/conversation.h"
 #include "gateway/tools/findings.h"

@@ -5,10 +5,8 @@
 
 #include "gateway/config/text_file.h"
 #include "gateway/mcp/tool_lock.h"
-#include "gateway/rpc/json_cursor.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
-#include "gateway/rpc/json_writer.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 #include "gateway/schema/canonical_json.h"
 #include "gateway/tools/definition_diff.h"
 #include "gateway/tools/listing.h"

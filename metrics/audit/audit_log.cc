@@ -8,7 +8,7 @@
 #include "gateway/base/check.h"
 #include "gateway/base/encodings.h"
 #include "gateway/policy/name_pattern.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_text.h"
 #include "metrics/logs/redaction.h"
 
 namespace stdgate::audit {

@@ -4,8 +4,8 @@
 
 #include "gateway/base/encodings.h"
 #include "gateway/base/text.h"
-#include "gateway/rpc/json_string.h"
-#include "gateway/rpc/json_walk.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::logs {
 namespace {

@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "gateway/base/encodings.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::traces {
 

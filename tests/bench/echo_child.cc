@@ -27,7 +27,7 @@
 
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/framer.h"
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 
 namespace {
 

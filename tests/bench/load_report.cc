@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "gateway/rpc/json_writer.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::bench {
 namespace {

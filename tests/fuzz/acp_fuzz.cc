@@ -24,7 +24,7 @@
 
 #include "gateway/acp/acp_connections.h"
 #include "gateway/acp/acp_dialect.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_text.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/json_oracle.h"
 #include "tests/support/backend_bench.h"

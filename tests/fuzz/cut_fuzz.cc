@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "gateway/rpc/envelope.h"
-#include "gateway/rpc/json_cut.h"
+#include "gateway/rpc/json_text.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/json_oracle.h"
 

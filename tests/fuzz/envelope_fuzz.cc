@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "gateway/rpc/envelope.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/version_member.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/message_text.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/json_oracle.h"
 

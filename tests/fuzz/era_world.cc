@@ -8,8 +8,8 @@
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/mcp/modern_request.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/json_oracle.h"
 

@@ -11,7 +11,7 @@
 #include "gateway/call/call_rules.h"
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/policy/name_pattern.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_text.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace stdgate::test {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "gateway/backend/backend.h"
-#include "gateway/rpc/known_message.h"
+#include "gateway/rpc/message_text.h"
 #include "gateway/servers/virtual_server.h"
 #include "tests/sim/sim_member.h"
 #include "tests/sim/sim_protocols.h"

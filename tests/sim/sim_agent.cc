@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 #include "tests/support/memory_child.h"
 #include "tests/support/parsed_text.h"
 

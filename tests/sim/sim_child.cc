@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 #include "tests/sim/sim_asks.h"
 #include "tests/sim/sim_eras.h"
 #include "tests/sim/sim_modern_side.h"

@@ -6,8 +6,8 @@
 #include <charconv>
 #include <utility>
 
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 #include "tests/support/parsed_text.h"
 
 namespace stdgate::sim {

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "gateway/mcp/mcp_revision.h"
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 
 namespace stdgate::sim {
 

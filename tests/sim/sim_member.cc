@@ -4,8 +4,8 @@
 #include <functional>
 #include <utility>
 
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/known_message.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/message_text.h"
 #include "tests/support/memory_child.h"
 
 namespace stdgate::sim {

@@ -8,8 +8,7 @@
 #include <utility>
 
 #include "gateway/mcp/mcp_revision.h"
-#include "gateway/rpc/json_cursor.h"
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 #include "tests/sim/sim_options.h"
 
 namespace stdgate::sim {

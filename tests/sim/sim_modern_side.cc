@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gateway/mcp/mcp_revision.h"
-#include "gateway/rpc/json_cursor.h"
+#include "gateway/rpc/json_reader.h"
 #include "tests/sim/sim_calls.h"
 
 namespace stdgate::sim {

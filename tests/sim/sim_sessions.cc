@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 
 namespace stdgate::sim {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "gateway/rpc/envelope.h"
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 #include "tests/sim/sim_world.h"
 
 namespace stdgate::sim {

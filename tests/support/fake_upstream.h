@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "gateway/backend/upstream.h"
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 
 namespace stdgate::test {
 

@@ -26,7 +26,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_text.h"
 
 namespace {
 

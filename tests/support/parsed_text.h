@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "gateway/rpc/envelope.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::test {
 

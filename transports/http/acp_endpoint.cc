@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "gateway/base/text.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_text.h"
 #include "transports/http/field_value.h"
 #include "transports/http/mcp_exchange.h"
 #include "transports/http/request_head.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/rpc/json_writer.h"
+#include "gateway/rpc/json_text.h"
 #include "transports/http/field_value.h"
 
 namespace stdgate::http {

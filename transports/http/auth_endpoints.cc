@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "gateway/rpc/json_writer.h"
+#include "gateway/rpc/json_text.h"
 #include "transports/http/request_head.h"
 
 namespace stdgate::http {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "gateway/config/value_names.h"
-#include "gateway/rpc/json_writer.h"
+#include "gateway/rpc/json_text.h"
 #include "transports/http/field_value.h"
 #include "transports/http/router.h"
 

@@ -7,7 +7,7 @@
 #include "gateway/base/text.h"
 #include "gateway/mcp/modern_request.h"
 #include "gateway/mcp/param_headers.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_text.h"
 #include "gateway/rpc/message_text.h"
 #include "transports/http/field_value.h"
 #include "transports/http/mcp_exchange.h"

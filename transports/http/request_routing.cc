@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "gateway/rpc/json_writer.h"
+#include "gateway/rpc/json_text.h"
 #include "transports/http/auth_endpoints.h"
 #include "transports/http/authentication.h"
 #include "transports/http/endpoint.h"

@@ -9,7 +9,7 @@
 
 #include "gateway/base/check.h"
 #include "gateway/rpc/fault.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::http {
 

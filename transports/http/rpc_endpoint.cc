@@ -5,9 +5,8 @@
 
 #include "gateway/backend/upstream.h"
 #include "gateway/mcp/modern_request.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_text.h"
 #include "gateway/rpc/message_text.h"
-#include "gateway/rpc/version_member.h"
 #include "transports/http/field_value.h"
 #include "transports/http/request_head.h"
 #include "transports/http/response.h"

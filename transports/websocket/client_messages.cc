@@ -10,7 +10,6 @@
 #include "gateway/base/check.h"
 #include "gateway/mcp/modern_request.h"
 #include "gateway/rpc/message_text.h"
-#include "gateway/rpc/version_member.h"
 #include "transports/http/server.h"
 
 namespace stdgate::websocket {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "gateway/base/encodings.h"
-#include "gateway/rpc/version_member.h"
+#include "gateway/rpc/message_text.h"
 #include "transports/http/server.h"
 
 namespace stdgate::websocket {

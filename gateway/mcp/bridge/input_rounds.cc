@@ -6,8 +6,7 @@
 
 #include "gateway/call/call_clock.h"
 #include "gateway/mcp/bridge/session_listening.h"
-#include "gateway/rpc/json_string.h"
-#include "gateway/rpc/known_message.h"
+#include "gateway/rpc/json_text.h"
 #include "gateway/rpc/message_text.h"
 
 namespace stdgate::mcp {

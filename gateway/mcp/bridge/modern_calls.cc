@@ -8,7 +8,7 @@
 #include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/mcp/mcp_input.h"
-#include "gateway/rpc/known_message.h"
+#include "gateway/rpc/message_text.h"
 
 namespace stdgate::mcp {
 namespace {

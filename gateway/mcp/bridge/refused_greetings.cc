@@ -6,7 +6,7 @@
 
 #include "gateway/mcp/bridge/mcp_bridge.h"
 #include "gateway/pool/peer_verdict.h"
-#include "gateway/rpc/known_message.h"
+#include "gateway/rpc/message_text.h"
 
 namespace stdgate::mcp {
 

@@ -7,8 +7,8 @@
 #include "gateway/mcp/bridge/round_trips.h"
 #include "gateway/mcp/bridge/trip_parking.h"
 #include "gateway/pool/child_output.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/known_message.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/message_text.h"
 
 namespace stdgate::mcp {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "gateway/call/call_clock.h"
 #include "gateway/mcp/mcp_dialect.h"
-#include "gateway/rpc/json_member.h"
-#include "gateway/rpc/known_message.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/message_text.h"
 
 namespace stdgate::mcp {
 

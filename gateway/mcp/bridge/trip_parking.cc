@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "gateway/base/check.h"
-#include "gateway/rpc/known_message.h"
 #include "gateway/rpc/message_text.h"
 
 namespace stdgate::mcp {

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <thread>
 
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::harness {
 

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 #include "tests/unit/http/http_world.h"
 
 namespace stdgate::test {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 
 namespace stdgate::test {
 

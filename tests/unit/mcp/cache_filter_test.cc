@@ -2,7 +2,7 @@
 // what ends it.
 #include "gateway/mcp/cache_filter.h"
 
-#include "gateway/rpc/known_message.h"
+#include "gateway/rpc/message_text.h"
 #include "tests/unit/mcp/modern_bench.h"
 
 namespace stdgate::test {

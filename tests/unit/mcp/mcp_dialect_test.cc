@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 #include "tests/support/parsed_text.h"
 
 namespace stdgate {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "gateway/rpc/known_message.h"
+#include "gateway/rpc/message_text.h"
 
 namespace stdgate {
 namespace {

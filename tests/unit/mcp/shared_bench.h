@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gateway/mcp/mcp_dialect.h"
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 #include "tests/support/backend_bench.h"
 
 namespace stdgate::test {

@@ -3,7 +3,7 @@
 #include <array>
 #include <random>
 
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_text.h"
 #include "metrics/logs/access_log.h"
 #include "metrics/logs/redaction.h"
 #include "tests/support/recording_log.h"

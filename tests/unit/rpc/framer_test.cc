@@ -8,8 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "gateway/rpc/skipped_message.h"
-
 namespace stdgate {
 namespace {
 

@@ -1,7 +1,5 @@
 // Cutting elements out of an array: what stays is as it was.
 
-#include "gateway/rpc/json_cut.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
@@ -9,7 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_text.h"
 #include "tests/fuzz/json_oracle.h"
 #include "tests/fuzz/random_seed.h"
 

@@ -1,6 +1,4 @@
 // Finding one member of an object.
-#include "gateway/rpc/json_member.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
@@ -8,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/rpc/json_walk.h"
+#include "gateway/rpc/json_reader.h"
 
 namespace stdgate {
 namespace {

@@ -1,10 +1,8 @@
 // Reading and writing the escapes of a JSON string.
-#include "gateway/rpc/json_string.h"
-
 #include <gtest/gtest.h>
 
 #include "gateway/rpc/json_scanner.h"
-#include "gateway/rpc/json_writer.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate {
 namespace {

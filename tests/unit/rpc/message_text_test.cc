@@ -4,8 +4,6 @@
 
 #include <gmock/gmock.h>
 
-#include "gateway/rpc/known_message.h"
-
 namespace stdgate {
 namespace {
 

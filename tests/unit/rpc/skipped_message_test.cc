@@ -1,10 +1,10 @@
 // SkippedMessage: the id of a message that is not kept.
 
-#include "gateway/rpc/skipped_message.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "gateway/rpc/framer.h"
 
 namespace stdgate {
 namespace {

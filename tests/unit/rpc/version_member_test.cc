@@ -1,12 +1,11 @@
 // Messages of peers that omit "jsonrpc": what the parser makes of them, and the way back.
 
-#include "gateway/rpc/version_member.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "gateway/rpc/envelope.h"
+#include "gateway/rpc/message_text.h"
 
 namespace stdgate {
 namespace {

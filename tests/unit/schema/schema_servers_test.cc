@@ -6,8 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/rpc/json_cursor.h"
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 #include "gateway/schema/json_schema.h"
 #include "gateway/schema/schema_check.h"
 

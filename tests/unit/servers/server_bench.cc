@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "gateway/config/options/section_rules.h"
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::test {
 

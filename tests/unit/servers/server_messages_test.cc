@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gateway/rpc/known_message.h"
+#include "gateway/rpc/message_text.h"
 
 namespace stdgate::servers {
 namespace {

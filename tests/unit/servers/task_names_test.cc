@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "gateway/rpc/known_message.h"
+#include "gateway/rpc/message_text.h"
 
 namespace stdgate::servers {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 
 namespace stdgate::servers {
 namespace {

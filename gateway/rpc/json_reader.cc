@@ -1,4 +1,4 @@
-#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_reader.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_text.h"
 
 #include <array>
 #include <cstdint>
@@ -7,8 +7,10 @@
 #include "gateway/base/check.h"
 #include "gateway/base/encodings.h"
 #include "gateway/base/text.h"
+#include "gateway/rpc/json_reader.h"
 
 namespace stdgate::rpc {
+
 namespace {
 
 // A few bytes of UTF-8: one code point.
@@ -173,6 +175,113 @@ void append_json_string(std::string& out, std::string_view text) {
   out += '"';
   append_visible(out, text, VisibleText::json);
   out += '"';
+}
+
+void JsonWriter::text(std::string_view key, std::string_view value) {
+  start_item(key);
+  append_json_string(out_, value);
+}
+
+void JsonWriter::raw(std::string_view key, std::string_view value) {
+  start_item(key);
+  out_ += value;
+}
+
+void JsonWriter::begin(std::string_view key, char bracket) {
+  start_item(key);
+  out_ += bracket;
+  ++depth_;
+  first_ = true;
+}
+
+void JsonWriter::end(char bracket) {
+  --depth_;
+  if (!first_ && layout_ == Layout::lines) start_line();
+  out_ += bracket;
+  first_ = false;
+}
+
+void JsonWriter::start_item(std::string_view key) {
+  if (!first_) out_ += ',';
+  if (depth_ > 0 && layout_ == Layout::lines) start_line();
+  first_ = false;
+  if (key.empty()) return;
+  append_json_string(out_, key);
+  out_ += layout_ == Layout::lines ? ": " : ":";
+}
+
+namespace {
+
+class Cutter {
+ public:
+  Cutter(std::string_view object, ElementFilter& filter, std::string& out)
+      : filter_(filter), out_(out), copied_(object.data()), end_(copied_ + object.size()) {}
+
+  void cut(std::string_view array) {
+    JsonCursor cursor(array);
+    if (!cursor.take('[') || cursor.take(']')) return;
+    bool some_kept = false;
+    const char* comma = nullptr;  // before the element
+    do {
+      const std::string_view element = cursor.take_value();
+      const char* const element_end = element.data() + element.size();
+      if (!filter_.keeps(element)) {
+        drop(comma == nullptr ? element.data() : comma, element_end);
+      } else {
+        if (!some_kept && comma != nullptr) drop(comma, comma + 1);
+        some_kept = true;
+      }
+      cursor.skip_space();
+      comma = cursor.position();
+    } while (cursor.take(','));
+  }
+
+  void replace(std::string_view value, std::string_view with) {
+    drop(value.data(), value.data() + value.size());
+    out_ += with;
+  }
+
+  // Whether anything has changed.
+  bool finish() {
+    if (!changed_) return false;
+    out_.append(copied_, end_);
+    return true;
+  }
+
+ private:
+  void drop(const char* from, const char* to) {
+    out_.append(copied_, from);
+    copied_ = to;
+    changed_ = true;
+  }
+
+  ElementFilter& filter_;
+  std::string& out_;
+  const char* copied_;  // up to here it is in out_, or dropped
+  const char* const end_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool cut_elements(std::string_view object, std::string_view member, ElementFilter& filter,
+                  const MemberReplacement& replacement, std::string& out) {
+  JsonCursor cursor(object);
+  if (!cursor.take('{') || cursor.take('}')) return false;
+  Cutter cutter(object, filter, out);
+  do {
+    const std::string_view quoted = cursor.take_string();
+    const std::string_view key = quoted.substr(1, quoted.size() - 2);
+    cursor.take(':');
+    const std::string_view value = cursor.take_value();
+    if (json_string_equals(key, member)) {
+      cutter.cut(value);
+    } else if (!replacement.key.empty() && value != replacement.value &&
+               json_string_equals(key, replacement.key)) {
+      cutter.replace(value, replacement.value);
+    }
+  } while (cursor.take(','));
+  return cutter.finish();
 }
 
 }  // namespace stdgate::rpc
