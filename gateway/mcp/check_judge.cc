@@ -11,7 +11,7 @@
 #include "gateway/policy/name_pattern.h"
 #include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/json_text.h"
-#include "gateway/schema/key_lookalikes.h"
+#include "gateway/schema/json_schema.h"
 #include "gateway/schema/plain_check.h"
 
 namespace stdgate::mcp {

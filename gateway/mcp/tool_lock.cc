@@ -4,7 +4,7 @@
 
 #include "gateway/schema/canonical_json.h"
 #include "gateway/schema/json_tree.h"
-#include "gateway/schema/schema_uri.h"
+#include "gateway/schema/schema_reference.h"
 
 namespace stdgate::mcp {
 

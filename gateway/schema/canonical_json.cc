@@ -9,7 +9,6 @@
 
 #include "gateway/rpc/json_scanner.h"
 #include "gateway/rpc/json_text.h"
-#include "gateway/schema/json_number.h"
 #include "gateway/schema/json_tree.h"
 
 namespace stdgate::schema {

@@ -1,14 +1,10 @@
-// JsonSchema: a JSON Schema, compiled once, that values are checked against.
-//
-// Drafts 2020-12, 2019-09, 7 and 6; a schema without `$schema` has draft 2020-12. References lead
-// to places within the document. `format` and `content…` are annotations and not checked, which is
-// the default of the drafts. Numbers are compared with all their digits, patterns match in linear
-// time. Owner: the code that checks values. Limits: kMaxText, kMaxNodes, kMaxExpressions,
-// kMaxPrograms, kMaxChain; SchemaCheck has the limits of a check.
+// JsonSchema: a schema that is compiled once. KeyLookalikes: keys that resemble what it declares.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -16,6 +12,14 @@
 #include "gateway/schema/schema_node.h"
 
 namespace stdgate::schema {
+
+// JsonSchema: a JSON Schema, compiled once, that values are checked against.
+//
+// Drafts 2020-12, 2019-09, 7 and 6; a schema without `$schema` has draft 2020-12. References lead
+// to places within the document. `format` and `content…` are annotations and not checked, which is
+// the default of the drafts. Numbers are compared with all their digits, patterns match in linear
+// time. Owner: the code that checks values. Limits: kMaxText, kMaxNodes, kMaxExpressions,
+// kMaxPrograms, kMaxChain; SchemaCheck has the limits of a check.
 
 enum class Draft : uint8_t { v6, v7, v2019, v2020 };
 
@@ -46,6 +50,22 @@ class JsonSchema {
   explicit JsonSchema(std::unique_ptr<CompiledSchema> compiled) : compiled_(std::move(compiled)) {}
 
   std::unique_ptr<const CompiledSchema> compiled_;
+};
+
+// Key lookalikes: keys of an object that its schema does not declare, but that resemble a declared
+// one (rpc/json_text.h).
+//
+// A reader that ignores case may take such a member for the declared one, and its value has not
+// been checked. Owner: none; pure. Limits: kBaseSteps, kStepsPerByte; linear in the text and in the
+// schema.
+struct KeyLookalikes {
+  static constexpr size_t kBaseSteps = 100000;
+  static constexpr size_t kStepsPerByte = 32;
+
+  // What was expected in place of the first such key of `text`, which is valid JSON and fits; for
+  // people. Nothing: there is no such key. A key is declared if one of the schemas for the whole
+  // names it, or has a pattern for it.
+  static std::optional<std::string> find(const CompiledSchema& schema, std::string_view text);
 };
 
 }  // namespace stdgate::schema

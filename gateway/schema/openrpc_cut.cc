@@ -5,9 +5,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "gateway/schema/json_pointer.h"
 #include "gateway/schema/json_tree.h"
-#include "gateway/schema/schema_uri.h"
+#include "gateway/schema/schema_reference.h"
 
 namespace stdgate::schema {
 

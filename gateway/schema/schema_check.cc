@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "gateway/base/encodings.h"
-#include "gateway/schema/schema_uri.h"
+#include "gateway/schema/schema_reference.h"
 
 namespace stdgate::schema {
 

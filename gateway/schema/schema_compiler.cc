@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "gateway/schema/json_schema.h"
-#include "gateway/schema/schema_uri.h"
+#include "gateway/schema/schema_reference.h"
 
 namespace stdgate::schema {
 

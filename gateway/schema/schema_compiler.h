@@ -11,10 +11,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "gateway/schema/json_pointer.h"
 #include "gateway/schema/json_schema.h"
 #include "gateway/schema/schema_node.h"
-#include "gateway/schema/schema_uri.h"
+#include "gateway/schema/schema_reference.h"
 
 namespace stdgate::schema {
 

@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/schema/json_number.h"
 #include "gateway/schema/json_tree.h"
 #include "gateway/schema/text_pattern.h"
 

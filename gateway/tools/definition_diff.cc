@@ -11,7 +11,7 @@
 #include "gateway/base/encodings.h"
 #include "gateway/rpc/json_text.h"
 #include "gateway/schema/json_tree.h"
-#include "gateway/schema/schema_uri.h"
+#include "gateway/schema/schema_reference.h"
 
 namespace stdgate::tools {
 

@@ -1,9 +1,9 @@
-#include "gateway/schema/json_number.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <string_view>
+
+#include "gateway/schema/json_tree.h"
 
 namespace stdgate {
 namespace {

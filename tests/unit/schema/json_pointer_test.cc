@@ -1,9 +1,9 @@
 // Where JSON pointers lead, in small and in large objects and arrays.
-#include "gateway/schema/json_pointer.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "gateway/schema/schema_reference.h"
 
 namespace stdgate {
 namespace {

@@ -1,6 +1,4 @@
 // Keys that could be taken for those that a schema declares.
-#include "gateway/schema/key_lookalikes.h"
-
 #include <gmock/gmock.h>
 
 #include <string>
