@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "gateway/app/command_words.h"
-#include "gateway/config/nearest_word.h"
 #include "gateway/config/options/option_info.h"
+#include "gateway/config/value_names.h"
 
 namespace stdgate::app {
 

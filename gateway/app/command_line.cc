@@ -12,11 +12,9 @@
 #include "gateway/app/command_version.h"
 #include "gateway/app/command_words.h"
 #include "gateway/base/encodings.h"
+#include "gateway/config/config_files.h"
 #include "gateway/config/config_parser.h"
 #include "gateway/config/config_ranges.h"
-#include "gateway/config/config_reference.h"
-#include "gateway/config/config_schema.h"
-#include "gateway/config/text_file.h"
 
 namespace stdgate::app {
 namespace {

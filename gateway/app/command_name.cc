@@ -9,7 +9,7 @@
 
 #include "gateway/app/command_line.h"
 #include "gateway/base/text.h"
-#include "gateway/config/backend_name.h"
+#include "gateway/config/backend_facts.h"
 
 namespace stdgate::app {
 namespace {

@@ -8,10 +8,8 @@
 
 #include "gateway/app/state_files.h"
 #include "gateway/base/addresses.h"
-#include "gateway/config/key_file.h"
-#include "gateway/config/modern_clients.h"
-#include "gateway/config/package_run.h"
-#include "gateway/config/text_file.h"
+#include "gateway/config/backend_facts.h"
+#include "gateway/config/config_files.h"
 #include "gateway/mcp/tool_lock.h"
 #include "gateway/pool/child_link.h"
 #include "gateway/schema/openrpc_document.h"

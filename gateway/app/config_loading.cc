@@ -7,9 +7,9 @@
 #include "gateway/app/command_flags.h"
 #include "gateway/app/command_line.h"
 #include "gateway/base/encodings.h"
+#include "gateway/config/config_files.h"
 #include "gateway/config/config_parser.h"
 #include "gateway/config/config_ranges.h"
-#include "gateway/config/text_file.h"
 
 namespace stdgate::app {
 namespace {

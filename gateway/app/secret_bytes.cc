@@ -8,7 +8,7 @@
 
 #include "gateway/base/encodings.h"
 #include "gateway/base/text.h"
-#include "gateway/config/key_file.h"
+#include "gateway/config/config_files.h"
 #include "transports/auth/digest.h"
 
 namespace stdgate::app {

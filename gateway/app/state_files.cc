@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/config/text_file.h"
+#include "gateway/config/config_files.h"
 #include "gateway/mcp/server_memory.h"
 #include "transports/net/file_descriptor.h"
 #include "transports/stdio/program_search.h"

@@ -19,7 +19,7 @@
 #include "gateway/base/addresses.h"
 #include "gateway/base/log.h"
 #include "gateway/base/time.h"
-#include "gateway/config/key_file.h"
+#include "gateway/config/config_files.h"
 #include "gateway/config/protocol.h"
 #include "gateway/config/server_config.h"
 #include "gateway/rpc/framer.h"
@@ -102,7 +102,7 @@ struct ResourceLimits {
 struct VariableSource {
   std::string text;           // as written: the path of a file, or the value
   bool is_file = false;       // the value is the content of that file
-  bool of_principal = false;  // names the principal: see principal_variables.h
+  bool of_principal = false;  // names the principal: see environment_variables.h
 
   friend bool operator==(const VariableSource&, const VariableSource&) = default;
 };

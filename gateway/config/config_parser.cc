@@ -17,9 +17,9 @@
 #include <variant>
 
 #include "gateway/base/encodings.h"
+#include "gateway/config/environment_variables.h"
 #include "gateway/config/option_reader.h"
-#include "gateway/config/options/section_rules.h"
-#include "gateway/config/principal_variables.h"
+#include "gateway/config/options/option_rules.h"
 #include "gateway/config/secret.h"
 #include "gateway/config/section_reader.h"
 #include "gateway/config/yaml_text.h"

@@ -33,7 +33,8 @@ struct ConfigError {
 using Environment = std::function<std::optional<std::string>(const std::string&)>;
 
 // The content of a file that the configuration names, at most `limit` bytes; the error says what is
-// wrong with it, its name included. Passed in as the environment is; text_file.h has the real one.
+// wrong with it, its name included. Passed in as the environment is; config_files.h has the real
+// one.
 using FileReader =
     std::function<tl::expected<std::string, std::string>(const std::string& file, size_t limit)>;
 
@@ -71,5 +72,17 @@ LogFormat log_format_hint(const std::string& yaml, const std::vector<Setting>& s
 // Gives each error without a line the line of its path in `yaml`: the line of the value, or of the
 // nearest present key around it. No line if the file lacks the first key of the path.
 void place_errors(const std::string& yaml, std::vector<ConfigError>& errors);
+
+// docs/configuration.md: every key of the configuration.
+
+// Markdown. A test compares it with the committed page.
+std::string config_reference();
+
+// The configuration as a JSON Schema, for editors (yaml-language-server) and other tools.
+
+// JSON Schema 2020-12. The schema accepts every file that parse_config() accepts. Rules across
+// keys, and the value of a ${NAME}, only parse_config() can judge. A value that is not written as
+// its type (a quoted number) is accepted, as by parse_config().
+std::string config_schema();
 
 }  // namespace stdgate::config

@@ -5,9 +5,9 @@
 
 #include "gateway/base/encodings.h"
 #include "gateway/config/config_parser.h"
+#include "gateway/config/environment_variables.h"
 #include "gateway/config/options/gateway_options.h"
 #include "gateway/config/options/option_value.h"
-#include "gateway/config/principal_variables.h"
 #include "gateway/config/secret.h"
 
 namespace stdgate::config {

@@ -1,8 +1,7 @@
 // docs/configuration.md: what the tables of options say, in the words of a page.
-#include "gateway/config/config_reference.h"
-
 #include <string_view>
 
+#include "gateway/config/config_parser.h"
 #include "gateway/config/options/option_info.h"
 
 namespace stdgate::config {
@@ -47,7 +46,7 @@ std::string anchor_of(const OptionInfo& section) {
   return anchor;
 }
 
-std::string words_of(const std::vector<std::string>& words) {
+std::string word_list(const std::vector<std::string>& words) {
   std::string text;
   for (size_t i = 0; i < words.size(); ++i) {
     if (i > 0) text += i + 1 == words.size() ? " or " : ", ";
@@ -74,7 +73,7 @@ std::string type_of(const OptionInfo& option) {
     case Kind::text:
       return "text";
     case Kind::word:
-      return words_of(option.words);
+      return word_list(option.words);
     case Kind::texts:
     case Kind::inherited:
     case Kind::command:
@@ -100,7 +99,7 @@ std::string type_of(const OptionInfo& option) {
              std::to_string(option.range.max) + " numbers, above " + option.least + " to " +
              option.greatest;
     case Kind::word_or_section:
-      return words_of(option.words) + ", or [keys](#" + anchor_of(option) + ")";
+      return word_list(option.words) + ", or [keys](#" + anchor_of(option) + ")";
     case Kind::section:
       return "[keys](#" + anchor_of(option) + ")";
     case Kind::items:

@@ -1,9 +1,8 @@
 // The configuration as a JSON Schema.
-#include "gateway/config/config_schema.h"
-
 #include <algorithm>
 
-#include "gateway/config/backend_name.h"
+#include "gateway/config/backend_facts.h"
+#include "gateway/config/config_parser.h"
 #include "gateway/config/options/option_info.h"
 #include "gateway/rpc/json_text.h"
 

@@ -64,7 +64,7 @@ bool knows(const std::vector<std::string_view>& known, std::string_view key) {
   return std::ranges::find(known, key) != known.end();
 }
 
-std::vector<std::string> words_of(const Value* value) {
+std::vector<std::string> words_in(const Value* value) {
   if (value == nullptr) return {};
   std::vector<std::string> words = value->words_spelled();
   if (words.size() > kMaxWords) words.resize(kMaxWords);
@@ -79,8 +79,8 @@ std::string line_of(std::string_view key, const std::vector<std::string>& words)
 
 // The words of `command` and `args`, as clients of MCP have them apart.
 std::vector<std::string> command_words(const Value* command, const Value* args) {
-  std::vector<std::string> words = words_of(command);
-  for (std::string& word : words_of(args)) words.push_back(std::move(word));
+  std::vector<std::string> words = words_in(command);
+  for (std::string& word : words_in(args)) words.push_back(std::move(word));
   return hide_secret_arguments(words);
 }
 
@@ -91,7 +91,7 @@ std::string backends_of(const Value& servers) {
   if (entries && !entries->empty() && entries->front().is_map()) {
     const Section first(entries->front());
     std::vector<std::string> words = command_words(first.peek("command"), first.peek("args"));
-    const std::vector<std::string> urls = words_of(first.peek("url"));
+    const std::vector<std::string> urls = words_in(first.peek("url"));
     if (words.empty() && !urls.empty()) words = connect_command(urls.front());
     if (!words.empty()) {
       text = "backends: { \"" + entries->front().name() + "\": { command: " + list_text(words) +
@@ -122,7 +122,7 @@ std::optional<std::string> root_hint(const Value& entry, const Section& section)
 }
 
 std::string connect_line(const Value& url) {
-  const std::vector<std::string> words = words_of(&url);
+  const std::vector<std::string> words = words_in(&url);
   return line_of("command", connect_command(words.empty() ? "URL" : words.front()));
 }
 
@@ -181,7 +181,7 @@ std::optional<std::string> foreign_key_hint(const Value& entry, const Section& s
   if (hint) return hint;
   for (const Rename& rename : kRenames) {
     if (entry.name() != rename.foreign || !knows(known, rename.ours)) continue;
-    const std::vector<std::string> words = words_of(&entry);
+    const std::vector<std::string> words = words_in(&entry);
     // A key itself, instead of the file that has it, is not repeated.
     const bool is_short = std::ranges::all_of(words, [](const std::string& word) {
       return word.size() <= kMaxWord && word.find('\n') == std::string::npos;

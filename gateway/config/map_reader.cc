@@ -1,11 +1,8 @@
-#include "gateway/config/map_reader.h"
-
 #include <utility>
 
 #include "gateway/base/addresses.h"
 #include "gateway/config/option_reader.h"
-#include "gateway/config/options/section_rules.h"
-#include "gateway/config/options/text_rules.h"
+#include "gateway/config/options/option_rules.h"
 
 namespace stdgate::config {
 

@@ -5,15 +5,13 @@
 #include <algorithm>
 #include <set>
 
-#include "gateway/config/backend_name.h"
-#include "gateway/config/environment_section.h"
+#include "gateway/config/backend_facts.h"
+#include "gateway/config/config_files.h"
+#include "gateway/config/environment_variables.h"
 #include "gateway/config/foreign_keys.h"
-#include "gateway/config/key_file.h"
-#include "gateway/config/map_reader.h"
 #include "gateway/config/options/gateway_options.h"
+#include "gateway/config/options/option_rules.h"
 #include "gateway/config/options/option_value.h"
-#include "gateway/config/options/section_rules.h"
-#include "gateway/config/options/text_rules.h"
 #include "gateway/config/value_names.h"
 #include "gateway/config/value_parser.h"
 

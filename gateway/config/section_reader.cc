@@ -9,11 +9,11 @@
 #include <system_error>
 
 #include "gateway/base/encodings.h"
+#include "gateway/config/environment_variables.h"
 #include "gateway/config/foreign_keys.h"
-#include "gateway/config/nearest_word.h"
-#include "gateway/config/options/text_rules.h"
-#include "gateway/config/principal_variables.h"
+#include "gateway/config/options/option_rules.h"
 #include "gateway/config/secret.h"
+#include "gateway/config/value_names.h"
 #include "gateway/config/value_parser.h"
 #include "gateway/rpc/json_text.h"
 

@@ -1,17 +1,21 @@
-// The words that stand for enum values in the configuration.
+// The words that stand for enum values in the configuration, and the known word that a mistyped one
+// probably stands for.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gateway/config/config.h"
 
 namespace stdgate::config {
 
+// The words that stand for enum values in the configuration.
 template <class T>
 struct Named {
   std::string_view name;
@@ -94,5 +98,12 @@ std::string words_of() {
   }
   return words;
 }
+
+// The known word that a mistyped one probably stands for.
+
+// The candidate with the fewest edits (insert, delete, replace, swap of neighbours) from `word`;
+// nothing when even that one differs in more than a third of the letters.
+std::optional<std::string_view> nearest_word(std::string_view word,
+                                             const std::vector<std::string_view>& candidates);
 
 }  // namespace stdgate::config

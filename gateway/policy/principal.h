@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/config/principal_variables.h"
+#include "gateway/config/environment_variables.h"
 
 namespace stdgate::policy {
 

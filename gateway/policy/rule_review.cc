@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "gateway/config/nearest_word.h"
+#include "gateway/config/value_names.h"
 #include "gateway/policy/name_pattern.h"
 #include "gateway/policy/rules.h"
 

@@ -4,7 +4,7 @@
 
 #include "gateway/base/check.h"
 #include "gateway/base/encodings.h"
-#include "gateway/config/package_run.h"
+#include "gateway/config/backend_facts.h"
 #include "gateway/pool/child_output.h"
 
 namespace stdgate::pool {

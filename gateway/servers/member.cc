@@ -4,8 +4,7 @@
 #include <charconv>
 #include <utility>
 
-#include "gateway/config/modern_clients.h"
-#include "gateway/config/package_run.h"
+#include "gateway/config/backend_facts.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/json_text.h"

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "gateway/base/encodings.h"
-#include "gateway/config/backend_name.h"
+#include "gateway/config/backend_facts.h"
+#include "gateway/config/config_files.h"
 #include "gateway/config/config_ranges.h"
 #include "gateway/config/secret.h"
-#include "gateway/config/text_file.h"
 #include "gateway/tools/client_import.h"
 #include "gateway/tools/gateway_yaml.h"
 #include "gateway/tools/local_files.h"

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "gateway/base/encodings.h"
+#include "gateway/config/config_files.h"
 #include "gateway/config/config_parser.h"
 #include "gateway/config/secret.h"
-#include "gateway/config/text_file.h"
 #include "gateway/tools/adoption_record.h"
 #include "gateway/tools/client_import.h"
 #include "gateway/tools/client_settings.h"

@@ -8,8 +8,8 @@
 #include <system_error>
 #include <utility>
 
+#include "gateway/config/config_files.h"
 #include "gateway/config/config_ranges.h"
-#include "gateway/config/text_file.h"
 #include "gateway/tools/client_settings.h"
 #include "gateway/tools/local_files.h"
 

@@ -8,7 +8,7 @@
 
 #include "gateway/base/encodings.h"
 #include "gateway/base/text.h"
-#include "gateway/config/backend_name.h"
+#include "gateway/config/backend_facts.h"
 #include "gateway/config/foreign_keys.h"
 #include "gateway/config/secret.h"
 #include "gateway/tools/client_settings.h"

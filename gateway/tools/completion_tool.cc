@@ -3,9 +3,9 @@
 #include <map>
 #include <utility>
 
-#include "gateway/config/backend_name.h"
+#include "gateway/config/backend_facts.h"
+#include "gateway/config/config_files.h"
 #include "gateway/config/config_ranges.h"
-#include "gateway/config/text_file.h"
 #include "gateway/tools/command_grammar.h"
 #include "gateway/tools/tool.h"
 

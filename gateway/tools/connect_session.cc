@@ -16,7 +16,7 @@
 
 #include "gateway/base/encodings.h"
 #include "gateway/base/text.h"
-#include "gateway/config/text_file.h"
+#include "gateway/config/config_files.h"
 #include "gateway/remote/acp_remote.h"
 #include "gateway/remote/http_remote.h"
 #include "gateway/remote/link_remote.h"

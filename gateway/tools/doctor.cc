@@ -5,8 +5,7 @@
 #include <chrono>
 #include <utility>
 
-#include "gateway/config/modern_clients.h"
-#include "gateway/config/package_run.h"
+#include "gateway/config/backend_facts.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/pool/handshake.h"
 #include "gateway/rpc/json_reader.h"

@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "gateway/base/encodings.h"
-#include "gateway/config/package_run.h"
+#include "gateway/config/backend_facts.h"
 #include "gateway/config/secret.h"
 #include "gateway/config/value_names.h"
 #include "gateway/rpc/json_text.h"

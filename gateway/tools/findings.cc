@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "gateway/base/encodings.h"
-#include "gateway/config/package_run.h"
+#include "gateway/config/backend_facts.h"
 #include "gateway/config/secret.h"
 #include "gateway/tools/hints.h"
 #include "gateway/tools/tool.h"

@@ -6,9 +6,9 @@
 #include <variant>
 
 #include "gateway/base/text.h"
+#include "gateway/config/config_files.h"
 #include "gateway/config/config_parser.h"
 #include "gateway/config/secret.h"
-#include "gateway/config/text_file.h"
 #include "gateway/config/value_names.h"
 #include "gateway/rpc/json_text.h"
 #include "gateway/tools/tool.h"

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "gateway/base/encodings.h"
+#include "gateway/config/config_files.h"
 #include "gateway/config/config_ranges.h"
-#include "gateway/config/text_file.h"
 #include "gateway/tools/local_files.h"
 #include "gateway/tools/tool.h"
 #include "gateway/tools/user_gateway.h"

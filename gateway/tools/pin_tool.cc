@@ -3,7 +3,7 @@
 #include <array>
 #include <map>
 
-#include "gateway/config/text_file.h"
+#include "gateway/config/config_files.h"
 #include "gateway/mcp/tool_lock.h"
 #include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/json_text.h"

@@ -7,7 +7,7 @@
 
 #include "gateway/app/command_flags.h"
 #include "gateway/base/encodings.h"
-#include "gateway/config/nearest_word.h"
+#include "gateway/config/value_names.h"
 
 namespace stdgate::tools {
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "gateway/base/addresses.h"
+#include "gateway/config/config_files.h"
 #include "gateway/config/config_ranges.h"
-#include "gateway/config/text_file.h"
 #include "gateway/tools/gateway_yaml.h"
 #include "gateway/tools/local_files.h"
 

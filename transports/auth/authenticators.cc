@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "gateway/base/time.h"
-#include "gateway/config/key_file.h"
+#include "gateway/config/config_files.h"
 #include "gateway/policy/name_pattern.h"
 
 namespace stdgate::auth {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "gateway/base/addresses.h"
-#include "gateway/config/options/text_rules.h"
+#include "gateway/config/options/option_rules.h"
 #include "transports/http/origin_rules.h"
 
 namespace stdgate::http {

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "gateway/base/text.h"
-#include "gateway/config/nearest_word.h"
+#include "gateway/config/value_names.h"
 
 namespace stdgate::http {
 namespace {

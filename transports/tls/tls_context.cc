@@ -15,7 +15,7 @@
 #include <system_error>
 #include <utility>
 
-#include "gateway/config/text_file.h"
+#include "gateway/config/config_files.h"
 
 namespace stdgate::tls {
 

@@ -4,10 +4,10 @@
 #include <string>
 
 #include "gateway/base/addresses.h"
+#include "gateway/config/config_files.h"
 #include "gateway/config/config_ranges.h"
-#include "gateway/config/key_file.h"
-#include "gateway/config/options/section_rules.h"
-#include "gateway/config/principal_variables.h"
+#include "gateway/config/environment_variables.h"
+#include "gateway/config/options/option_rules.h"
 
 namespace stdgate::config {
 namespace {

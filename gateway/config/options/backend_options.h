@@ -6,8 +6,8 @@
 
 #include "gateway/config/options/client_options.h"
 #include "gateway/config/options/option.h"
+#include "gateway/config/options/option_rules.h"
 #include "gateway/config/options/pool_options.h"
-#include "gateway/config/options/text_rules.h"
 
 namespace stdgate::config {
 

@@ -3,9 +3,9 @@
 #include <charconv>
 #include <system_error>
 
-#include "gateway/config/modern_clients.h"
+#include "gateway/config/backend_facts.h"
 #include "gateway/config/options/backend_options.h"
-#include "gateway/config/options/section_rules.h"
+#include "gateway/config/options/option_rules.h"
 #include "gateway/config/value_names.h"
 #include "gateway/config/value_parser.h"
 #include "gateway/schema/openrpc_document.h"

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "gateway/config/options/option.h"
-#include "gateway/config/options/text_rules.h"
+#include "gateway/config/options/option_rules.h"
 
 namespace stdgate::config {
 

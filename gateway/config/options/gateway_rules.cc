@@ -6,8 +6,8 @@
 
 #include "gateway/base/addresses.h"
 #include "gateway/base/text.h"
-#include "gateway/config/options/section_rules.h"
-#include "gateway/config/principal_variables.h"
+#include "gateway/config/environment_variables.h"
+#include "gateway/config/options/option_rules.h"
 #include "gateway/config/value_parser.h"
 
 namespace stdgate::config {

@@ -136,7 +136,7 @@ struct List {
 // Which values are printed: values that do not look secret, or none.
 enum class Shown : uint8_t { harmless, hidden };
 
-// Names with a text each, or { file: … } (environment_section.h): variables of the environment.
+// Names with a text each, or { file: … } (environment_variables.h): variables of the environment.
 // Values from files are never shown.
 template <class S>
 struct Variables {
@@ -152,7 +152,7 @@ template <class S>
 Variables(std::map<std::string, std::string> S::*, std::map<std::string, VariableSource> S::*,
           TextRule, Shown) -> Variables<S>;
 
-// Files of variables (environment_section.h), one or several; a single one need not be a list.
+// Files of variables (environment_variables.h), one or several; a single one need not be a list.
 // Their names are printed, and which variables they set.
 template <class S>
 struct EnvFiles {
@@ -164,7 +164,7 @@ template <class S>
 EnvFiles(std::vector<std::string> S::*, std::map<std::string, std::string> S::*, size_t)
     -> EnvFiles<S>;
 
-// A file of keys (key_file.h). Its name is printed, and how many keys there are.
+// A file of keys (config_files.h). Its name is printed, and how many keys there are.
 template <class S>
 struct KeyFile {
   std::string S::*file;
@@ -173,7 +173,7 @@ struct KeyFile {
 template <class S>
 KeyFile(std::string S::*, std::vector<SecretKey> S::*) -> KeyFile<S>;
 
-// A file of API keys (key_file.h). Its name is printed, and how many keys there are.
+// A file of API keys (config_files.h). Its name is printed, and how many keys there are.
 template <class S>
 struct ApiKeyFile {
   std::string S::*file;
@@ -191,7 +191,7 @@ struct FileText {
 template <class S>
 FileText(std::string S::*, std::string S::*) -> FileText<S>;
 
-// Names of variables, added to the default ones (environment_section.h).
+// Names of variables, added to the default ones (environment_variables.h).
 template <class S>
 struct Inherited {
   std::vector<std::string> S::*member;
@@ -286,7 +286,7 @@ struct Part {
 template <class S, class T>
 Part(T S::*) -> Part<S>;
 
-// Such a map, or a word that stands for a whole one (section_rules.h).
+// Such a map, or a word that stands for a whole one (option_rules.h).
 template <class S>
 struct WordOrPart {
   std::variant<SandboxConfig S::*, NetworkConfig S::*, ExposeConfig S::*> member;

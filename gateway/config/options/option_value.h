@@ -8,9 +8,9 @@
 #include <variant>
 
 #include "gateway/base/check.h"
-#include "gateway/config/environment_section.h"
+#include "gateway/config/environment_variables.h"
 #include "gateway/config/options/option.h"
-#include "gateway/config/options/section_rules.h"
+#include "gateway/config/options/option_rules.h"
 #include "gateway/config/value_names.h"
 #include "gateway/config/value_parser.h"
 

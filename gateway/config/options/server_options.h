@@ -6,7 +6,7 @@
 #include "gateway/config/options/backend_options.h"
 #include "gateway/config/options/client_options.h"
 #include "gateway/config/options/option.h"
-#include "gateway/config/options/text_rules.h"
+#include "gateway/config/options/option_rules.h"
 
 namespace stdgate::config {
 

@@ -5,8 +5,7 @@
 #include <set>
 
 #include "gateway/config/config.h"
-#include "gateway/config/options/section_rules.h"
-#include "gateway/config/options/text_rules.h"
+#include "gateway/config/options/option_rules.h"
 
 namespace stdgate::config {
 namespace {

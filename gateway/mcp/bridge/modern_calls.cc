@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "gateway/base/check.h"
-#include "gateway/config/modern_clients.h"
+#include "gateway/config/backend_facts.h"
 #include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/mcp/mcp_input.h"

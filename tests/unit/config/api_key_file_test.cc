@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gateway/config/config_files.h"
 #include "gateway/config/config_ranges.h"
-#include "gateway/config/key_file.h"
 
 namespace stdgate::config {
 namespace {

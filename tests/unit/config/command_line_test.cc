@@ -8,8 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "gateway/config/config_reference.h"
-#include "gateway/config/config_schema.h"
+#include "gateway/config/config_parser.h"
 #include "gateway/config/value_names.h"
 
 namespace stdgate {

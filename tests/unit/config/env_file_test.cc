@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gateway/config/environment_section.h"
+#include "gateway/config/environment_variables.h"
 
 namespace stdgate {
 namespace {

@@ -1,8 +1,8 @@
 // Files of keys: what is read, and what is said of a bad line.
-#include "gateway/config/key_file.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "gateway/config/config_files.h"
 
 namespace stdgate::config {
 namespace {

@@ -1,7 +1,7 @@
 // Suggestions: near enough, and never a wild guess.
-#include "gateway/config/nearest_word.h"
-
 #include <gtest/gtest.h>
+
+#include "gateway/config/value_names.h"
 
 namespace stdgate {
 namespace {

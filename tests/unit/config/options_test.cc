@@ -9,8 +9,6 @@
 #include <sstream>
 
 #include "gateway/config/config_parser.h"
-#include "gateway/config/config_reference.h"
-#include "gateway/config/config_schema.h"
 #include "gateway/config/options/option_info.h"
 
 namespace stdgate::config {

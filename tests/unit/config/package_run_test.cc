@@ -1,7 +1,7 @@
 // Commands that fetch what they run.
-#include "gateway/config/package_run.h"
-
 #include <gtest/gtest.h>
+
+#include "gateway/config/backend_facts.h"
 
 namespace stdgate::config {
 namespace {

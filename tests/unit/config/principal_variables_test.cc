@@ -1,10 +1,9 @@
 // Variables that name the principal: what they stand for, and that no name leaves its folder.
-#include "gateway/config/principal_variables.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gateway/config/config_parser.h"
+#include "gateway/config/environment_variables.h"
 
 namespace stdgate::config {
 namespace {

@@ -1,7 +1,5 @@
 // Files of a configuration, read whole: what is none is an error that names it.
 
-#include "gateway/config/text_file.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -13,6 +11,7 @@
 #include <filesystem>
 #include <string>
 
+#include "gateway/config/config_files.h"
 #include "tests/support/test_folder.h"
 
 namespace stdgate::test {

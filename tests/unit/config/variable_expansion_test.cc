@@ -1,7 +1,7 @@
 // ${NAME}: what it becomes, and that an escaped text comes back.
 #include <gtest/gtest.h>
 
-#include "gateway/config/principal_variables.h"
+#include "gateway/config/environment_variables.h"
 
 namespace stdgate {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "gateway/config/options/section_rules.h"
+#include "gateway/config/options/option_rules.h"
 #include "gateway/rpc/json_text.h"
 
 namespace stdgate::test {

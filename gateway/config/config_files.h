@@ -1,4 +1,4 @@
-// Files of keys: secret keys for sealing, and API keys.
+// Files that a configuration names: read whole, and those of keys.
 #pragma once
 
 #include <array>
@@ -10,6 +10,17 @@
 #include <vector>
 
 namespace stdgate::config {
+
+// A configuration's files, read whole.
+
+// The error says in words what is wrong with the file, its name included: absent, a directory, not
+// readable, larger than `limit` bytes. A FileReader (config_parser.h).
+tl::expected<std::string, std::string> read_text_file(const std::string& file, size_t limit);
+
+// Whether its mode lets every user of this machine read it.
+bool is_readable_by_all(const std::string& file);
+
+// Files of keys: secret keys for sealing, and API keys.
 
 // A file of keys: 32 bytes a line, as hex (`openssl rand -hex 32`) or base64 (`openssl rand -base64
 // 32`, padded or not, in either alphabet).

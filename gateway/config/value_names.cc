@@ -1,9 +1,9 @@
-// The known word that a mistyped one probably stands for.
-#include "gateway/config/nearest_word.h"
+#include "gateway/config/value_names.h"
 
 #include <algorithm>
 
 namespace stdgate::config {
+
 namespace {
 
 // A longer word is hardly a typing error, and the table below is quadratic.

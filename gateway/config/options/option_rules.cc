@@ -1,8 +1,8 @@
-#include "gateway/config/options/text_rules.h"
+#include "gateway/config/options/option_rules.h"
 
 #include <algorithm>
 
-#include "gateway/config/backend_name.h"
+#include "gateway/config/backend_facts.h"
 
 namespace stdgate::config {
 
