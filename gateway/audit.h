@@ -10,7 +10,7 @@
 
 #include "gateway/base/addresses.h"
 #include "gateway/observer.h"
-#include "gateway/policy/principal.h"
+#include "gateway/policy/client.h"
 
 namespace stdgate {
 

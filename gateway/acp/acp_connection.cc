@@ -10,7 +10,7 @@
 #include "gateway/backend/upstream.h"
 #include "gateway/base/check.h"
 #include "gateway/rpc/json_reader.h"
-#include "gateway/session/asks.h"
+#include "gateway/session/session.h"
 
 namespace stdgate::acp {
 

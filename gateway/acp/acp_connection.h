@@ -22,9 +22,8 @@
 #include "gateway/acp/answers.h"
 #include "gateway/backend/upstream.h"
 #include "gateway/base/time.h"
-#include "gateway/session/event_sink.h"
 #include "gateway/session/replay_log.h"
-#include "gateway/session/session_sink.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::acp {
 

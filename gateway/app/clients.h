@@ -6,8 +6,8 @@
 #include <string>
 
 #include "gateway/config/config.h"
-#include "gateway/policy/principal.h"
-#include "gateway/session/reply_sink.h"
+#include "gateway/policy/client.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::app {
 

@@ -12,7 +12,7 @@
 #include "gateway/config/environment_variables.h"
 #include "gateway/config/secret.h"
 #include "gateway/mcp/memory_filter.h"
-#include "gateway/policy/principal.h"
+#include "gateway/policy/client.h"
 #include "gateway/pool/child_link.h"
 #include "transports/http/acp_endpoint.h"
 #include "transports/http/auth_endpoints.h"

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "gateway/config/config.h"
-#include "gateway/policy/name_pattern.h"
 #include "gateway/policy/rules.h"
 #include "gateway/rpc/json_text.h"
 

@@ -11,7 +11,7 @@
 #include <tl/expected.hpp>
 
 #include "gateway/config/config.h"
-#include "gateway/policy/principal.h"
+#include "gateway/policy/client.h"
 
 namespace stdgate::app {
 

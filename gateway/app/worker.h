@@ -22,7 +22,7 @@
 #include "gateway/base/time.h"
 #include "gateway/config/config.h"
 #include "gateway/config/config_changes.h"
-#include "gateway/session/reply_sink.h"
+#include "gateway/session/sinks.h"
 #include "metrics/audit/audit_file.h"
 #include "metrics/audit/audit_log.h"
 #include "metrics/logs/access_log.h"

@@ -27,7 +27,7 @@
 #include "gateway/pool/pool.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/rpc/envelope.h"
-#include "gateway/session/session_sink.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::backend {
 

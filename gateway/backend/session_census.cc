@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "gateway/session/session_sink.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::backend {
 

@@ -11,7 +11,7 @@
 
 #include "gateway/config/config.h"
 #include "gateway/policy/quotas.h"
-#include "gateway/session/session_table.h"
+#include "gateway/session/session.h"
 
 namespace stdgate::backend {
 

@@ -11,7 +11,7 @@
 #include "gateway/pool/backend_status.h"
 #include "gateway/pool/child.h"
 #include "gateway/pool/pool_services.h"
-#include "gateway/session/session_table.h"
+#include "gateway/session/session.h"
 
 namespace stdgate::backend {
 

@@ -20,7 +20,6 @@
 #include "gateway/pool/pool_services.h"
 #include "gateway/pool/session_memory.h"
 #include "gateway/session/session.h"
-#include "gateway/session/session_table.h"
 
 namespace stdgate::backend {
 

@@ -23,7 +23,7 @@
 #include "gateway/base/check.h"
 #include "gateway/pool/call_trace.h"
 #include "gateway/pool/pool.h"
-#include "gateway/session/session_table.h"
+#include "gateway/session/session.h"
 
 namespace stdgate::backend {
 

@@ -28,7 +28,7 @@
 #include "gateway/pool/dialect.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/fault.h"
-#include "gateway/session/session_sink.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::backend {
 

@@ -23,7 +23,7 @@
 #include "gateway/observer.h"
 #include "gateway/rpc/correlator.h"
 #include "gateway/session/log_verbosity.h"
-#include "gateway/session/session_sink.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::call {
 

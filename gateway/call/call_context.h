@@ -10,8 +10,8 @@
 #include "gateway/base/time.h"
 #include "gateway/base/trace_context.h"
 #include "gateway/observer.h"
-#include "gateway/policy/principal.h"
-#include "gateway/session/session_sink.h"
+#include "gateway/policy/client.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::call {
 

@@ -1,6 +1,6 @@
 #include "gateway/call/call_rules.h"
 
-#include "gateway/policy/name_pattern.h"
+#include "gateway/policy/rules.h"
 #include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/json_text.h"
 #include "gateway/schema/openrpc_cut.h"

@@ -20,7 +20,7 @@
 #include "gateway/observer.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/message_text.h"
-#include "gateway/session/reply_sink.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::call {
 

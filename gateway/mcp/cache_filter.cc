@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "gateway/mcp/mcp_revision.h"
-#include "gateway/policy/principal.h"
+#include "gateway/policy/client.h"
 #include "gateway/pool/dialect.h"
 #include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/json_text.h"

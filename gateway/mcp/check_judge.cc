@@ -8,7 +8,7 @@
 #include "gateway/call/clear_list.h"
 #include "gateway/mcp/param_headers.h"
 #include "gateway/mcp/tool_lock.h"
-#include "gateway/policy/name_pattern.h"
+#include "gateway/policy/rules.h"
 #include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/json_text.h"
 #include "gateway/schema/json_schema.h"

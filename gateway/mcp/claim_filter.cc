@@ -7,7 +7,7 @@
 
 #include "gateway/mcp/mcp_input.h"
 #include "gateway/mcp/mcp_revision.h"
-#include "gateway/policy/principal.h"
+#include "gateway/policy/client.h"
 #include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/json_text.h"
 #include "gateway/rpc/message_text.h"

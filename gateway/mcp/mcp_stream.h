@@ -15,8 +15,8 @@
 #include "gateway/base/time.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/session/batch_answer.h"
-#include "gateway/session/event_sink.h"
 #include "gateway/session/replay_log.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::mcp {
 

@@ -1,8 +1,39 @@
 #include "gateway/policy/quotas.h"
 
+#include <algorithm>
+
 #include "gateway/base/check.h"
 
 namespace stdgate::policy {
+
+Duration ClientRates::wait(const ClientAddress& client, TimePoint now) {
+  if (!is_limited(client)) return Duration::zero();
+  const auto found = buckets_.find(client.key());
+  return found == buckets_.end() ? Duration::zero() : found->second->bucket.wait(size_, now);
+}
+
+void ClientRates::use(const ClientAddress& client, TimePoint now) {
+  if (!is_limited(client)) return;
+  const ClientAddress key = client.key();
+  const auto found = buckets_.find(key);
+  if (found != buckets_.end()) {
+    entries_.splice(entries_.begin(), entries_, found->second);
+  } else {
+    make_room(now);
+    entries_.push_front({key, TokenBucket(size_, now)});
+    buckets_.emplace(key, entries_.begin());
+  }
+  entries_.front().bucket.take(size_, now);
+}
+
+// Buckets do not fill in order of use, but the least recently used one is most likely full.
+void ClientRates::make_room(TimePoint now) {
+  while (!entries_.empty() &&
+         (buckets_.size() >= kMaxClients || entries_.back().bucket.is_full(size_, now))) {
+    buckets_.erase(entries_.back().client);
+    entries_.pop_back();
+  }
+}
 
 class ClientQuotas::Client {
  public:
@@ -87,6 +118,30 @@ bool ClientQuotas::make_room() {
   places_.erase(idle_.back().key);
   idle_.pop_back();
   return true;
+}
+
+bool ClientCounts::is_limited(const ClientAddress& client) const {
+  return std::none_of(unlimited_.begin(), unlimited_.end(),
+                      [&client](const AddressBlock& block) { return block.contains(client); });
+}
+
+bool ClientCounts::add(const ClientAddress& client) {
+  if (client.kind != ClientAddress::Kind::ip) return true;
+  size_t& count = counts_[client.key()];
+  if (count >= most_ && is_limited(client)) return false;  // not 0, so no new entry stays
+  ++count;
+  return true;
+}
+
+void ClientCounts::remove(const ClientAddress& client) {
+  if (client.kind != ClientAddress::Kind::ip) return;
+  const auto found = counts_.find(client.key());
+  if (found != counts_.end() && --found->second == 0) counts_.erase(found);
+}
+
+size_t ClientCounts::count(const ClientAddress& client) const {
+  const auto found = counts_.find(client.key());
+  return found == counts_.end() ? 0 : found->second;
 }
 
 }  // namespace stdgate::policy

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "gateway/config/value_names.h"
-#include "gateway/policy/name_pattern.h"
 #include "gateway/policy/rules.h"
 
 namespace stdgate::policy {

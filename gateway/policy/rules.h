@@ -1,10 +1,4 @@
-// Rules: what a principal may do with one backend, as configured (config::RuleConfig).
-//
-// Pure: a principal and the subject of a message go in, a ruling comes out. The first rule that
-// covers both decides; once there are rules, a subject that none covers is denied. Compiled once,
-// at start: each rule knows all roles that it holds for, including roles that include the named
-// ones. Owner: the CallRules of a backend. Limits: kMaxRules and the configuration's. Allocates
-// nothing when it judges.
+// Rules: what a principal may do with one backend; and the patterns of names in them.
 #pragma once
 
 #include <bitset>
@@ -16,9 +10,17 @@
 
 #include "gateway/config/config.h"
 #include "gateway/config/config_ranges.h"
-#include "gateway/policy/principal.h"
+#include "gateway/policy/client.h"
 
 namespace stdgate::policy {
+
+// Rules: what a principal may do with one backend, as configured (config::RuleConfig).
+//
+// Pure: a principal and the subject of a message go in, a ruling comes out. The first rule that
+// covers both decides; once there are rules, a subject that none covers is denied. Compiled once,
+// at start: each rule knows all roles that it holds for, including roles that include the named
+// ones. Owner: the CallRules of a backend. Limits: kMaxRules and the configuration's. Allocates
+// nothing when it judges.
 
 // Stands for any client, with or without roles.
 inline constexpr std::string_view kEverybody = "*";
@@ -97,5 +99,20 @@ class Rules {
   std::vector<Rule> rules_;
   bool judges_agent_ = false;  // a rule has `from_agent`
 };
+
+// Patterns of names: `*` stands for any characters, none too; all others for themselves.
+
+// Takes time in proportion to both lengths, multiplied, at most. Allocates nothing.
+bool matches(std::string_view pattern, std::string_view name);
+bool matches_any(const std::vector<std::string>& patterns, std::string_view name);
+
+// Whether all readers take `name` for the same name: it has no control characters and a sensible
+// length.
+bool is_plain_name(std::string_view name);
+// Whether it is also a URI in normal form: no segment ".", ".." or empty, no backslash, no letter,
+// digit, point or slash spelled with %, and a scheme in lower case (RFC 3986 section 6.2.2).
+bool is_plain_uri(std::string_view uri);
+
+inline constexpr size_t kMaxPlainName = 8192;
 
 }  // namespace stdgate::policy

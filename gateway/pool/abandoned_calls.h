@@ -16,7 +16,7 @@
 
 #include "gateway/pool/dialect.h"
 #include "gateway/rpc/correlator.h"
-#include "gateway/session/session_sink.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::pool {
 

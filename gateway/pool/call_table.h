@@ -21,7 +21,7 @@
 #include "gateway/pool/child_link.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/rpc/correlator.h"
-#include "gateway/session/session_sink.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::pool {
 

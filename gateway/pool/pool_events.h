@@ -15,7 +15,7 @@
 #include "gateway/pool/child_facts.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/fault.h"
-#include "gateway/session/session_sink.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::pool {
 

@@ -17,7 +17,6 @@
 #include "gateway/policy/accounts.h"
 #include "gateway/policy/overload.h"
 #include "gateway/policy/quotas.h"
-#include "gateway/policy/rates.h"
 #include "gateway/pool/breaker.h"
 #include "gateway/pool/child_link.h"
 #include "gateway/pool/dialect.h"

@@ -10,7 +10,7 @@
 #include <tuple>
 #include <utility>
 
-#include "gateway/session/session_sink.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::servers {
 

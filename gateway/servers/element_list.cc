@@ -6,7 +6,7 @@
 
 #include "gateway/base/check.h"
 #include "gateway/mcp/mcp_elements.h"
-#include "gateway/policy/name_pattern.h"
+#include "gateway/policy/rules.h"
 #include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/json_text.h"
 #include "gateway/servers/text_edits.h"

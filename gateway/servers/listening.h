@@ -16,9 +16,9 @@
 
 #include "gateway/backend/upstream.h"
 #include "gateway/call/chain.h"
-#include "gateway/policy/principal.h"
+#include "gateway/policy/client.h"
 #include "gateway/servers/audience.h"
-#include "gateway/session/reply_sink.h"
+#include "gateway/session/sinks.h"
 #include "gateway/session/subscriptions.h"
 
 namespace stdgate::servers {

@@ -27,7 +27,7 @@
 #include "gateway/servers/element_list.h"
 #include "gateway/servers/listening.h"
 #include "gateway/servers/member_view.h"
-#include "gateway/session/reply_sink.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::servers {
 

@@ -26,7 +26,7 @@
 #include "gateway/servers/listening.h"
 #include "gateway/servers/routes.h"
 #include "gateway/servers/virtual_sessions.h"
-#include "gateway/session/reply_sink.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::servers {
 

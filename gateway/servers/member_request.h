@@ -15,7 +15,7 @@
 #include "gateway/mcp/mcp_params.h"
 #include "gateway/rpc/message_text.h"
 #include "gateway/servers/routes.h"
-#include "gateway/session/reply_sink.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::servers {
 

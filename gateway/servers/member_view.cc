@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "gateway/policy/name_pattern.h"
+#include "gateway/policy/rules.h"
 
 namespace stdgate::servers {
 

@@ -13,7 +13,7 @@
 #include "gateway/base/account.h"
 #include "gateway/base/log.h"
 #include "gateway/base/time.h"
-#include "gateway/policy/principal.h"
+#include "gateway/policy/client.h"
 #include "gateway/policy/rules.h"
 #include "gateway/servers/element_list.h"
 

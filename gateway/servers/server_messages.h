@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "gateway/rpc/envelope.h"
-#include "gateway/session/reply_sink.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::servers {
 

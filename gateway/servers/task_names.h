@@ -20,7 +20,7 @@
 #include "gateway/call/call.h"
 #include "gateway/call/call_context.h"
 #include "gateway/rpc/envelope.h"
-#include "gateway/session/session_sink.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::servers {
 

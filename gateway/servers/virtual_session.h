@@ -23,7 +23,7 @@
 #include "gateway/call/call_context.h"
 #include "gateway/policy/client.h"
 #include "gateway/servers/member.h"
-#include "gateway/session/session_sink.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::servers {
 

@@ -12,7 +12,7 @@
 
 #include "gateway/base/slot_map.h"
 #include "gateway/base/time.h"
-#include "gateway/policy/principal.h"
+#include "gateway/policy/client.h"
 #include "gateway/servers/audience.h"
 #include "gateway/servers/server_answers.h"
 #include "gateway/servers/task_names.h"

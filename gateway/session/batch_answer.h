@@ -14,7 +14,7 @@
 #include "gateway/base/account.h"
 #include "gateway/base/check.h"
 #include "gateway/rpc/fault.h"
-#include "gateway/session/reply_sink.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::session {
 

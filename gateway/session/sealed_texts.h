@@ -9,7 +9,7 @@
 
 #include "gateway/base/log.h"
 #include "gateway/base/time.h"
-#include "gateway/policy/principal.h"
+#include "gateway/policy/client.h"
 
 namespace stdgate::session {
 

@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/session/session_sink.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::session {
 

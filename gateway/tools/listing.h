@@ -13,7 +13,7 @@
 
 #include "gateway/call/call_rules.h"
 #include "gateway/config/config.h"
-#include "gateway/policy/principal.h"
+#include "gateway/policy/client.h"
 #include "gateway/pool/dialect.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/json_text.h"

@@ -7,7 +7,7 @@
 
 #include "gateway/base/check.h"
 #include "gateway/base/encodings.h"
-#include "gateway/policy/name_pattern.h"
+#include "gateway/policy/rules.h"
 #include "gateway/rpc/json_text.h"
 #include "metrics/logs/redaction.h"
 

@@ -12,7 +12,7 @@
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/mcp/modern_members.h"
 #include "gateway/mcp/param_headers.h"
-#include "gateway/policy/name_pattern.h"
+#include "gateway/policy/rules.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/framer.h"
 #include "gateway/rpc/json_reader.h"

@@ -10,7 +10,7 @@
 #include "gateway/base/text.h"
 #include "gateway/call/call_rules.h"
 #include "gateway/mcp/mcp_dialect.h"
-#include "gateway/policy/name_pattern.h"
+#include "gateway/policy/rules.h"
 #include "gateway/rpc/json_text.h"
 #include "tests/fuzz/fuzz_target.h"
 

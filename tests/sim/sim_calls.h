@@ -16,7 +16,7 @@
 #include <string_view>
 
 #include "gateway/config/config.h"
-#include "gateway/session/reply_sink.h"
+#include "gateway/session/sinks.h"
 #include "tests/sim/sim_records.h"
 #include "tests/sim/sim_world.h"
 

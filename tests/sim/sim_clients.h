@@ -7,7 +7,7 @@
 
 #include "gateway/backend/backend.h"
 #include "gateway/backend/upstreams.h"
-#include "gateway/session/reply_sink.h"
+#include "gateway/session/sinks.h"
 #include "tests/sim/sim_calls.h"
 #include "tests/sim/sim_world.h"
 

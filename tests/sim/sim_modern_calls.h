@@ -14,7 +14,7 @@
 
 #include "gateway/backend/backend.h"
 #include "gateway/session/log_verbosity.h"
-#include "gateway/session/reply_sink.h"
+#include "gateway/session/sinks.h"
 #include "tests/sim/sim_calls.h"
 #include "tests/sim/sim_records.h"
 #include "tests/sim/sim_world.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "gateway/backend/upstreams.h"
-#include "gateway/policy/principal.h"
+#include "gateway/policy/client.h"
 #include "tests/sim/sim_modern_calls.h"
 
 namespace stdgate::sim {

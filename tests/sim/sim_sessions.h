@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "gateway/backend/backend.h"
-#include "gateway/session/session_sink.h"
+#include "gateway/session/sinks.h"
 #include "tests/sim/sim_calls.h"
 #include "tests/sim/sim_records.h"
 #include "tests/sim/sim_world.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/session/reply_sink.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::test {
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/session/event_sink.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::test {
 

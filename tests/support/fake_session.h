@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/session/session_sink.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::test {
 

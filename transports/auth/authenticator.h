@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "gateway/base/time.h"
-#include "gateway/policy/principal.h"
+#include "gateway/policy/client.h"
 #include "transports/net/peer_certificate.h"
 
 namespace stdgate::auth {

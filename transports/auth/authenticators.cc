@@ -7,7 +7,7 @@
 
 #include "gateway/base/time.h"
 #include "gateway/config/config_files.h"
-#include "gateway/policy/name_pattern.h"
+#include "gateway/policy/rules.h"
 
 namespace stdgate::auth {
 

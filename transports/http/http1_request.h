@@ -20,7 +20,7 @@
 
 #include "gateway/base/byte_storage.h"
 #include "gateway/config/config.h"
-#include "gateway/policy/rates.h"
+#include "gateway/policy/quotas.h"
 #include "transports/http/client_connection.h"
 #include "transports/http/exchange.h"
 #include "transports/http/http1_head.h"

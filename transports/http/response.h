@@ -13,7 +13,7 @@
 #include "gateway/base/time.h"
 #include "gateway/observer.h"
 #include "gateway/rpc/fault.h"
-#include "gateway/session/event_sink.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::http {
 

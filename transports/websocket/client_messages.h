@@ -19,10 +19,10 @@
 #include "gateway/base/time.h"
 #include "gateway/base/trace_context.h"
 #include "gateway/config/config.h"
-#include "gateway/policy/rates.h"
+#include "gateway/policy/quotas.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/session/batch_answer.h"
-#include "gateway/session/session_sink.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::http {
 class Server;

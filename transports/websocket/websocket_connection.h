@@ -31,7 +31,7 @@
 #include "gateway/base/time.h"
 #include "gateway/base/trace_context.h"
 #include "gateway/config/config.h"
-#include "gateway/session/session_sink.h"
+#include "gateway/session/sinks.h"
 #include "transports/auth/authenticator.h"
 #include "transports/http/client_connection.h"
 #include "transports/net/stream.h"

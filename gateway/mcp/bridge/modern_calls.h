@@ -16,7 +16,7 @@
 #include "gateway/backend/session_router.h"
 #include "gateway/call/chain.h"
 #include "gateway/pool/pool.h"
-#include "gateway/session/reply_sink.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::mcp {
 

@@ -17,7 +17,7 @@
 #include "gateway/call/call.h"
 #include "gateway/mcp/mcp_input.h"
 #include "gateway/pool/pool_services.h"
-#include "gateway/session/session_sink.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::mcp {
 

@@ -24,8 +24,8 @@
 #include "gateway/base/account.h"
 #include "gateway/base/time.h"
 #include "gateway/pool/pool_services.h"
-#include "gateway/session/reply_sink.h"
 #include "gateway/session/session.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::mcp {
 

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gateway/policy/name_pattern.h"
+#include "gateway/policy/rules.h"
 #include "tests/support/calendar.h"
 #include "tests/support/manual_clock.h"
 #include "transports/auth/authenticators.h"

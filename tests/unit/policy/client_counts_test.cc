@@ -1,6 +1,6 @@
-#include "gateway/policy/client_counts.h"
-
 #include <gtest/gtest.h>
+
+#include "gateway/policy/quotas.h"
 
 namespace stdgate {
 namespace {

@@ -1,10 +1,10 @@
 // Patterns of names, and which names everybody reads in the same way.
 
-#include "gateway/policy/name_pattern.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "gateway/policy/rules.h"
 
 namespace stdgate {
 namespace {

@@ -1,7 +1,7 @@
 // Rates: of clients, by buckets of tokens, and of bytes that have to come.
-#include "gateway/policy/rates.h"
-
 #include <gtest/gtest.h>
+
+#include "gateway/policy/quotas.h"
 
 namespace stdgate {
 namespace {

@@ -1,5 +1,3 @@
-#include "gateway/session/asks.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -1,7 +1,7 @@
 // How many sessions there may be of each kind.
-#include "gateway/session/session_table.h"
-
 #include <gtest/gtest.h>
+
+#include "gateway/session/session.h"
 
 namespace stdgate {
 namespace {

@@ -1,9 +1,7 @@
-#include "gateway/session/asks.h"
+#include "gateway/session/session.h"
 
 #include <utility>
 #include <vector>
-
-#include "gateway/session/session.h"
 
 namespace stdgate::session {
 
