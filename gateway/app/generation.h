@@ -11,7 +11,7 @@
 #include "gateway/app/retired_backends.h"
 #include "gateway/backend/upstream.h"
 #include "gateway/backend/upstreams.h"
-#include "gateway/call/name_table.h"
+#include "gateway/call/name_filter.h"
 #include "gateway/config/config.h"
 #include "gateway/mcp/mcp_sessions.h"
 #include "gateway/mcp/server_memory.h"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "gateway/call/audit_filter.h"
-#include "gateway/call/message_trace.h"
+#include "gateway/call/chain.h"
 
 namespace stdgate::backend {
 

@@ -14,11 +14,9 @@
 #include <vector>
 
 #include "gateway/backend/upstream.h"
-#include "gateway/call/capacity_filter.h"
 #include "gateway/call/chain.h"
+#include "gateway/call/limit_filters.h"
 #include "gateway/call/name_filter.h"
-#include "gateway/call/name_table.h"
-#include "gateway/call/quota_filter.h"
 #include "gateway/call/rule_filter.h"
 #include "gateway/call/trace_filter.h"
 #include "gateway/policy/quotas.h"

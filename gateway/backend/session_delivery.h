@@ -17,7 +17,7 @@
 
 #include "gateway/backend/bridge.h"
 #include "gateway/backend/session_router.h"
-#include "gateway/call/name_table.h"
+#include "gateway/call/name_filter.h"
 #include "gateway/call/rule_filter.h"
 #include "gateway/pool/call_trace.h"
 #include "gateway/pool/pool_events.h"

@@ -8,7 +8,7 @@
 
 #include "gateway/base/check.h"
 #include "gateway/base/encodings.h"
-#include "gateway/call/call_clock.h"
+#include "gateway/call/call.h"
 #include "gateway/rpc/json_text.h"
 
 namespace stdgate::backend {

@@ -15,7 +15,7 @@
 #include "gateway/backend/bridge.h"
 #include "gateway/base/log.h"
 #include "gateway/base/time.h"
-#include "gateway/call/call_clock.h"
+#include "gateway/call/call.h"
 #include "gateway/pool/pool.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/pool/session_memory.h"

@@ -1,31 +1,157 @@
+// A call of a client, the slots in which filters keep their state of it, and its clock.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gateway/base/account.h"
+#include "gateway/base/check.h"
+#include "gateway/base/text.h"
+#include "gateway/base/time.h"
+#include "gateway/call/call_context.h"
+#include "gateway/call/insertion.h"
+#include "gateway/config/config.h"
+#include "gateway/observer.h"
+#include "gateway/rpc/correlator.h"
+#include "gateway/rpc/fault.h"
+#include "gateway/session/log_verbosity.h"
+#include "gateway/session/sinks.h"
+
+namespace stdgate::call {
+
+// Slots: the states that filters keep of a call, each filter its own.
+//
+// A filter reserves its slot when the chain is built. So the storage of a call has room for all
+// slots from the beginning, and the steady state allocates nothing. A used slot is reset when the
+// storage of the call is given back; an unused slot costs nothing. Owner: the CallStore has the
+// layout, each call has its slots. Limit: kMaxSlots.
+
+template <class T>
+class Slot;
+
+class SlotLayout {
+ public:
+  static constexpr size_t kMaxSlots = 32;
+
+  SlotLayout() = default;
+  SlotLayout(const SlotLayout&) = delete;
+  SlotLayout& operator=(const SlotLayout&) = delete;
+
+  // Each call begins with a fresh `T`. If `T` has clear(), it resets the state and may keep
+  // storage.
+  template <class T>
+  Slot<T> reserve();
+
+ private:
+  friend class CallSlots;
+
+  struct Kind {
+    size_t offset = 0;
+    void (*make)(std::byte* at) = nullptr;
+    void (*clear)(std::byte* at) = nullptr;
+    void (*destroy)(std::byte* at) = nullptr;
+  };
+
+  std::vector<Kind> kinds_;
+  size_t bytes_ = 0;
+};
+
+// The slots of one call.
+class CallSlots {
+ public:
+  CallSlots() = default;  // without slots
+  explicit CallSlots(const SlotLayout& layout);
+  ~CallSlots();
+  CallSlots(const CallSlots&) = delete;
+  CallSlots& operator=(const CallSlots&) = delete;
+
+  // Resets the used slots.
+  void clear() {
+    if (used_ != 0) clear_used();
+  }
+  // Moves the state to another call, which has used no slot.
+  void move_to(CallSlots& other) {
+    std::swap(bytes_, other.bytes_);
+    std::swap(used_, other.used_);
+  }
+
+ private:
+  template <class T>
+  friend class Slot;
+
+  void clear_used();
+
+  const SlotLayout* layout_ = nullptr;
+  std::unique_ptr<std::byte[]> bytes_;  // NOLINT(modernize-avoid-c-arrays): of a size that varies
+  uint32_t used_ = 0;                   // one bit per slot
+};
+
+// The object that a layout has constructed at this address.
+template <class T>
+T& state_at(std::byte* at) {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast)
+  return *std::launder(reinterpret_cast<T*>(at));
+}
+
+// The place of one filter's state in the slots of any call.
+template <class T>
+class Slot {
+ public:
+  // Marks the slot as used.
+  T& of(CallSlots& slots) const {
+    slots.used_ |= bit_;
+    return *at(slots);
+  }
+  // Null: the filter has not used the slot in this call.
+  [[nodiscard]] T* find(const CallSlots& slots) const {
+    return (slots.used_ & bit_) != 0 ? at(slots) : nullptr;
+  }
+
+ private:
+  friend class SlotLayout;
+
+  Slot(size_t offset, size_t number) : offset_(offset), bit_(uint32_t{1} << number) {}
+  [[nodiscard]] T* at(const CallSlots& slots) const {
+    return &state_at<T>(slots.bytes_.get() + offset_);
+  }
+
+  size_t offset_;
+  uint32_t bit_;
+};
+
+template <class T>
+Slot<T> SlotLayout::reserve() {
+  static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+  STDGATE_CHECK(kinds_.size() < kMaxSlots);
+  const size_t offset = (bytes_ + alignof(T) - 1) / alignof(T) * alignof(T);
+  const auto clear = [](std::byte* at) {
+    if constexpr (requires(T & state) { state.clear(); }) {
+      state_at<T>(at).clear();
+    } else {
+      state_at<T>(at) = T();
+    }
+  };
+  kinds_.push_back({offset, [](std::byte* at) { new (at) T(); }, clear,
+                    [](std::byte* at) { state_at<T>(at).~T(); }});
+  bytes_ = offset + sizeof(T);
+  return Slot<T>(offset, kinds_.size() - 1);
+}
+
 // Call: one request of a client, from its arrival to its answer. Also Outgoing, the message that
 // carries it.
 //
 // Owner: HeldCalls or a CallQueue while it waits, then the CallTable of a child. A call moves
 // between them as a CallPtr (see CallStore). The client is known only as a Caller, a handle that
 // goes stale when the client leaves.
-#pragma once
-
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-
-#include "gateway/base/account.h"
-#include "gateway/base/text.h"
-#include "gateway/base/time.h"
-#include "gateway/call/client_intent.h"
-#include "gateway/call/insertion.h"
-#include "gateway/call/slots.h"
-#include "gateway/observer.h"
-#include "gateway/rpc/correlator.h"
-#include "gateway/session/log_verbosity.h"
-#include "gateway/session/sinks.h"
-
-namespace stdgate::call {
 
 // Where a call is: held by a filter (HeldCalls), in a queue, in the table of a child, or nowhere,
 // which means that it is about to be answered.
@@ -77,7 +203,7 @@ struct CallFacts {
   ClientAddress origin;  // of the client
   TimePoint arrived{};
   TimePoint written{};                    // when it was written to the child
-  TimePoint deadline = TimePoint::max();  // not after it is due (call_clock.h); max(): none
+  TimePoint deadline = TimePoint::max();  // not after it is due (call.h); max(): none
   Duration timeout{};                     // longest time without a sign of life
   TimePoint heard{};                      // the last sign of life of this call alone
   size_t bytes_in = 0;
@@ -151,5 +277,38 @@ struct Outgoing {
     return bytes;
   }
 };
+
+// The clock of a call: when the call is given up, and what its client is told.
+//
+// A call is due Call::timeout after its last sign of life, and at the latest
+// BackendConfig::max_time after its arrival. Signs of life are stored where they are noticed
+// (Call::heard, SignsOfLife::heard()); no timer moves. When the deadline of a call passes,
+// CallExpiry checks for later signs of life, and moves the deadline if there were any. So a sign of
+// life costs one store, and a call that reports all the time is checked once in each timeout.
+
+// The end of a call even with signs of life.
+inline TimePoint latest_end(const Call& call, const config::BackendConfig& config) {
+  return call.arrived + config.max_time;
+}
+// When a call with its last sign of life at `heard` is due.
+inline TimePoint due_after(const Call& call, TimePoint heard, const config::BackendConfig& config) {
+  return std::min(heard + call.timeout, latest_end(call, config));
+}
+
+// The clock starts at the call's arrival, which has to be set. Call::heard stays as it is.
+inline void start_clock(Call& call, Duration timeout, const config::BackendConfig& config) {
+  call.timeout = timeout;
+  call.deadline = due_after(call, call.arrived, config);
+}
+
+// The fault of a call that is due. `heard`: its last sign of life. `place`: where the call waited.
+rpc::FaultReport gave_up(const Call& call, CallPlace place, TimePoint heard,
+                         const config::BackendConfig& config);
+// How long a question waits for its client. One that may be away for longer finds it again.
+inline Duration question_time(const config::BackendConfig& config, Duration input_timeout) {
+  return std::max(input_timeout, config.linger);
+}
+// The fault of a question to a client that was not answered within question_time().
+rpc::FaultReport gave_up_question(const config::BackendConfig& config, Duration input_timeout);
 
 }  // namespace stdgate::call

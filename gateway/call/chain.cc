@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
-#include "gateway/call/call_clock.h"
-#include "gateway/call/message_trace.h"
+#include "gateway/base/encodings.h"
+#include "gateway/call/call.h"
 #include "gateway/rpc/message_text.h"
 
 namespace stdgate::call {
@@ -367,6 +367,24 @@ void Chain::deliver(const Call& call, const session::Reply& reply) {
       trace_dropped(services_.log, services_.config.name, DropReason::caller_gone);
     }
   }
+}
+
+LogValue traced(std::string_view text) { return if_any(cut_utf8(text, kMaxTraced)); }
+
+void trace_arrived(Log& log, std::string_view backend, const Call& call, std::string_view method) {
+  log.write(LogLevel::debug, "call arrived",
+            {{"backend", backend},
+             {"id", traced(call.id)},
+             {"connection", call.connection},
+             {"session", if_any(call.session_name.view())},
+             {"method", traced(method)},
+             {"transport", transport_name(call.transport)},
+             {"bytes", uint64_t{call.bytes_in}}});
+}
+
+void trace_dropped(Log& log, std::string_view backend, DropReason reason) {
+  log.write(LogLevel::debug, "message dropped",
+            {{"backend", backend}, {"reason", drop_reason_name(reason)}});
 }
 
 }  // namespace stdgate::call

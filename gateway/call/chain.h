@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,10 +23,12 @@
 #include "gateway/base/check.h"
 #include "gateway/base/log.h"
 #include "gateway/base/time.h"
+#include "gateway/call/call.h"
 #include "gateway/call/filter.h"
 #include "gateway/call/held_calls.h"
 #include "gateway/call/protocol.h"
 #include "gateway/config/config.h"
+#include "gateway/observer.h"
 
 namespace stdgate::call {
 
@@ -203,5 +206,15 @@ class Chain {
   std::optional<HeldCalls> held_;  // nothing: no filter holds calls
   std::string text_;               // scratch: text of an answer
 };
+
+// Log lines, at level debug, about the way of a message that no child is part of; see also
+// pool/call_trace.h. Never a payload: ids, names and sizes only.
+
+// Limit: an id or a method name is shown up to kMaxTraced bytes.
+inline constexpr size_t kMaxTraced = 128;
+LogValue traced(std::string_view text);
+
+void trace_arrived(Log& log, std::string_view backend, const Call& call, std::string_view method);
+void trace_dropped(Log& log, std::string_view backend, DropReason reason);
 
 }  // namespace stdgate::call

@@ -3,7 +3,7 @@
 //
 // A filter overrides the functions that it needs; the chain (chain.h) calls no others. A call
 // passes to the next filter unless this one has taken it: to end it through the chain, or to keep
-// it for later. A filter keeps its state of a call in a slot of the call (slots.h). Filters do not
+// it for later. A filter keeps its state of a call in a slot of the call (call.h). Filters do not
 // know each other: the filters that follow see what a filter has changed. Owner: the backend.
 #pragma once
 
@@ -16,7 +16,6 @@
 #include "gateway/base/log.h"
 #include "gateway/call/call_context.h"
 #include "gateway/call/call_store.h"
-#include "gateway/call/client_intent.h"
 #include "gateway/observer.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/message_text.h"

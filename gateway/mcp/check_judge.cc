@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "gateway/base/text.h"
-#include "gateway/call/clear_list.h"
+#include "gateway/call/rule_filter.h"
 #include "gateway/mcp/param_headers.h"
 #include "gateway/mcp/tool_lock.h"
 #include "gateway/policy/rules.h"

@@ -4,8 +4,8 @@
 #include <bit>
 #include <utility>
 
-#include "gateway/call/call_clock.h"
-#include "gateway/call/clear_list.h"
+#include "gateway/call/call.h"
+#include "gateway/call/rule_filter.h"
 #include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/mcp/tool_lock.h"

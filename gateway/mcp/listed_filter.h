@@ -73,7 +73,7 @@ class ListedFilter final : public call::Filter {
   // --- For the judges
   // The child's list has to be asked for again, also by the calls of this scope.
   void distrust(ListScope scope, size_t list, uint64_t child);
-  // Ends a client's request for a list whose answer has not one clear list (call/clear_list.h).
+  // Ends a client's request for a list whose answer has not one clear list (call/rule_filter.h).
   void refuse_list(call::CallPtr& call, size_t list, uint64_t child);
   // Asks the child with this number, unless it is being asked, or has just failed to answer.
   void ask_child(size_t list, uint64_t child);

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/call/elements.h"
+#include "gateway/call/protocol.h"
 #include "gateway/rpc/correlator.h"
 #include "gateway/rpc/envelope.h"
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "gateway/call/call_clock.h"
+#include "gateway/call/call.h"
 #include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/mcp/mcp_revision.h"

@@ -4,8 +4,8 @@
 #include <functional>
 #include <utility>
 
-#include "gateway/call/clear_list.h"
-#include "gateway/call/name_table.h"
+#include "gateway/call/name_filter.h"
+#include "gateway/call/rule_filter.h"
 #include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/json_text.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "gateway/base/check.h"
-#include "gateway/call/call_clock.h"
+#include "gateway/call/call.h"
 
 namespace stdgate::pool {
 

@@ -1,4 +1,4 @@
-// CallExpiry: ends calls that are due (call_clock.h), wherever they are, and notices children that
+// CallExpiry: ends calls that are due (call.h), wherever they are, and notices children that
 // hang.
 //
 // One timer serves all calls of a pool. The timer fires at the earliest deadline. When that call

@@ -26,7 +26,7 @@
 namespace stdgate::pool {
 
 // SignsOfLife: when a process last showed that it works, and whether it hangs. The clocks of its
-// calls depend on it, see call_clock.h. Owner: the child.
+// calls depend on it, see call.h. Owner: the child.
 class SignsOfLife {
  public:
   // `is_of_one`: the process serves one session, so its output concerns every call in flight.

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "gateway/call/call.h"
-#include "gateway/call/message_trace.h"
+#include "gateway/call/chain.h"
 #include "gateway/pool/child_link.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/rpc/correlator.h"

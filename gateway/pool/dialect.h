@@ -14,7 +14,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "gateway/call/client_intent.h"
+#include "gateway/call/call_context.h"
 #include "gateway/call/filter.h"
 #include "gateway/call/insertion.h"
 #include "gateway/call/protocol.h"

@@ -16,7 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "gateway/call/elements.h"
+#include "gateway/call/protocol.h"
 #include "gateway/config/config.h"
 
 namespace stdgate::servers {

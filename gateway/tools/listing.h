@@ -11,7 +11,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "gateway/call/call_rules.h"
+#include "gateway/call/rule_filter.h"
 #include "gateway/config/config.h"
 #include "gateway/policy/client.h"
 #include "gateway/pool/dialect.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gateway/base/text.h"
-#include "gateway/call/call_rules.h"
+#include "gateway/call/rule_filter.h"
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/policy/rules.h"
 #include "gateway/rpc/json_text.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "gateway/call/call_clock.h"
+#include "gateway/call/call.h"
 #include "gateway/mcp/bridge/session_listening.h"
 #include "gateway/rpc/json_text.h"
 #include "gateway/rpc/message_text.h"

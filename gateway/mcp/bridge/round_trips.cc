@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "gateway/call/call_clock.h"
+#include "gateway/call/call.h"
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/message_text.h"

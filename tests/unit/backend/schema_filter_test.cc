@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "gateway/call/call_rules.h"
+#include "gateway/call/rule_filter.h"
 #include "gateway/pool/jsonrpc_dialect.h"
 #include "tests/support/backend_bench.h"
 

@@ -1,5 +1,3 @@
-#include "gateway/call/call_index.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>

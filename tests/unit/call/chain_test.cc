@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/call/call_clock.h"
+#include "gateway/call/call.h"
 #include "tests/support/fake_client.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/parsed_text.h"

@@ -1,12 +1,12 @@
 // NameTable: a bounded set of names.
 
-#include "gateway/call/name_table.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "gateway/call/name_filter.h"
 
 namespace stdgate {
 namespace {
