@@ -3,7 +3,7 @@
 #include "gateway/acp/acp_dialect.h"
 #include "gateway/lsp/lsp_dialect.h"
 #include "gateway/mcp/mcp_dialect.h"
-#include "gateway/pool/jsonrpc_dialect.h"
+#include "gateway/pool/dialect.h"
 
 namespace stdgate::app {
 

@@ -6,7 +6,7 @@
 #include "gateway/backend/session_journal.h"
 #include "gateway/backend/upstream.h"
 #include "gateway/base/check.h"
-#include "gateway/pool/exit_journal.h"
+#include "gateway/pool/backend_status.h"
 
 namespace stdgate::backend {
 

@@ -1,7 +1,8 @@
-// BackendStatus: a snapshot of a backend for readiness, /debug/state and tests.
+// What /debug/state and readiness see of a backend: its status, and how its last children ended.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,11 +12,15 @@
 #include "gateway/base/time.h"
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
-#include "gateway/pool/child_end.h"
 #include "gateway/pool/child_facts.h"
 #include "gateway/pool/child_link.h"
+#include "gateway/pool/pool_services.h"
 
 namespace stdgate::pool {
+
+class Child;
+
+// BackendStatus: a snapshot of a backend for readiness, /debug/state and tests.
 
 // The state of a backend, as far as the gateway knows it.
 enum class BackendState : uint8_t {
@@ -119,6 +124,37 @@ struct BackendStatus {
   std::vector<ChildExit> exits;  // the last ones, newest first; see ExitJournal
   SandboxStatus sandbox;
   std::vector<MemberStatus> members;  // of a virtual server
+};
+
+// ExitJournal: the last children of a pool that have ended, for /debug/state.
+//
+// Job: keep how each child ended, and its last lines of stderr without known secrets. Owner:
+// Children. Limits: kMaxOfAKind failures and as many other exits, so that children which come and
+// go with their sessions do not push failures out.
+class ExitJournal {
+ public:
+  static constexpr size_t kMaxOfAKind = 5;
+
+  explicit ExitJournal(const PoolServices& services) : services_(services) {}
+
+  void note(const Child& child, const ChildEnd& end, bool failed);
+  // Newest first.
+  [[nodiscard]] std::vector<ChildExit> exits() const;
+
+  // Cuts the merged exits of several journals to what one journal would have kept, newest first.
+  static void keep_last(std::vector<ChildExit>& exits);
+
+ private:
+  struct Entry {
+    TimePoint at{};
+    ChildExit exit;
+  };
+
+  [[nodiscard]] std::string shown(const std::string& text) const;
+
+  const PoolServices& services_;
+  std::deque<Entry> failed_;  // oldest first
+  std::deque<Entry> fine_;    // the same
 };
 
 }  // namespace stdgate::pool

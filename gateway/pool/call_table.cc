@@ -1,5 +1,6 @@
 #include "gateway/pool/call_table.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "gateway/base/check.h"
@@ -227,6 +228,43 @@ void CallTable::check_invariants() {
   STDGATE_CHECK(own == own_ && listening == listening_ && silent == silent_ && bytes == bytes_);
   STDGATE_CHECK(ids == causing_ids_ && alone == alone_ && bound == bound_);
   STDGATE_CHECK(!is_shared_ || session.is_none() || of_session == sessions_.calls_of(session));
+}
+
+void AbandonedCalls::add(rpc::WireId id, session::SessionId session) {
+  if (calls_.size() == kMaxEntries) {
+    overflowed_ = true;
+  } else {
+    calls_.push_back({id, session});
+  }
+}
+
+void AbandonedCalls::finish(rpc::WireId id) {
+  const auto call = std::find_if(calls_.begin(), calls_.end(),
+                                 [id](const AbandonedCall& one) { return one.id == id; });
+  if (call == calls_.end()) return;
+  *call = calls_.back();
+  calls_.pop_back();
+}
+
+bool AbandonedCalls::are_all_of(session::SessionId session) const {
+  return !overflowed_ &&
+         std::all_of(calls_.begin(), calls_.end(),
+                     [session](const AbandonedCall& one) { return one.session == session; });
+}
+
+session::SessionId AbandonedCalls::some_session() const {
+  return calls_.empty() ? session::SessionId() : calls_.front().session;
+}
+
+void GivenUpCalls::add(rpc::WireId id, CancelReason why) {
+  if (calls_.size() < kMaxKept) calls_.emplace_back();
+  calls_[next_] = {id, why};
+  next_ = (next_ + 1) % kMaxKept;
+}
+
+std::optional<CancelReason> GivenUpCalls::find(rpc::WireId id) const {
+  const auto call = std::ranges::find(calls_, id, &GivenUp::id);
+  return call == calls_.end() ? std::nullopt : std::optional(call->why);
 }
 
 }  // namespace stdgate::pool

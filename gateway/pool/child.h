@@ -18,7 +18,6 @@
 
 #include "gateway/base/check.h"
 #include "gateway/call/call_queue.h"
-#include "gateway/pool/abandoned_calls.h"
 #include "gateway/pool/backend_status.h"
 #include "gateway/pool/call_table.h"
 #include "gateway/pool/child_input.h"

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "gateway/base/log.h"
-#include "gateway/pool/child_end.h"
+#include "gateway/pool/child_facts.h"
 #include "gateway/pool/dialect.h"
 #include "gateway/pool/pool_services.h"
 

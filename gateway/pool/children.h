@@ -19,10 +19,8 @@
 #include "gateway/pool/backend_status.h"
 #include "gateway/pool/breaker.h"
 #include "gateway/pool/child.h"
-#include "gateway/pool/exit_journal.h"
-#include "gateway/pool/kept_places.h"
+#include "gateway/pool/handshake.h"
 #include "gateway/pool/leases.h"
-#include "gateway/pool/peer_verdict.h"
 
 namespace stdgate::pool {
 

@@ -1,7 +1,4 @@
-// Dialect: what a protocol adds to plain JSON-RPC 2.0: which ids and tokens inside payloads are
-// rewritten, how a child is greeted, how a call is cancelled.
-//
-// Stateless; one per backend, owned by it. The rest of the core knows no method of a protocol.
+// Dialect: what a protocol adds to JSON-RPC. JsonRpcDialect: the one that adds nearly nothing.
 #pragma once
 
 #include <functional>
@@ -34,6 +31,11 @@ struct BridgeParts;
 namespace stdgate::pool {
 
 struct FilterServices;
+
+// Dialect: what a protocol adds to plain JSON-RPC 2.0: which ids and tokens inside payloads are
+// rewritten, how a child is greeted, how a call is cancelled.
+//
+// Stateless; one per backend, owned by it. The rest of the core knows no method of a protocol.
 
 // Where a protocol's filters stand: above the rules, right below them, where also what is answered
 // in the place of a child is judged, or nearest to the children.
@@ -222,5 +224,27 @@ class Dialect : public call::Protocol {
 // subscribed to. A child that knows no sessions reports changes only to clients that listen.
 // Nothing: no change for all clients.
 std::optional<Audience> change_told_by(const call::ChildMessage& message, const Dialect& dialect);
+
+// JsonRpcDialect: plain JSON-RPC 2.0, with a configurable cancel notification.
+class JsonRpcDialect final : public Dialect {
+ public:
+  // `cancel_method`: a notification with params {"id": …}, "$/cancelRequest" by convention; empty:
+  // calls are not cancelled at the child.
+  explicit JsonRpcDialect(std::string cancel_method) : cancel_method_(std::move(cancel_method)) {}
+
+  [[nodiscard]] rpc::CodeSet codes() const override { return rpc::CodeSet::plain; }
+  [[nodiscard]] tl::expected<call::ClientIntent, const char*> read_client(
+      const rpc::Envelope& message, std::string_view method,
+      const call::Reading& reading) const override;
+  [[nodiscard]] bool is_lifecycle(std::string_view method) const override {
+    return !cancel_method_.empty() && method == cancel_method_;
+  }
+  [[nodiscard]] std::string cancel(rpc::WireId id, CancelReason reason) const override;
+  [[nodiscard]] std::string_view cancelled_by_child(const rpc::Envelope& notification,
+                                                    std::string_view method) const override;
+
+ private:
+  const std::string cancel_method_;
+};
 
 }  // namespace stdgate::pool

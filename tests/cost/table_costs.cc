@@ -9,7 +9,7 @@
 #include "gateway/call/call_store.h"
 #include "gateway/mcp/mcp_sessions.h"
 #include "gateway/policy/quotas.h"
-#include "gateway/pool/abandoned_calls.h"
+#include "gateway/pool/call_table.h"
 #include "gateway/rpc/correlator.h"
 #include "gateway/session/batch_answer.h"
 #include "gateway/session/replay_log.h"

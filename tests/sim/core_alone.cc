@@ -1,5 +1,5 @@
 #include "gateway/lsp/lsp_dialect.h"
-#include "gateway/pool/jsonrpc_dialect.h"
+#include "gateway/pool/dialect.h"
 #include "tests/sim/sim_protocols.h"
 
 namespace stdgate::sim {

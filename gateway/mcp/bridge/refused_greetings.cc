@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gateway/mcp/bridge/mcp_bridge.h"
-#include "gateway/pool/peer_verdict.h"
+#include "gateway/pool/handshake.h"
 #include "gateway/rpc/message_text.h"
 
 namespace stdgate::mcp {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "gateway/mcp/mcp_dialect.h"
-#include "gateway/pool/jsonrpc_dialect.h"
+#include "gateway/pool/dialect.h"
 #include "tests/support/backend_bench.h"
 
 namespace stdgate {

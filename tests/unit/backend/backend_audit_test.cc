@@ -2,7 +2,7 @@
 // lack of memory.
 #include <gmock/gmock.h>
 
-#include "gateway/pool/jsonrpc_dialect.h"
+#include "gateway/pool/dialect.h"
 #include "tests/support/backend_fixture.h"
 
 namespace stdgate::test {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "gateway/mcp/mcp_dialect.h"
-#include "gateway/pool/jsonrpc_dialect.h"
+#include "gateway/pool/dialect.h"
 #include "tests/support/backend_fixture.h"
 
 namespace stdgate::test {

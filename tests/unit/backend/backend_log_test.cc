@@ -1,7 +1,7 @@
 // What a backend writes into the log: the way of each message at level debug, without its payload,
 // and a line for each thing that an operator looks for.
 
-#include "gateway/pool/abandoned_calls.h"
+#include "gateway/pool/call_table.h"
 #include "tests/support/backend_fixture.h"
 
 namespace stdgate::test {

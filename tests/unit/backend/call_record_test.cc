@@ -1,7 +1,7 @@
 // What observers learn of each call: when it came, how long it waited, and for whom; and the trace
 // that it belongs to.
 
-#include "gateway/pool/jsonrpc_dialect.h"
+#include "gateway/pool/dialect.h"
 #include "tests/support/backend_fixture.h"
 
 namespace stdgate::test {

@@ -4,7 +4,7 @@
 
 #include "gateway/call/splice.h"
 #include "gateway/call/trace_filter.h"
-#include "gateway/pool/jsonrpc_dialect.h"
+#include "gateway/pool/dialect.h"
 #include "tests/support/backend_fixture.h"
 #include "tests/support/parsed_text.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "gateway/call/rule_filter.h"
-#include "gateway/pool/jsonrpc_dialect.h"
+#include "gateway/pool/dialect.h"
 #include "tests/support/backend_bench.h"
 
 namespace stdgate::test {

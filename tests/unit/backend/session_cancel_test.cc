@@ -2,7 +2,7 @@
 
 #include "gateway/lsp/lsp_dialect.h"
 #include "gateway/mcp/mcp_dialect.h"
-#include "gateway/pool/jsonrpc_dialect.h"
+#include "gateway/pool/dialect.h"
 #include "tests/support/backend_fixture.h"
 
 namespace stdgate::test {

@@ -1,7 +1,7 @@
 // Sessions: who gets the notifications of children, and which child those of clients.
 
 #include "gateway/mcp/mcp_dialect.h"
-#include "gateway/pool/jsonrpc_dialect.h"
+#include "gateway/pool/dialect.h"
 #include "tests/support/backend_fixture.h"
 
 namespace stdgate::test {

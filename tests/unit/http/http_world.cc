@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-#include "gateway/pool/jsonrpc_dialect.h"
+#include "gateway/pool/dialect.h"
 
 namespace stdgate::test {
 

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gateway/pool/jsonrpc_dialect.h"
+#include "gateway/pool/dialect.h"
 #include "tests/unit/http/http_world.h"
 #include "transports/http/banner.h"
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "gateway/pool/peer_verdict.h"
+#include "gateway/pool/handshake.h"
 
 namespace stdgate {
 namespace {

@@ -1,10 +1,10 @@
 // JsonRpcDialect: nothing but a cancel method.
 
-#include "gateway/pool/jsonrpc_dialect.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "gateway/pool/dialect.h"
 
 namespace stdgate {
 namespace {
