@@ -10,7 +10,6 @@
 #include "gateway/app/dialects.h"
 #include "gateway/app/retired_backends.h"
 #include "gateway/backend/upstream.h"
-#include "gateway/backend/upstreams.h"
 #include "gateway/call/name_filter.h"
 #include "gateway/config/config.h"
 #include "gateway/mcp/mcp_sessions.h"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "gateway/acp/acp_connections.h"
-#include "gateway/backend/upstreams.h"
+#include "gateway/backend/upstream.h"
 #include "gateway/base/log.h"
 #include "gateway/base/time.h"
 #include "gateway/mcp/mcp_sessions.h"

@@ -17,7 +17,7 @@
 
 #include <functional>
 
-#include "gateway/backend/upstreams.h"
+#include "gateway/backend/upstream.h"
 #include "gateway/base/log.h"
 #include "gateway/base/time.h"
 

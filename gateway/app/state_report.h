@@ -11,7 +11,7 @@
 #include "gateway/app/client_snippets.h"
 #include "gateway/app/reloads.h"
 #include "gateway/app/state_counts.h"
-#include "gateway/backend/upstreams.h"
+#include "gateway/backend/upstream.h"
 #include "gateway/base/time.h"
 #include "gateway/policy/accounts.h"
 #include "gateway/pool/child_link.h"

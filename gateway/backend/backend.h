@@ -16,7 +16,6 @@
 #include "gateway/backend/bridge.h"
 #include "gateway/backend/chain_listener.h"
 #include "gateway/backend/filtered_upstream.h"
-#include "gateway/backend/list_notices.h"
 #include "gateway/backend/session_delivery.h"
 #include "gateway/backend/session_memos.h"
 #include "gateway/backend/session_router.h"

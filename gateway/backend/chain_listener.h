@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/backend/list_notices.h"
+#include "gateway/backend/session_delivery.h"
 #include "gateway/backend/sleeping_server.h"
 #include "gateway/call/chain.h"
 #include "gateway/pool/child.h"

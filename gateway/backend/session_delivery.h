@@ -1,16 +1,8 @@
-// SessionDelivery: which sessions receive the messages of children.
-//
-//   child of one session     everything goes to that session
-//   shared child             progress: the call's session (the backend knows the call)
-//                            other notifications: the receivers that the dialect's Audience names
-//                            requests: the session that owns all calls at the child, in flight
-//                            or given up but not answered yet; without such a session, the child
-//                            gets an error (-32601)
-//
-// A /rpc stream whose call is the only one at its shared child gets the child's notifications too.
-// Owner: the backend. Children reach it through the chain's filters (ChainListener).
+// What clients are told that answers no call of theirs: messages of children, and lists that the
+// rules have changed.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +16,17 @@
 
 namespace stdgate::backend {
 
+// SessionDelivery: which sessions receive the messages of children.
+//
+//   child of one session     everything goes to that session
+//   shared child             progress: the call's session (the backend knows the call)
+//                            other notifications: the receivers that the dialect's Audience names
+//                            requests: the session that owns all calls at the child, in flight
+//                            or given up but not answered yet; without such a session, the child
+//                            gets an error (-32601)
+//
+// A /rpc stream whose call is the only one at its shared child gets the child's notifications too.
+// Owner: the backend. Children reach it through the chain's filters (ChainListener).
 class SessionDelivery final : public pool::ChildListener {
  public:
   // `methods`: learns the names of notifications.
@@ -103,6 +106,39 @@ class SessionDelivery final : public pool::ChildListener {
   const call::RuleFilter& rules_;
   std::string key_;     // scratch
   std::string method_;  // scratch
+};
+
+// ListNotices: tells clients that their view of a list has changed although no child has reported
+// it, because the rules have been replaced.
+//
+// Each client hears of the lists whose changes its child has promised to report. Sessions hear of
+// it through SessionRouter. Sessions and clients that listen hear of it through their calls. Owner:
+// the backend.
+class ListNotices {
+ public:
+  // `pool` may not be constructed yet.
+  ListNotices(const pool::PoolServices& services, const pool::Pool& pool, SessionRouter& sessions,
+              const Bridge& bridge)
+      : services_(services), pool_(pool), sessions_(sessions), bridge_(bridge) {}
+
+  // A shared child has gone. Its sessions still know what it has declared.
+  void note_gone(const pool::Child& child);
+  void tell();
+  // Tells the calls that listen at shared children.
+  void tell_listeners(uint8_t lists) const {
+    for (const auto& child : pool_.children()) {
+      tell_listeners(*child, static_cast<uint8_t>(lists & child->facts().changing_lists));
+    }
+  }
+
+ private:
+  void tell_listeners(pool::Child& child, uint8_t lists) const;
+
+  const pool::PoolServices& services_;
+  const pool::Pool& pool_;
+  SessionRouter& sessions_;
+  const Bridge& bridge_;
+  uint8_t of_gone_ = 0;  // declared by the last shared child
 };
 
 }  // namespace stdgate::backend

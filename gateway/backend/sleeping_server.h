@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "gateway/backend/bridge.h"
-#include "gateway/backend/list_notices.h"
+#include "gateway/backend/session_delivery.h"
 #include "gateway/backend/session_memos.h"
 #include "gateway/backend/session_router.h"
 #include "gateway/backend/upstream.h"

@@ -1,13 +1,9 @@
-// Upstream: the core as endpoints, connections and sessions know it. An upstream takes the messages
-// of clients and answers them. OpenSession: a session of one. dispatch(): hands messages over.
-//
-// Contract: one thread, the thread of the loop. Implementations hold no pointer to a client, only
-// callers and the sinks of open sessions. They may call a sink from within a call of theirs, when
-// an answer is known at once. Implemented by Backend (a pool of children), PrincipalPools (a
-// backend for each principal) and servers::VirtualServer. Owner: Upstreams.
+// What answers clients, as those in front of the core know it: an upstream, watches of its lists,
+// and the set of all upstreams.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/backend/list_watches.h"
 #include "gateway/base/account.h"
 #include "gateway/base/addresses.h"
 #include "gateway/base/time.h"
 #include "gateway/call/call_context.h"
+#include "gateway/call/filter.h"
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
 #include "gateway/policy/client.h"
@@ -31,6 +27,64 @@
 #include "gateway/session/sinks.h"
 
 namespace stdgate::backend {
+
+// Watches that hear when lists of an upstream (tools, prompts, resources) may have changed: virtual
+// servers that have the upstream as a member.
+class ListWatch {
+ public:
+  virtual ~ListWatch() = default;
+  // A child has reported a change, or is known to answer differently from another child. `lists`:
+  // bits of the dialect (pool::Audience). `identity`: of the principal whose child it is, see
+  // policy::identity_of(); empty: all share it.
+  virtual void on_lists_changed(uint8_t lists, std::string_view identity) = 0;
+  // A shared child has gone; the next one may be another program.
+  virtual void on_restart(std::string_view identity) = 0;
+  // How many calls listen for this watch that need not keep the server awake.
+  [[nodiscard]] virtual size_t resting() const { return 0; }
+  // The server goes to sleep: these calls end, and none of them may start it.
+  virtual void on_sleep() {}
+  virtual void on_awake() {}
+};
+
+// Owner: the upstream. A watch that has been destroyed hears nothing.
+class ListWatches {
+ public:
+  void add(std::weak_ptr<ListWatch> watch) { watches_.push_back(std::move(watch)); }
+  void tell_changed(uint8_t lists, std::string_view identity = {});
+  void tell_restart(std::string_view identity = {});
+  [[nodiscard]] size_t resting() const;
+  void tell_sleep();
+  void tell_awake();
+
+ private:
+  void for_each(const std::function<void(ListWatch&)>& visit);
+
+  std::vector<std::weak_ptr<ListWatch>> watches_;
+};
+
+// Passes reports of children on to the watches. Owner: the backend.
+class ListWatchFilter final : public call::Filter {
+ public:
+  ListWatchFilter(ListWatches& watches, const pool::Dialect& dialect)
+      : watches_(watches), dialect_(dialect) {}
+
+  bool on_child_message(call::ChildMessage& message) override;
+  void on_child_gone(const call::ChildRef& child) override {
+    if (child.is_shared) watches_.tell_restart();
+  }
+
+ private:
+  ListWatches& watches_;
+  const pool::Dialect& dialect_;
+};
+
+// Upstream: the core as endpoints, connections and sessions know it. An upstream takes the messages
+// of clients and answers them. OpenSession: a session of one. dispatch(): hands messages over.
+//
+// Contract: one thread, the thread of the loop. Implementations hold no pointer to a client, only
+// callers and the sinks of open sessions. They may call a sink from within a call of theirs, when
+// an answer is known at once. Implemented by Backend (a pool of children), PrincipalPools (a
+// backend for each principal) and servers::VirtualServer. Owner: Upstreams.
 
 // The fate of a client's message.
 enum class Admission : uint8_t {
@@ -280,5 +334,56 @@ bool dispatch(Upstream& upstream, const rpc::Document& document, call::CallConte
   }
   return some_taken;
 }
+
+// Upstreams: the upstreams that a gateway serves, and upstreams of former configurations that still
+// have work to finish. They are independent: the failure of one does not affect the others. Owner:
+// the generation.
+class Upstreams {
+ public:
+  void add(std::unique_ptr<Upstream> upstream) { upstreams_.push_back(std::move(upstream)); }
+
+  [[nodiscard]] Upstream* find(std::string_view name) const;  // null: none
+  [[nodiscard]] Upstream* default_one() const;                // served at the root; null: none
+  [[nodiscard]] const std::vector<std::unique_ptr<Upstream>>& all() const { return upstreams_; }
+
+  // Takes out the served upstreams, so that add() and retire() can distribute them again.
+  [[nodiscard]] std::vector<std::unique_ptr<Upstream>> take_all() {
+    return std::exchange(upstreams_, {});
+  }
+  // The upstream is not served any more, but finishes what it has begun.
+  void retire(std::unique_ptr<Upstream> upstream) { retired_.push_back(std::move(upstream)); }
+  [[nodiscard]] const std::vector<std::unique_ptr<Upstream>>& retired() const { return retired_; }
+  // Destroys a retired upstream that is not in use. Must not be called from within a call of it.
+  void remove(const Upstream& retired);
+
+  void start();
+  // The client has gone: cancels its calls at the children; they are never answered. Afterwards the
+  // transport removes the client from Callers.
+  void cancel_calls_of(session::Caller caller);
+
+  // Shutdown, step by step, of retired upstreams too; see Pool.
+  void drain();
+  void fail_calls(const rpc::FaultReport& report);
+  void end_children();
+  void kill_children();
+  [[nodiscard]] size_t calls() const;
+  [[nodiscard]] size_t kept_messages() const;
+  [[nodiscard]] size_t own_callers() const;
+  void drop_caches();
+  [[nodiscard]] bool has_children() const;
+  [[nodiscard]] Duration grace() const;  // the longest of all
+
+  void check_invariants();  // see Upstream
+
+ private:
+  template <class Visitor>
+  void for_each(Visitor&& visit) const {
+    for (const auto& upstream : upstreams_) visit(*upstream);
+    for (const auto& upstream : retired_) visit(*upstream);
+  }
+
+  std::vector<std::unique_ptr<Upstream>> upstreams_;
+  std::vector<std::unique_ptr<Upstream>> retired_;
+};
 
 }  // namespace stdgate::backend

@@ -21,7 +21,6 @@
 #include "gateway/base/time.h"
 #include "gateway/call/chain.h"
 #include "gateway/call/filter.h"
-#include "gateway/mcp/list_judge.h"
 #include "gateway/mcp/list_requests.h"
 #include "gateway/mcp/tool_lock.h"
 #include "gateway/pool/pool.h"

@@ -5,7 +5,7 @@
 
 #include "gateway/base/text.h"
 #include "gateway/mcp/bridge/mcp_bridge.h"
-#include "gateway/mcp/mcp_elements.h"
+#include "gateway/mcp/mcp_params.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/pool/child_facts.h"
 #include "gateway/rpc/json_reader.h"

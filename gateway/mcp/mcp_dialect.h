@@ -14,7 +14,6 @@
 #include "gateway/mcp/mcp_input.h"
 #include "gateway/mcp/mcp_params.h"
 #include "gateway/mcp/mcp_revision.h"
-#include "gateway/mcp/modern_members.h"
 #include "gateway/pool/dialect.h"
 
 namespace stdgate::mcp {

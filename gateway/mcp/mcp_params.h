@@ -1,5 +1,4 @@
-// McpParams: what the params of a request say about the request. They are read in one go, because a
-// transport, a virtual server and the backend need much of them for each request.
+// What requests of MCP say: their params, and the tools, resources and prompts that they name.
 #pragma once
 
 #include <array>
@@ -12,10 +11,14 @@
 
 #include "gateway/call/call_context.h"
 #include "gateway/call/insertion.h"
+#include "gateway/pool/dialect.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/json_reader.h"
 
 namespace stdgate::mcp {
+
+// McpParams: what the params of a request say about the request. They are read in one go, because a
+// transport, a virtual server and the backend need much of them for each request.
 
 // Members of _meta, raw.
 struct McpMeta {
@@ -93,5 +96,15 @@ McpParams read_params(std::string_view params, std::span<const rpc::RawMember> n
                       MetaMemory* memory);
 // The first _meta; empty: there is no _meta.
 std::string_view first_meta(std::string_view params, const MetaMemory& memory);
+
+// The tools, resources and prompts that messages of MCP name, for rules.
+
+// See call::Protocol.
+tl::expected<call::UsedElement, const char*> used_element(const rpc::Envelope& message,
+                                                          std::string_view method);
+const call::ListShape* list_shape(std::string_view method);
+// The errors of the reference servers (MCP 2025-11-25, server/tools, resources and prompts).
+call::Absence absence(std::string_view method, policy::ElementKind kind, std::string_view name,
+                      PeerKind of_client);
 
 }  // namespace stdgate::mcp

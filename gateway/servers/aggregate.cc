@@ -6,8 +6,8 @@
 
 #include "gateway/base/check.h"
 #include "gateway/base/text.h"
+#include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/mcp_revision.h"
-#include "gateway/mcp/modern_members.h"
 #include "gateway/servers/server_messages.h"
 
 namespace stdgate::servers {

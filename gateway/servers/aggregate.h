@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/backend/upstreams.h"
+#include "gateway/backend/upstream.h"
 #include "gateway/call/chain.h"
 #include "gateway/call/trace_filter.h"
 #include "gateway/pool/dialect.h"

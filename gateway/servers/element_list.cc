@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "gateway/base/check.h"
-#include "gateway/mcp/mcp_elements.h"
+#include "gateway/mcp/mcp_params.h"
 #include "gateway/policy/rules.h"
 #include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/json_text.h"

@@ -6,7 +6,6 @@
 #include "gateway/call/insertion.h"
 #include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/mcp_revision.h"
-#include "gateway/mcp/modern_members.h"
 #include "gateway/pool/backend_status.h"
 #include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/json_text.h"

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "gateway/base/text.h"
-#include "gateway/mcp/mcp_elements.h"
 #include "gateway/mcp/mcp_params.h"
 #include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/json_text.h"

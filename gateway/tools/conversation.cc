@@ -7,7 +7,7 @@
 
 #include "gateway/base/encodings.h"
 #include "gateway/base/text.h"
-#include "gateway/mcp/modern_members.h"
+#include "gateway/mcp/era_bridge.h"
 #include "gateway/pool/child_link.h"
 #include "gateway/pool/child_output.h"
 #include "gateway/rpc/fault.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "gateway/backend/backend.h"
-#include "gateway/backend/upstreams.h"
+#include "gateway/backend/upstream.h"
 #include "gateway/session/sinks.h"
 #include "tests/sim/sim_calls.h"
 #include "tests/sim/sim_world.h"

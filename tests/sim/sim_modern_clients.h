@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "gateway/backend/upstreams.h"
+#include "gateway/backend/upstream.h"
 #include "gateway/policy/client.h"
 #include "tests/sim/sim_modern_calls.h"
 

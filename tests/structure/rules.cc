@@ -37,8 +37,7 @@ const std::vector<Layer>& layers() {
   static const Patterns kPool = kCall + Patterns{"gateway/pool/*"};
   static const Patterns kBackend = kPool + Patterns{"gateway/backend/*"};
   // What is in front of the core knows what answers it by an interface.
-  static const Patterns kUpstream =
-      kPool + Patterns{"gateway/backend/upstream.h", "gateway/backend/upstreams.h"};
+  static const Patterns kUpstream = kPool + Patterns{"gateway/backend/upstream.h"};
   static const Patterns kAll = {"gateway/*", "transports/*", "metrics/*"};
   static const std::vector<Layer> kTable = {
       {"gateway/base/*", {}},

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "gateway/backend/upstreams.h"
+#include "gateway/backend/upstream.h"
 #include "gateway/base/addresses.h"
 #include "gateway/base/log.h"
 

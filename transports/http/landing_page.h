@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/backend/upstreams.h"
+#include "gateway/backend/upstream.h"
 #include "transports/http/router.h"
 
 namespace stdgate::http {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/backend/upstreams.h"
+#include "gateway/backend/upstream.h"
 #include "transports/http/admission.h"
 #include "transports/http/endpoint.h"
 

@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "gateway/backend/upstream.h"
-#include "gateway/backend/upstreams.h"
 #include "gateway/config/config.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/session/batch_answer.h"

@@ -20,7 +20,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "gateway/backend/upstreams.h"
+#include "gateway/backend/upstream.h"
 #include "gateway/base/account.h"
 #include "gateway/base/addresses.h"
 #include "gateway/base/log.h"

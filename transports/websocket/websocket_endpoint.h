@@ -6,7 +6,7 @@
 #include <tl/expected.hpp>
 
 #include "gateway/acp/acp_connections.h"
-#include "gateway/backend/upstreams.h"
+#include "gateway/backend/upstream.h"
 #include "gateway/rpc/envelope.h"
 #include "transports/http/endpoint.h"
 #include "transports/http/request_head.h"

@@ -2,10 +2,10 @@
 
 #include <utility>
 
+#include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/mcp/mcp_input.h"
 #include "gateway/mcp/mcp_revision.h"
-#include "gateway/mcp/modern_members.h"
 
 namespace stdgate::mcp {
 

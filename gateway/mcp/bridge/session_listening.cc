@@ -8,7 +8,6 @@
 
 #include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/mcp_dialect.h"
-#include "gateway/mcp/modern_members.h"
 #include "gateway/rpc/message_text.h"
 
 namespace stdgate::mcp {

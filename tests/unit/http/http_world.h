@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "gateway/backend/backend.h"
-#include "gateway/backend/upstreams.h"
+#include "gateway/backend/upstream.h"
 #include "tests/support/loop_runner.h"
 #include "tests/support/recording_log.h"
 #include "tests/unit/http/scripted_child.h"

@@ -1,11 +1,10 @@
 // Which tools, resources and prompts messages of MCP are about, and what the unknown ones answer.
 
-#include "gateway/mcp/mcp_elements.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "gateway/mcp/mcp_params.h"
 #include "tests/support/parsed_text.h"
 
 namespace stdgate::test {

@@ -1,5 +1,3 @@
-#include "gateway/mcp/modern_members.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "gateway/call/splice.h"
+#include "gateway/mcp/era_bridge.h"
 #include "tests/support/parsed_text.h"
 
 namespace stdgate::test {
