@@ -19,7 +19,6 @@
 #include "gateway/call/trace_filter.h"
 #include "gateway/pool/dialect.h"
 #include "gateway/pool/pool_services.h"
-#include "gateway/servers/audience.h"
 #include "gateway/servers/list_changes.h"
 #include "gateway/servers/listening.h"
 #include "gateway/servers/member_calls.h"

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "gateway/base/time.h"
-#include "gateway/servers/audience.h"
 #include "gateway/servers/listening.h"
 #include "gateway/servers/virtual_sessions.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gateway/base/check.h"
 #include "gateway/call/insertion.h"
 #include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/mcp_revision.h"
@@ -10,9 +11,30 @@
 #include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/json_text.h"
 #include "gateway/rpc/message_text.h"
-#include "gateway/servers/text_edits.h"
+#include "gateway/servers/server_messages.h"
 
 namespace stdgate::servers {
+
+size_t Presence::size() const {
+  size_t size = 0;
+  for (const auto& [identity, count] : counts_) size += count;
+  return size;
+}
+
+void Presence::come(const std::string& identity, As as) {
+  if (++counts_[identity] == 1) is_changed_ = true;
+  if (as == As::listener && ++listeners_ == 1) is_changed_ = true;
+}
+
+void Presence::go(const std::string& identity, As as) {
+  const auto found = counts_.find(identity);
+  STDGATE_CHECK(found != counts_.end());
+  if (as == As::listener && --listeners_ == 0) is_changed_ = true;
+  if (--found->second != 0) return;
+  counts_.erase(found);
+  is_changed_ = true;
+}
+
 namespace {
 
 // The texts of an array, decoded.

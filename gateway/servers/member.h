@@ -23,10 +23,8 @@
 #include "gateway/base/time.h"
 #include "gateway/policy/rules.h"
 #include "gateway/pool/pool_services.h"
-#include "gateway/servers/audience.h"
 #include "gateway/servers/element_list.h"
 #include "gateway/servers/listening.h"
-#include "gateway/servers/member_view.h"
 #include "gateway/session/sinks.h"
 
 namespace stdgate::servers {

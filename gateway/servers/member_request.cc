@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "gateway/base/text.h"
-#include "gateway/servers/text_edits.h"
-#include "gateway/servers/tool_look.h"
+#include "gateway/servers/server_messages.h"
+#include "gateway/servers/tool_search.h"
 
 namespace stdgate::servers {
 

@@ -9,8 +9,8 @@
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/json_text.h"
-#include "gateway/servers/text_edits.h"
-#include "gateway/servers/tool_look.h"
+#include "gateway/servers/server_messages.h"
+#include "gateway/servers/tool_search.h"
 
 namespace stdgate::servers {
 

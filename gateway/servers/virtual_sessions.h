@@ -13,9 +13,9 @@
 #include "gateway/base/slot_map.h"
 #include "gateway/base/time.h"
 #include "gateway/policy/client.h"
-#include "gateway/servers/audience.h"
+#include "gateway/servers/listening.h"
+#include "gateway/servers/routes.h"
 #include "gateway/servers/server_answers.h"
-#include "gateway/servers/task_names.h"
 #include "gateway/servers/virtual_session.h"
 
 namespace stdgate::servers {

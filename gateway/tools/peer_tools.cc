@@ -15,7 +15,7 @@
 #include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/json_text.h"
 #include "gateway/rpc/message_text.h"
-#include "gateway/servers/tool_look.h"
+#include "gateway/servers/tool_search.h"
 #include "gateway/tools/backend_lives.h"
 #include "gateway/tools/listing.h"
 #include "gateway/tools/peer.h"

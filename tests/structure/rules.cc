@@ -74,7 +74,7 @@ const std::vector<Layer>& layers() {
       {"gateway/tools/*",
        kPool + Patterns{"gateway/app/client_snippets.h", "gateway/app/command_*",
                         "gateway/app/dialects.h", "gateway/app/permissions.h", "gateway/mcp/*",
-                        "gateway/remote/*", "gateway/servers/tool_look.h",
+                        "gateway/remote/*", "gateway/servers/tool_search.h",
                         "transports/auth/digest.h", "transports/fetch/curl_web_client.h",
                         "transports/websocket/socket_link.h", "transports/fetch/http_client.h",
                         "transports/net/*", "transports/stdio/*"}},

@@ -1,11 +1,10 @@
 // TaskNames: whose tasks are forgotten when there are too many.
-#include "gateway/servers/task_names.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "gateway/rpc/message_text.h"
+#include "gateway/servers/routes.h"
 
 namespace stdgate::servers {
 namespace {

@@ -1,6 +1,6 @@
-#include "gateway/servers/tool_look.h"
-
 #include <gtest/gtest.h>
+
+#include "gateway/servers/tool_search.h"
 
 namespace stdgate::servers {
 namespace {
