@@ -9,8 +9,6 @@
 #include <system_error>
 
 #include "gateway/app/command_flags.h"
-#include "gateway/app/command_version.h"
-#include "gateway/app/command_words.h"
 #include "gateway/base/encodings.h"
 #include "gateway/config/config_files.h"
 #include "gateway/config/config_parser.h"

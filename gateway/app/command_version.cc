@@ -1,6 +1,6 @@
-#include "gateway/app/command_version.h"
-
 #include <string_view>
+
+#include "gateway/app/command_line.h"
 
 namespace stdgate::app {
 

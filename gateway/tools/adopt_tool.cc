@@ -15,7 +15,6 @@
 #include "gateway/tools/gateway_yaml.h"
 #include "gateway/tools/local_files.h"
 #include "gateway/tools/tool.h"
-#include "gateway/tools/user_gateway.h"
 #include "transports/stdio/program_search.h"
 
 namespace stdgate::tools {

@@ -12,8 +12,8 @@
 #include "gateway/config/foreign_keys.h"
 #include "gateway/config/secret.h"
 #include "gateway/tools/client_settings.h"
+#include "gateway/tools/local_files.h"
 #include "gateway/tools/tool.h"
-#include "gateway/tools/user_gateway.h"
 
 namespace stdgate::tools {
 

@@ -1,5 +1,5 @@
-// The command line as a whole: every word with its options and operands, from the tables that also
-// parse them. For completion and the manual.
+// The command line as a whole: every word with its options and operands, and the manual made of
+// them.
 #pragma once
 
 #include <string>
@@ -8,6 +8,8 @@
 
 namespace stdgate::tools {
 
+// The command line as a whole: every word with its options and operands, from the tables that also
+// parse them. For completion and the manual.
 struct GrammarOption {
   std::string name;                // "--config"
   std::string placeholder;         // empty: it takes no value

@@ -15,7 +15,6 @@
 
 #include "gateway/pool/child_facts.h"
 #include "gateway/tools/conversation.h"
-#include "gateway/tools/doctor_time.h"
 #include "gateway/tools/findings.h"
 #include "gateway/tools/listing.h"
 

@@ -1,5 +1,4 @@
-// Judges what is wrong with a command by the behaviour of one of its processes. Pure, except for
-// package_fetch_of(), which looks for folders.
+// What an examination of a server finds, and the time that it has.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +14,8 @@
 
 namespace stdgate::tools {
 
+// Judges what is wrong with a command by the behaviour of one of its processes. Pure, except for
+// package_fetch_of(), which looks for folders.
 struct Finding {
   enum class Weight : uint8_t {  // the worst first
     breaks,                      // it does not work behind stdgate
@@ -79,5 +80,43 @@ std::string forced_end_text(const Observations& seen);
 std::string text_of(const pool::ExitStatus& status);
 // "812 ms", "1.3 s"
 std::string text_of(Duration duration);
+
+// DoctorTime: the time that an examination has in all.
+//
+// Job: give each step as much time as is left, and say afterwards what was waited for if that was
+// too little. Owner: the doctor. The end of a process has a bound of its own. Limit: a step that is
+// begun has at least kLeast.
+
+// The outcome of a question that was waited for in vain.
+inline constexpr std::string_view kNoAnswer = "no answer";
+
+// One thing that was tried, and how long it took.
+struct Step {
+  std::string name;
+  Duration took{0};
+  bool is_ok = false;
+  std::string outcome{};  // for people: "5 tools"
+};
+
+class DoctorTime {
+ public:
+  static constexpr Duration kLeast = std::chrono::seconds(5);
+
+  // Begins now.
+  DoctorTime(const Clock& clock, Duration whole)
+      : clock_(clock), whole_(whole), until_(clock.now() + whole) {}
+
+  // For a step that would have this long.
+  [[nodiscard]] Duration left(Duration wanted) const;
+  // Whether no further attempt may begin.
+  [[nodiscard]] bool is_over() const { return clock_.now() >= until_; }
+  // What was waited for, if the time is over.
+  [[nodiscard]] std::optional<Finding> shortage(const std::vector<Step>& steps) const;
+
+ private:
+  const Clock& clock_;
+  const Duration whole_;
+  const TimePoint until_;
+};
 
 }  // namespace stdgate::tools

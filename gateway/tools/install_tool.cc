@@ -18,7 +18,6 @@
 #include "gateway/config/config_ranges.h"
 #include "gateway/tools/local_files.h"
 #include "gateway/tools/tool.h"
-#include "gateway/tools/user_gateway.h"
 #include "transports/net/loop.h"
 #include "transports/stdio/command_output.h"
 #include "transports/stdio/guard_process.h"

@@ -30,7 +30,7 @@ constexpr std::array kPinOptions{
     ToolOption{"--timeout", "TIME", "for each call (60s)"},
 };
 constexpr std::string_view kUsualLock = "stdgate.lock";
-constexpr Duration kTimeout = std::chrono::seconds(60);
+constexpr Duration kPinTimeout = std::chrono::seconds(60);
 constexpr size_t kMaxLockFile = size_t{8} << 20;
 constexpr ptrdiff_t kScreenLines = 20;  // lines of output that are seen at once
 
@@ -286,7 +286,7 @@ void add_marks(Found& found) {
 }
 
 ToolOutput pin(const ToolArguments& arguments, const ToolSurroundings& surroundings) {
-  const auto timeout = arguments.timeout(kTimeout);
+  const auto timeout = arguments.timeout(kPinTimeout);
   if (!timeout) return failure(timeout.error());
   const bool is_one = arguments.words.size() == 1;
   const auto config = config_of(arguments, surroundings, is_one ? arguments.words.front() : "");

@@ -7,7 +7,6 @@
 
 #include "gateway/app/command_flags.h"
 #include "gateway/app/command_line.h"
-#include "gateway/app/command_words.h"
 
 namespace stdgate {
 namespace {

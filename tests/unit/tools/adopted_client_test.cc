@@ -6,7 +6,7 @@
 #include <map>
 
 #include "gateway/tools/client_import.h"
-#include "gateway/tools/user_gateway.h"
+#include "gateway/tools/local_files.h"
 
 namespace stdgate::tools {
 namespace {

@@ -1,6 +1,4 @@
 // How long an examination goes on, with a server that never says anything.
-#include "gateway/tools/doctor_time.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 
 #include "gateway/app/dialects.h"
 #include "gateway/tools/doctor.h"
+#include "gateway/tools/findings.h"
 #include "tests/support/loop_runner.h"
 #include "tests/support/manual_clock.h"
 

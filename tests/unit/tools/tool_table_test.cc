@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "gateway/app/command_words.h"
+#include "gateway/app/command_flags.h"
 #include "gateway/tools/tool.h"
 
 namespace stdgate::tools {
