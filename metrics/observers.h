@@ -1,13 +1,12 @@
-// Observers: passes each event on to several observers, in the order of their add().
-//
-// Job: each is told what it overrides, so none misses in silence what it wants, and events that an
-// observer does not override cost nothing. Owner: the worker, which also owns the observers; they
-// live as long.
+// Observers: passes each event on to several observers. BackendNames: the names of backends by
+// their ids, for observers that write them.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <typeinfo>
 #include <vector>
@@ -17,6 +16,11 @@
 
 namespace stdgate {
 
+// Observers: passes each event on to several observers, in the order of their add().
+//
+// Job: each is told what it overrides, so none misses in silence what it wants, and events that an
+// observer does not override cost nothing. Owner: the worker, which also owns the observers; they
+// live as long.
 class Observers final : public Observer {
  public:
   // `Some` is the observer's own class, which shows what it overrides.
@@ -162,6 +166,22 @@ class Observers final : public Observer {
   [[nodiscard]] const List& of(Event event) const { return lists_[static_cast<size_t>(event)]; }
 
   std::array<List, kEvents> lists_;
+};
+
+// BackendNames: the names of backends by their ids, for observers that write them.
+class BackendNames {
+ public:
+  void add(BackendId backend, std::string_view name) {
+    if (names_.size() <= backend) names_.resize(backend + size_t{1});
+    names_[backend] = name;
+  }
+  // Empty for an id that was never added.
+  [[nodiscard]] std::string_view of(BackendId backend) const {
+    return backend < names_.size() ? std::string_view(names_[backend]) : std::string_view();
+  }
+
+ private:
+  std::vector<std::string> names_;
 };
 
 }  // namespace stdgate

@@ -16,9 +16,9 @@
 #include "metrics/audit/audit_file.h"
 #include "transports/auth/request_signatures.h"
 #include "transports/auth/tokens.h"
-#include "transports/stdio/guard/capabilities.h"
+#include "transports/stdio/guard/sandbox.h"
+#include "transports/stdio/guard_process.h"
 #include "transports/stdio/program_search.h"
-#include "transports/stdio/sandbox_check.h"
 
 namespace stdgate::app {
 

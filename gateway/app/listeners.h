@@ -12,7 +12,7 @@
 #include "gateway/base/log.h"
 #include "gateway/base/time.h"
 #include "gateway/config/config.h"
-#include "transports/http/banner.h"
+#include "transports/http/landing_page.h"
 #include "transports/http/server.h"
 #include "transports/net/systemd.h"
 #include "transports/tls/handshakes.h"

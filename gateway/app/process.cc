@@ -22,7 +22,6 @@
 #include "metrics/audit/audit_file.h"
 #include "metrics/logs/log_writer.h"
 #include "transports/http/admin_endpoint.h"
-#include "transports/http/banner.h"
 #include "transports/http/landing_page.h"
 #include "transports/net/loop.h"
 #include "transports/net/systemd.h"

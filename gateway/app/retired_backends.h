@@ -19,7 +19,7 @@
 #include "gateway/base/log.h"
 #include "gateway/base/time.h"
 #include "gateway/mcp/mcp_sessions.h"
-#include "transports/http/endpoint.h"
+#include "transports/http/router.h"
 
 namespace stdgate::app {
 

@@ -29,7 +29,7 @@
 #include "metrics/logs/log_writer.h"
 #include "metrics/observers.h"
 #include "metrics/prometheus/exposition.h"
-#include "metrics/prometheus/metrics_observer.h"
+#include "metrics/prometheus/metrics_store.h"
 #include "metrics/traces/trace_exporter.h"
 #include "transports/fetch/curl_fetcher.h"
 #include "transports/http/server.h"

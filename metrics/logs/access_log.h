@@ -12,8 +12,8 @@
 #include "gateway/base/log.h"
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
-#include "metrics/backend_names.h"
 #include "metrics/logs/log_writer.h"
+#include "metrics/observers.h"
 
 namespace stdgate::logs {
 

@@ -1,6 +1,6 @@
 // Families: what is counted, a row each. The store, adding up, the texts of a scrape and
 // docs/metrics.md follow from the rows. A new metric is a row here, and the call of the Observer
-// that counts it (metrics_observer.cc).
+// that counts it (metrics_store.cc).
 //
 // A family has a cell for each combination of its own labels' values, for each thing of its scope:
 // each backend, say. A cell is a number or a histogram.

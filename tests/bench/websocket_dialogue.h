@@ -7,7 +7,7 @@
 #include <string>
 
 #include "tests/bench/dialogue.h"
-#include "transports/websocket/frame.h"
+#include "transports/websocket/message_reader.h"
 
 namespace stdgate::bench {
 

@@ -5,12 +5,11 @@
 
 #include "gateway/base/trace_context.h"
 #include "tests/cost/cost_case.h"
+#include "transports/http/admission.h"
 #include "transports/http/authentication.h"
 #include "transports/http/field_value.h"
-#include "transports/http/forwarded.h"
 #include "transports/http/http1_head.h"
 #include "transports/http/message_signature.h"
-#include "transports/http/origin_rules.h"
 #include "transports/http/request_head.h"
 #include "transports/websocket/websocket_endpoint.h"
 

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "tests/integration/harness/setups.h"
-#include "transports/stdio/guard/capabilities.h"
 #include "transports/stdio/guard/landlock.h"
+#include "transports/stdio/guard/sandbox.h"
 
 namespace stdgate::harness::confinement_test {
 namespace {

@@ -100,10 +100,9 @@ const std::vector<Layer>& layers() {
                             "transports/http/*", "transports/auth/authenticator.h",
                             "transports/auth/digest.h", "transports/fetch/curl_web_client.h",
                             "gateway/remote/*"}},
-      {"metrics/traces/*",
-       kPool + Patterns{"metrics/backend_names.h", "transports/fetch/fetcher.h"}},
+      {"metrics/traces/*", kPool + Patterns{"metrics/observers.h", "transports/fetch/fetcher.h"}},
       {"metrics/audit/*", kPool + Patterns{"metrics/logs/redaction.h", "transports/auth/digest.h"}},
-      {"metrics/*", kPool + Patterns{"metrics/backend_names.h"}},
+      {"metrics/*", kPool + Patterns{"metrics/observers.h"}},
   };
   return kTable;
 }

@@ -1,4 +1,4 @@
-// Digests: SHA-256 of texts and keys, of bodies (RFC 9530), and SHA-1 for WebSockets.
+// Digests of texts, keys and bodies, and signatures of tokens.
 #pragma once
 
 #include <array>
@@ -10,6 +10,8 @@
 #include <string_view>
 
 #include "gateway/base/log.h"
+
+// Digests: SHA-256 of texts and keys, of bodies (RFC 9530), and SHA-1 for WebSockets.
 
 struct evp_md_st;
 struct evp_md_ctx_st;
@@ -63,5 +65,29 @@ bool is_digest_of(DigestAlgorithm algorithm, std::string_view digest, std::strin
 // The SHA-1 of `text`, in base64 with padding: the opening handshake of a WebSocket asks for it
 // (RFC 6455 section 4.2.2). Protects nothing.
 std::string sha1_base64(std::string_view text);
+
+}  // namespace stdgate::auth
+
+// Signatures of tokens (RFC 7518 section 3): which algorithms there are, and whether a signature is
+// good. None with a shared secret, and no `none`.
+struct evp_pkey_st;
+
+namespace stdgate::auth {
+
+struct FreeKey {
+  void operator()(evp_pkey_st* key) const;
+};
+using PublicKey = std::unique_ptr<evp_pkey_st, FreeKey>;
+
+struct SignatureAlgorithm;
+
+// "RS256"; null: the name is unknown.
+const SignatureAlgorithm* find_algorithm(std::string_view name);
+
+// Whether keys like this one are for it: kind, curve and size.
+bool fits(const SignatureAlgorithm& algorithm, const evp_pkey_st& key);
+// `key` fits. Whether `signature`, as it stands in a token, fits `text`.
+bool verify(const SignatureAlgorithm& algorithm, evp_pkey_st& key, std::string_view text,
+            std::string_view signature);
 
 }  // namespace stdgate::auth

@@ -25,7 +25,7 @@
 #include "gateway/base/time.h"
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
-#include "transports/auth/signature.h"
+#include "transports/auth/digest.h"
 #include "transports/fetch/fetcher.h"
 
 namespace stdgate::auth {

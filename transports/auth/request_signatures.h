@@ -17,7 +17,6 @@
 #include "gateway/config/config.h"
 #include "transports/auth/authenticator.h"
 #include "transports/auth/digest.h"
-#include "transports/auth/signature.h"
 
 namespace stdgate::auth {
 

@@ -18,7 +18,7 @@
 #include "gateway/base/byte_storage.h"
 #include "gateway/base/time.h"
 #include "gateway/remote/web_client.h"
-#include "transports/fetch/curl_multi.h"
+#include "transports/fetch/curl_fetcher.h"
 #include "transports/net/loop.h"
 
 namespace stdgate::fetch {

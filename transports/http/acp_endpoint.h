@@ -12,7 +12,6 @@
 #include <string_view>
 
 #include "gateway/acp/acp_connections.h"
-#include "transports/http/endpoint.h"
 #include "transports/http/router.h"
 
 namespace stdgate::http {

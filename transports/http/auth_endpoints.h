@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "transports/auth/tickets.h"
-#include "transports/http/endpoint.h"
 #include "transports/http/router.h"
 
 namespace stdgate::http {

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "gateway/base/check.h"
-#include "transports/http/endpoint.h"
-#include "transports/http/forwarded.h"
+#include "transports/http/request_head.h"
 #include "transports/http/response.h"
+#include "transports/http/router.h"
 #include "transports/http/server.h"
 
 namespace stdgate::http {

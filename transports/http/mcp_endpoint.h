@@ -15,7 +15,6 @@
 #include "gateway/config/config.h"
 #include "gateway/mcp/mcp_params.h"
 #include "gateway/mcp/mcp_sessions.h"
-#include "transports/http/endpoint.h"
 #include "transports/http/router.h"
 
 namespace stdgate::http {

@@ -1,10 +1,4 @@
-// RequestHead: what the head of one request says, in whatever version of HTTP it came.
-//
-// A codec reads it from the wire (Http1Head) and fills it in: fields, method, target, whether a
-// body follows. This class has their meaning for the code behind: the parts of the target, and
-// which fields show who calls or are there twice. Owner: a codec, whose memory the views point
-// into, until it reads another one; reused, so that nothing is allocated in the steady state.
-// Errors: an HTTP status and a constant phrase.
+// The head of a request, and where a request comes from that a trusted proxy has passed on.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +14,14 @@
 #include "gateway/observer.h"
 
 namespace stdgate::http {
+
+// RequestHead: what the head of one request says, in whatever version of HTTP it came.
+//
+// A codec reads it from the wire (Http1Head) and fills it in: fields, method, target, whether a
+// body follows. This class has their meaning for the code behind: the parts of the target, and
+// which fields show who calls or are there twice. Owner: a codec, whose memory the views point
+// into, until it reads another one; reused, so that nothing is allocated in the steady state.
+// Errors: an HTTP status and a constant phrase.
 
 // ConnectionTraits: what admission knows about a connection before its first byte.
 //
@@ -128,5 +130,28 @@ std::string_view percent_decode(std::string_view text, std::string& scratch);
 // ('+' is a space). Nothing when it is absent.
 std::optional<std::string> query_parameter(std::string_view query, std::string_view name);
 size_t count_parameters(std::string_view query, std::string_view name);
+
+// Forwarded: where a request comes from that a trusted proxy has passed on (RFC 7239;
+// X-Forwarded-For and X-Forwarded-Proto, which have no specification).
+//
+// Pure. The headers are read from their end, where the nearest proxy has written, up to the first
+// address that is no trusted proxy. The text before it is the client's own word, and is not even
+// read. If anything up to that point is malformed, neither header is believed. If the two headers
+// name different clients, neither is believed: one of them came through a proxy that does not write
+// it.
+
+// Entries that are looked at; a longer chain of proxies is not believed.
+inline constexpr size_t kMaxHops = 32;
+
+struct Provenance {
+  ClientAddress client{};
+  std::optional<bool> is_secure{};  // what the client spoke with the first proxy; nothing: not said
+
+  friend bool operator==(const Provenance&, const Provenance&) = default;
+};
+
+// `peer` has sent it. A peer that is not trusted is the client.
+Provenance provenance(const RequestHead& head, const ClientAddress& peer,
+                      std::span<const ProxySource> trusted);
 
 }  // namespace stdgate::http

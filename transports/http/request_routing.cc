@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "gateway/rpc/json_text.h"
+#include "transports/http/admission.h"
 #include "transports/http/auth_endpoints.h"
 #include "transports/http/authentication.h"
-#include "transports/http/endpoint.h"
 #include "transports/http/field_value.h"
-#include "transports/http/origin_rules.h"
 #include "transports/http/request_head.h"
 #include "transports/http/response.h"
+#include "transports/http/router.h"
 
 namespace stdgate::http {
 

@@ -29,7 +29,8 @@ constexpr HttpError kBadParams{
 constexpr HttpError kBadId{400,
                            "the query parameter id is neither a number nor a text; write id=1 or "
                            "id=NAME, or leave it out"};
-constexpr HttpError kTwice{400, "method, params or id is there twice in the query; write it once"};
+constexpr HttpError kTwiceInQuery{
+    400, "method, params or id is there twice in the query; write it once"};
 
 }  // namespace
 
@@ -238,7 +239,7 @@ std::optional<HttpError> StreamEndpoint::admit(Exchange& exchange) {
   if (!method || method->empty()) return kNoCalledMethod;
   if (method->size() > 1 && method->front() == '"' && method->back() == '"') return kQuotedMethod;
   for (const std::string_view name : {"method", "params", "id"}) {
-    if (count_parameters(query, name) > 1) return kTwice;
+    if (count_parameters(query, name) > 1) return kTwiceInQuery;
   }
   return std::nullopt;
 }

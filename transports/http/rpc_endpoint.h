@@ -14,7 +14,6 @@
 #include "gateway/rpc/envelope.h"
 #include "gateway/session/batch_answer.h"
 #include "gateway/session/sinks.h"
-#include "transports/http/endpoint.h"
 #include "transports/http/exchange.h"
 #include "transports/http/router.h"
 

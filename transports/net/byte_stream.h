@@ -22,7 +22,6 @@
 #include "gateway/base/account.h"
 #include "gateway/base/byte_storage.h"
 #include "transports/net/loop.h"
-#include "transports/net/out_queue.h"
 #include "transports/net/stream.h"
 
 namespace stdgate::net {

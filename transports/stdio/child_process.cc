@@ -8,12 +8,11 @@
 #include <utility>
 
 #include "transports/net/byte_stream.h"
+#include "transports/stdio/command_output.h"
 #include "transports/stdio/guard/protocol.h"
 #include "transports/stdio/guard_process.h"
 #include "transports/stdio/guard_watch.h"
 #include "transports/stdio/program_search.h"
-#include "transports/stdio/sandbox_check.h"
-#include "transports/stdio/stderr_log.h"
 
 namespace stdgate::stdio {
 

@@ -26,9 +26,9 @@
 #include "gateway/base/log.h"
 #include "gateway/pool/child_link.h"
 #include "transports/net/loop.h"
-#include "transports/stdio/child_usage.h"
 #include "transports/stdio/guard_watch.h"
 #include "transports/stdio/orphan_reaper.h"
+#include "transports/stdio/process_tree.h"
 
 namespace stdgate::stdio {
 

@@ -1,4 +1,4 @@
-// The guard that each child runs under: its file, its arguments, and its process.
+// The guard that each child runs under, and how much of a sandbox this machine can enforce.
 #pragma once
 
 #include <uv.h>
@@ -8,15 +8,20 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "gateway/config/config.h"
 #include "gateway/pool/child_link.h"
 #include "transports/net/file_descriptor.h"
 #include "transports/net/loop.h"
+#include "transports/stdio/guard/sandbox.h"
 #include "transports/stdio/orphan_reaper.h"
 
 namespace stdgate::stdio {
+
+// The guard that each child runs under: its file, its arguments, and its process.
 
 // GuardBinary: the file of stdgate-guard, found once and held open.
 //
@@ -91,5 +96,21 @@ class GuardProcess {
   Block* block_;
   ExitCallback on_exit_;
 };
+
+// Checks, before a start, how much of a sandbox this machine can enforce.
+
+// incomplete_starts is 0.
+pool::SandboxStatus sandbox_status(const config::SandboxConfig& sandbox,
+                                   const guard::KernelFeatures& kernel);
+
+// The error, for people: paths of the sandbox that do not exist, or a required feature that the
+// kernel lacks. Looks at files.
+tl::expected<void, std::string> check_sandbox(const pool::LaunchSpec& spec,
+                                              const guard::KernelFeatures& kernel);
+
+// The kernel's means of confining children, and the rights of this process.
+
+// Asks the kernel. unconfined_starts is 0.
+pool::Confinement probe_confinement();
 
 }  // namespace stdgate::stdio

@@ -21,7 +21,6 @@
 #include "gateway/base/time.h"
 #include "gateway/observer.h"
 #include "transports/net/loop.h"
-#include "transports/net/out_queue.h"
 #include "transports/net/stream.h"
 #include "transports/tls/handshakes.h"
 #include "transports/tls/memory_bio.h"

@@ -36,7 +36,6 @@
 #include "transports/http/client_connection.h"
 #include "transports/net/stream.h"
 #include "transports/websocket/client_messages.h"
-#include "transports/websocket/frame.h"
 #include "transports/websocket/message_reader.h"
 
 namespace stdgate::http {

@@ -8,7 +8,6 @@
 #include "gateway/acp/acp_connections.h"
 #include "gateway/backend/upstream.h"
 #include "gateway/rpc/envelope.h"
-#include "transports/http/endpoint.h"
 #include "transports/http/request_head.h"
 #include "transports/http/response.h"
 #include "transports/http/router.h"

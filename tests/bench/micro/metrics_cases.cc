@@ -7,7 +7,7 @@
 #include "gateway/config/config.h"
 #include "metrics/logs/access_log.h"
 #include "metrics/logs/log_writer.h"
-#include "metrics/prometheus/metrics_observer.h"
+#include "metrics/prometheus/metrics_store.h"
 #include "tests/bench/micro/case.h"
 #include "transports/net/file_descriptor.h"
 

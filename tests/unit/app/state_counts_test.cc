@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "metrics/prometheus/metrics_observer.h"
+#include "metrics/prometheus/metrics_store.h"
 
 namespace stdgate {
 namespace {

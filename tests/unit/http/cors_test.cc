@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "tests/unit/http/http_world.h"
+#include "transports/http/admission.h"
 #include "transports/http/http1_head.h"
-#include "transports/http/origin_rules.h"
 
 namespace stdgate::test {
 namespace {

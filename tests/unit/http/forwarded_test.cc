@@ -1,12 +1,11 @@
 // Where a request comes from, as trusted proxies say: RFC 7239, and what is customary.
-#include "transports/http/forwarded.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
 #include "transports/http/http1_head.h"
+#include "transports/http/request_head.h"
 
 namespace stdgate {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "gateway/pool/dialect.h"
 #include "tests/unit/http/http_world.h"
-#include "transports/http/banner.h"
 
 namespace stdgate::test {
 namespace {

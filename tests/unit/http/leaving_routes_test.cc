@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/http/http_world.h"
-#include "transports/http/endpoint.h"
+#include "transports/http/router.h"
 
 namespace stdgate::test {
 namespace {

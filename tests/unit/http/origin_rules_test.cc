@@ -1,12 +1,11 @@
 // The rules of admission, each as a table: which Host, which Origin, which site, which GET.
-#include "transports/http/origin_rules.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "transports/http/admission.h"
 #include "transports/http/http1_head.h"
 
 namespace stdgate {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "metrics/prometheus/exposition.h"
-#include "metrics/prometheus/metrics_observer.h"
+#include "metrics/prometheus/metrics_store.h"
 
 namespace stdgate {
 namespace {

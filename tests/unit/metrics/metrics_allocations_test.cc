@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "metrics/prometheus/metrics_observer.h"
+#include "metrics/prometheus/metrics_store.h"
 #include "tests/support/counted_new.h"
 
 namespace stdgate::test {

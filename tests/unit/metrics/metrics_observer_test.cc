@@ -1,5 +1,3 @@
-#include "metrics/prometheus/metrics_observer.h"
-
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -8,6 +6,7 @@
 #include <string>
 
 #include "metrics/prometheus/exposition.h"
+#include "metrics/prometheus/metrics_store.h"
 
 namespace stdgate {
 namespace {

@@ -5,8 +5,6 @@
 #include <map>
 #include <string>
 
-#include "metrics/prometheus/metrics_observer.h"
-
 namespace stdgate {
 namespace {
 

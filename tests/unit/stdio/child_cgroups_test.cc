@@ -11,7 +11,7 @@
 
 #include "tests/support/test_folder.h"
 #include "tests/unit/stdio/child_fixture.h"
-#include "transports/stdio/child_usage.h"
+#include "transports/stdio/process_tree.h"
 
 namespace stdgate::test {
 namespace {

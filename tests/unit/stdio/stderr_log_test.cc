@@ -1,9 +1,8 @@
-#include "transports/stdio/stderr_log.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/recording_log.h"
+#include "transports/stdio/command_output.h"
 
 namespace stdgate {
 namespace {

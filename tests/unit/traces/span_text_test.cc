@@ -1,8 +1,7 @@
-#include "metrics/traces/span_text.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "metrics/traces/trace_exporter.h"
 #include "tests/support/otlp_spans.h"
 
 namespace stdgate::traces {

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "metrics/traces/span_text.h"
 #include "metrics/traces/trace_exporter.h"
 #include "tests/support/counted_new.h"
 

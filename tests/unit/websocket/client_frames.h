@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "transports/websocket/frame.h"
+#include "transports/websocket/message_reader.h"
 
 namespace stdgate::test {
 

@@ -1,10 +1,9 @@
-#include "transports/websocket/frame.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "tests/unit/websocket/client_frames.h"
+#include "transports/websocket/message_reader.h"
 
 namespace stdgate::test {
 namespace {

@@ -13,7 +13,6 @@
 #include <cstring>
 #include <string_view>
 
-#include "transports/stdio/guard/capabilities.h"
 #include "transports/stdio/guard/landlock.h"
 #include "transports/stdio/guard/protocol.h"
 #include "transports/stdio/guard/sandbox.h"

@@ -1,4 +1,4 @@
-#include "transports/stdio/guard/capabilities.h"
+#include "transports/stdio/guard/sandbox.h"
 
 #include <sys/prctl.h>
 #include <sys/syscall.h>

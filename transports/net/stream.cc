@@ -1,4 +1,4 @@
-#include "transports/net/out_queue.h"
+#include "transports/net/stream.h"
 
 #include <algorithm>
 
