@@ -3,12 +3,15 @@
 #include "gateway/call/chain.h"
 
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "gateway/call/call.h"
+#include "gateway/call/held_calls.h"
+#include "gateway/rpc/message_text.h"
 #include "tests/support/fake_client.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/parsed_text.h"
@@ -16,6 +19,7 @@
 #include "tests/support/recording_observer.h"
 
 namespace stdgate::test {
+
 namespace {
 
 using testing::ElementsAre;
@@ -412,4 +416,41 @@ TEST_F(ChainOfTwo, AFilterMayTakeTheReplyAway) {
 }
 
 }  // namespace
+
 }  // namespace stdgate::test
+
+namespace stdgate::call {
+
+// KeptRequest: what the account of a client pays for a request that is held.
+
+namespace {
+
+TEST(KeptRequest, PaysForAllThatItCopies) {
+  std::string text = R"({"jsonrpc":"2.0","id":1,"method":"m","params":{}})";
+  const rpc::KnownMessage message(text);
+  policy::Principal principal;
+  TraceContext trace;
+  CallContext context;
+  context.principal = &principal;
+  context.trace = &trace;
+  const auto memory = [&] {
+    return KeptRequest({message.envelope(), "m", ClientIntent{}, context}).memory();
+  };
+  const size_t bare = memory();
+  EXPECT_GE(bare, text.size());
+
+  const std::string fields(16'000, 'f');
+  context.mirrored = fields;
+  EXPECT_EQ(memory(), bare + 16'000);
+  trace.state = std::string(500, 's');
+  EXPECT_EQ(memory(), bare + 16'500);
+  principal.name = std::string(100, 'n');
+  principal.subject = std::string(200, 'n');
+  EXPECT_EQ(memory(), bare + 16'800);
+  principal.scopes = {std::string(1'000, 's')};
+  EXPECT_EQ(memory(), bare + 17'800 + sizeof(std::string));
+}
+
+}  // namespace
+
+}  // namespace stdgate::call

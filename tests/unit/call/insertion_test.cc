@@ -1,5 +1,4 @@
 // Members that a message gets on its way to a child.
-
 #include "gateway/call/insertion.h"
 
 #include <gtest/gtest.h>
@@ -12,6 +11,7 @@
 #include "gateway/call/splice.h"
 
 namespace stdgate {
+
 namespace {
 
 using Place = call::InsertionPlace;
@@ -161,4 +161,49 @@ TEST(Insertion, MayBeForOneEraAlone) {
 }
 
 }  // namespace
+
+namespace {
+
+struct Case {
+  std::string text;
+  std::string id;        // as it stands in the text; empty: none
+  std::string token;     // so too
+  std::string replaced;  // so too
+  std::string expected;
+};
+
+TextPlace place_of(const std::string& text, const std::string& part) {
+  return part.empty() ? TextPlace{} : TextPlace{text.find(part), part.size()};
+}
+
+TEST(Splice, PutsTheChildsNumbersIntoTheClientsBytes) {
+  const Case cases[] = {
+      {"(id)", "id", "", "", "<(2147483647)>"},
+      {"id", "id", "", "", "<2147483647>"},
+      {"plain", "", "", "", "<plain>"},
+      {"a id b token c", "id", "token", "", "<a 2147483647 b 2147483647 c>"},
+      {"token b id", "id", "token", "", "<2147483647 b 2147483647>"},
+      {"pid token id.", "id.", "token", "pid", "<null 2147483647 2147483647>"},
+      {"token pid id.", "id.", "token", "pid", "<2147483647 null 2147483647>"},
+      {"id. pid token", "id.", "token", "pid", "<2147483647 null 2147483647>"},
+      {"pid!", "", "", "pid", "<null!>"},
+      {"", "", "", "", "<>"},
+  };
+  for (const Case& c : cases) {
+    call::Outgoing message;
+    message.text = c.text;
+    message.id = place_of(c.text, c.id);
+    message.progress_token = place_of(c.text, c.token);
+    message.replaced = place_of(c.text, c.replaced);
+    message.replacement = "null";
+    call::Splice splice(message, rpc::WireId{INT32_MAX}, std::nullopt);
+    std::string written;
+    for (const std::string_view part : splice.framed("<", ">")) written += part;
+    EXPECT_EQ(written, c.expected);
+    EXPECT_EQ(splice.size(), c.expected.size() - 2) << c.text;
+  }
+}
+
+}  // namespace
+
 }  // namespace stdgate

@@ -11,6 +11,7 @@
 #include "tests/unit/websocket/client_frames.h"
 
 namespace stdgate::test {
+
 namespace {
 
 using namespace std::string_view_literals;
@@ -336,4 +337,155 @@ TEST(MessageReader, StopsWhereTheSinkWantsIt) {
 }
 
 }  // namespace
+
+namespace {
+
+using namespace std::string_view_literals;
+
+// RFC 6455 section 5.7, those that a server sends.
+TEST(Frame, HeadsOfTheSpecification) {
+  EXPECT_EQ(websocket::FrameHead(websocket::Opcode::text, 5).view(), "\x81\x05"sv);
+  EXPECT_EQ(websocket::FrameHead(websocket::Opcode::ping, 5).view(), "\x89\x05"sv);
+  EXPECT_EQ(websocket::FrameHead(websocket::Opcode::binary, 256).view(), "\x82\x7e\x01\x00"sv);
+  EXPECT_EQ(websocket::FrameHead(websocket::Opcode::binary, 65536).view(),
+            "\x82\x7f\0\0\0\0\0\x01\0\0"sv);
+}
+
+TEST(Frame, HeadsAtTheBoundariesOfTheirForms) {
+  struct Case {
+    size_t size;
+    std::string_view head;
+  };
+  const Case cases[] = {
+      {0, "\x81\x00"sv},
+      {125, "\x81\x7d"sv},
+      {126, "\x81\x7e\x00\x7e"sv},
+      {65535, "\x81\x7e\xff\xff"sv},
+      {65536, "\x81\x7f\0\0\0\0\0\x01\0\0"sv},
+      {0x0102030405060708, "\x81\x7f\x01\x02\x03\x04\x05\x06\x07\x08"sv},
+  };
+  for (const Case& c : cases) {
+    EXPECT_EQ(websocket::FrameHead(websocket::Opcode::text, c.size).view(), c.head) << c.size;
+    const websocket::FrameHeader header = websocket::parse_frame_header(c.head);
+    EXPECT_EQ(header.length, c.size);
+    EXPECT_TRUE(header.has_good_length()) << c.size;
+    EXPECT_EQ(websocket::frame_header_size(header), c.head.size());
+  }
+}
+
+TEST(Frame, ReadsEveryFieldOfAHeader) {
+  const websocket::FrameHeader header = websocket::parse_frame_header("\x59\x83\x37\xfa\x21\x3d"sv);
+  EXPECT_FALSE(header.final);
+  EXPECT_EQ(header.reserved, 5);
+  EXPECT_EQ(header.opcode, 9);
+  EXPECT_TRUE(header.is_control());
+  EXPECT_TRUE(header.masked);
+  EXPECT_EQ(header.length, 3u);
+  EXPECT_EQ(websocket::frame_header_size(header), 6u);
+}
+
+TEST(Frame, LengthsHaveToBeInTheShortestForm) {
+  EXPECT_FALSE(websocket::parse_frame_header("\x81\x7e\x00\x7d"sv).has_good_length());
+  EXPECT_FALSE(websocket::parse_frame_header("\x81\x7f\0\0\0\0\0\0\xff\xff"sv).has_good_length());
+  EXPECT_TRUE(websocket::parse_frame_header("\x81\x7f\x7f\xff\xff\xff\xff\xff\xff\xff"sv)
+                  .has_good_length());
+  EXPECT_FALSE(websocket::parse_frame_header("\x81\x7f\x80\0\0\0\0\x01\0\0"sv).has_good_length());
+}
+
+TEST(Frame, UnmasksAnyLengthFromAnyPlace) {
+  std::string text;
+  for (int i = 0; i < 64; ++i) text += static_cast<char>(i * 37);
+  for (size_t begin = 0; begin < 9; ++begin) {
+    for (size_t size = 0; begin + size <= text.size(); ++size) {
+      const std::string part = text.substr(begin, size);
+      std::string masked = client_frame(part);
+      const websocket::FrameHeader header = websocket::parse_frame_header(masked);
+      // From an odd address, in two pieces.
+      const size_t cut = size / 3;
+      char* const payload = masked.data() + websocket::frame_header_size(header);
+      websocket::unmask(payload, payload, cut, header.mask);
+      websocket::unmask(payload + cut, payload + cut, size - cut,
+                        websocket::rotate_mask(header.mask, cut));
+      EXPECT_EQ(std::string_view(payload, size), part) << begin << " " << size;
+    }
+  }
+}
+
+}  // namespace
+
+namespace {
+
+struct Case {
+  const char* what;
+  std::string text;
+  // How many bytes can be the beginning of UTF-8; npos: all of them.
+  size_t good = std::string::npos;
+  bool complete = true;
+};
+
+const Case kCases[] = {
+    {"empty", ""},
+    {"ASCII", "plain text, longer than any word of the machine that checks it"},
+    {"two bytes", "\u00e9\u0080\u07ff"},
+    {"three bytes", "\u0800\u20ac\ud7ff\ue000\uffff"},
+    {"four bytes", "\U00010000\U0001f600\U0010ffff"},
+    {"the example of Autobahn", "\xce\xba\xe1\xbd\xb9\xcf\x83\xce\xbc\xce\xb5"},
+    {"a character that begins", "a\xc3", std::string::npos, false},
+    {"two of three", "a\xe2\x82", std::string::npos, false},
+    {"three of four", "a\xf0\x9f\x98", std::string::npos, false},
+    {"one of four", "\xf4", std::string::npos, false},
+    {"a lone continuation",
+     "ab\x80"
+     "c",
+     2},
+    {"a continuation too many", "\xc3\xa9\xa9", 2},
+    {"overlong two", "a\xc0\x80", 1},
+    {"overlong two, c1", "a\xc1\xbf", 1},
+    {"overlong three", "a\xe0\x9f\xbf", 2},
+    {"overlong four", "a\xf0\x8f\xbf\xbf", 2},
+    {"first surrogate", "a\xed\xa0\x80", 2},
+    {"last surrogate", "a\xed\xbf\xbf", 2},
+    {"above U+10FFFF", "a\xf4\x90\x80\x80", 2},
+    {"f5", "a\xf5\x80\x80\x80", 1},
+    {"ff", "a\xff", 1},
+    {"a character cut by ASCII", "a\xe2\x82z", 3},
+    {"a character cut by another", "a\xf0\x9f\xc3\xa9", 3},
+    {"bad after much that is good", std::string(200, 'x') + "\xed\xa0\x80", 201},
+};
+
+// Bytes taken, with pieces of `piece` bytes, before the one that is refused; npos: none is.
+size_t good_bytes(std::string_view text, size_t piece, bool* complete) {
+  websocket::Utf8Validator validator;
+  for (size_t at = 0; at < text.size(); at += piece) {
+    if (!validator.feed(text.substr(at, piece))) return at;
+  }
+  *complete = validator.complete();
+  return std::string::npos;
+}
+
+TEST(Utf8Validator, FailsAtTheFirstByteThatCannotBe) {
+  for (const Case& c : kCases) {
+    bool complete = true;
+    EXPECT_EQ(good_bytes(c.text, 1, &complete), c.good) << c.what;
+    EXPECT_EQ(complete, c.complete) << c.what;
+  }
+}
+
+// The piece that holds the bad byte is refused, wherever the text is cut, and no earlier one.
+TEST(Utf8Validator, CutAnywhere) {
+  for (const Case& c : kCases) {
+    for (size_t cut = 0; cut <= c.text.size(); ++cut) {
+      websocket::Utf8Validator validator;
+      const bool first = validator.feed(std::string_view(c.text).substr(0, cut));
+      EXPECT_EQ(first, c.good == std::string::npos || cut <= c.good) << c.what << " " << cut;
+      if (!first) continue;
+      const bool second = validator.feed(std::string_view(c.text).substr(cut));
+      EXPECT_EQ(second, c.good == std::string::npos) << c.what << " " << cut;
+      EXPECT_EQ(second && validator.complete(), second && c.complete) << c.what << " " << cut;
+    }
+  }
+}
+
+}  // namespace
+
 }  // namespace stdgate::test
