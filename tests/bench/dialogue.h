@@ -1,7 +1,5 @@
-// Dialogue: what one client says and understands on its connection; one class a protocol.
-//
-// Owner: a Client, which feeds it what has come and flushes the channel afterwards. Errors: the
-// phrase ends the client; what is wrong with single answers goes to the Tally instead.
+// What one client says and understands on its connection: Dialogue, and the dialogues that take few
+// words.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +15,10 @@
 
 namespace stdgate::bench {
 
+// Dialogue: what one client says and understands on its connection; one class a protocol.
+//
+// Owner: a Client, which feeds it what has come and flushes the channel afterwards. Errors: the
+// phrase ends the client; what is wrong with single answers goes to the Tally instead.
 class Dialogue {
  public:
   explicit Dialogue(Tally& tally) : tally_(tally) {}
@@ -44,5 +46,39 @@ class Dialogue {
 // `channel` and `tally` outlive it.
 std::unique_ptr<Dialogue> make_dialogue(const LoadOptions& options, size_t client, Channel& channel,
                                         Tally& tally);
+
+// LineDialogue: calls straight into a child's pipes, one message a line, many in flight.
+class LineDialogue : public Dialogue {
+ public:
+  LineDialogue(CallBook book, Channel& channel, Tally& tally);
+
+  void begin() override;
+  void begin_calls(Instant now) override;
+  tl::expected<size_t, std::string> take(std::span<char> bytes, Instant now) override;
+
+ private:
+  void call(size_t slot, Instant now);
+
+  Channel& channel_;
+  CallBook book_;
+  NumberedText line_;
+  size_t searched_ = 0;  // bytes at the front of the next take() that hold no newline
+};
+
+// IdleStreamDialogue: an event stream by GET that is opened and held; what comes is not looked at.
+class IdleStreamDialogue : public Dialogue {
+ public:
+  IdleStreamDialogue(const LoadOptions& options, Channel& channel, Tally& tally)
+      : Dialogue(tally), options_(options), channel_(channel) {}
+
+  void begin() override;
+  void begin_calls(Instant /*now*/) override {}
+  tl::expected<size_t, std::string> take(std::span<char> bytes, Instant now) override;
+
+ private:
+  const LoadOptions& options_;
+  Channel& channel_;
+  bool open_ = false;
+};
 
 }  // namespace stdgate::bench

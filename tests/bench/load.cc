@@ -6,7 +6,6 @@
 #include <iostream>
 
 #include "tests/bench/load_options.h"
-#include "tests/bench/load_report.h"
 #include "tests/bench/load_run.h"
 
 namespace {

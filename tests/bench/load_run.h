@@ -81,4 +81,8 @@ class LoadRun {
   std::unique_ptr<char[]> buffer_;
 };
 
+// The one line of JSON that a run of the load generator prints.
+
+std::string report_line(const LoadOptions& options, const LoadResult& result);
+
 }  // namespace stdgate::bench

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "tests/bench/http_answer.h"
+#include "tests/bench/http_dialogue.h"
 
 namespace stdgate::bench {
 namespace {

@@ -28,7 +28,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/json_oracle.h"
 #include "tests/support/backend_bench.h"
-#include "tests/support/random_session_ids.h"
+#include "tests/support/fake_seal.h"
 
 namespace stdgate::test {
 namespace {

@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "tests/fuzz/fuzz_target.h"
-#include "tests/fuzz/input_cost.h"
 #include "tests/fuzz/mutator.h"
 #include "tests/fuzz/random_seed.h"
 

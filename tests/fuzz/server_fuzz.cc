@@ -9,9 +9,9 @@
 
 #include "gateway/mcp/mcp_sessions.h"
 #include "tests/fuzz/fuzz_target.h"
+#include "tests/support/fake_seal.h"
 #include "tests/support/fake_upstream.h"
 #include "tests/support/memory_stream.h"
-#include "tests/support/random_session_ids.h"
 #include "tests/unit/http/http_world.h"
 #include "transports/http/mcp_endpoint.h"
 #include "transports/websocket/websocket_endpoint.h"

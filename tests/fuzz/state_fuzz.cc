@@ -9,7 +9,7 @@
 #include "gateway/app/state_files.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/json_oracle.h"
-#include "tests/support/parsed_text.h"
+#include "tests/support/rpc_texts.h"
 #include "tests/unit/mcp/memory_bench.h"
 
 namespace stdgate::test {

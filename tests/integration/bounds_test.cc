@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/integration/harness/sanitized.h"
+#include "tests/integration/harness/processes.h"
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/websocket_client.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/integration/harness/raw_request.h"
+#include "tests/integration/harness/http_client.h"
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/websocket_client.h"
 #include "tests/support/test_folder.h"

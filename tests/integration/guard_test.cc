@@ -8,8 +8,8 @@
 #include <iterator>
 #include <string>
 
+#include "tests/integration/harness/processes.h"
 #include "tests/integration/harness/program_run.h"
-#include "tests/integration/harness/sanitized.h"
 #include "tests/integration/harness/setups.h"
 
 namespace stdgate::harness::guard_test {

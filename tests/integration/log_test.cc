@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tests/integration/harness/eventually.h"
-#include "tests/integration/harness/mcp_sessions.h"
+#include "tests/integration/harness/mcp_requests.h"
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/websocket_client.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/integration/harness/modern_requests.h"
+#include "tests/integration/harness/mcp_requests.h"
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/websocket_client.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "tests/integration/harness/modern_requests.h"
+#include "tests/integration/harness/mcp_requests.h"
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/websocket_client.h"
 #include "tests/support/test_folder.h"

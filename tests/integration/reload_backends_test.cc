@@ -9,7 +9,7 @@
 #include <fstream>
 #include <thread>
 
-#include "tests/integration/harness/mcp_sessions.h"
+#include "tests/integration/harness/mcp_requests.h"
 #include "tests/integration/harness/program_run.h"
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/tls_tunnel.h"

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <thread>
 
-#include "tests/integration/harness/mcp_sessions.h"
+#include "tests/integration/harness/mcp_requests.h"
 #include "tests/integration/harness/setups.h"
 
 namespace stdgate::harness::reload_sessions_test {

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "tests/integration/harness/load_balancer.h"
-#include "tests/integration/harness/modern_requests.h"
+#include "tests/integration/harness/mcp_requests.h"
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/stateful_server.h"
 #include "tests/integration/harness/web_server.h"

@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/integration/harness/mcp_sessions.h"
-#include "tests/integration/harness/modern_requests.h"
+#include "tests/integration/harness/mcp_requests.h"
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/websocket_client.h"
 #include "tests/integration/member_server.h"

@@ -4,8 +4,7 @@
 
 #include <string>
 
-#include "tests/integration/harness/mcp_sessions.h"
-#include "tests/integration/harness/modern_requests.h"
+#include "tests/integration/harness/mcp_requests.h"
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/websocket_client.h"
 

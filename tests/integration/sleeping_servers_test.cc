@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "tests/integration/harness/eventually.h"
-#include "tests/integration/harness/mcp_sessions.h"
-#include "tests/integration/harness/modern_requests.h"
+#include "tests/integration/harness/mcp_requests.h"
 #include "tests/integration/harness/program_run.h"
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/websocket_client.h"

@@ -12,8 +12,8 @@
 #include <fstream>
 #include <thread>
 
+#include "tests/integration/harness/processes.h"
 #include "tests/integration/harness/program_run.h"
-#include "tests/integration/harness/sanitized.h"
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/tls_tunnel.h"
 #include "tests/integration/harness/websocket_client.h"

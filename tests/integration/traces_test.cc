@@ -5,7 +5,7 @@
 #include <csignal>
 #include <filesystem>
 
-#include "tests/integration/harness/mcp_sessions.h"
+#include "tests/integration/harness/mcp_requests.h"
 #include "tests/integration/harness/program_run.h"
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/web_server.h"

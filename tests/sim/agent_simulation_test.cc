@@ -19,7 +19,6 @@
 #include "tests/sim/sim_editor.h"
 #include "tests/sim/sim_world.h"
 #include "tests/support/fake_seal.h"
-#include "tests/support/random_session_ids.h"
 
 namespace stdgate::sim {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "gateway/rpc/json_reader.h"
 #include "tests/support/memory_child.h"
-#include "tests/support/parsed_text.h"
+#include "tests/support/rpc_texts.h"
 
 namespace stdgate::sim {
 

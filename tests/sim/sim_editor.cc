@@ -8,7 +8,7 @@
 
 #include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/json_text.h"
-#include "tests/support/parsed_text.h"
+#include "tests/support/rpc_texts.h"
 
 namespace stdgate::sim {
 

@@ -1,7 +1,7 @@
-// FakeSeal: seals that only a test can tell apart: a text stands for what was sealed. Named ones
-// are numbered apart.
+// What stands in for seals: texts that are not encrypted, and ids of sessions that say nothing.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,6 +11,8 @@
 
 namespace stdgate::test {
 
+// FakeSeal: seals that only a test can tell apart: a text stands for what was sealed. Named ones
+// are numbered apart.
 class FakeSeal final : public session::StateSeal {
  public:
   std::string seal(std::string_view plain, std::string_view context) override {
@@ -39,6 +41,28 @@ class FakeSeal final : public session::StateSeal {
  private:
   std::map<std::string, std::pair<std::string, std::string>> sealed_;
   std::map<std::pair<std::string, std::string>, std::string> named_;
+};
+
+// RandomSessionIds: ids that say nothing, so a session ends with the process that opened it.
+class RandomSessionIds final : public session::SessionIds {
+ public:
+  // Makes an id that cannot be guessed: 128 random bits as text.
+  using NewId = std::function<std::string()>;
+
+  explicit RandomSessionIds(NewId new_id) : new_id_(std::move(new_id)) {}
+
+  std::string issue(const session::SessionFacts& /*facts*/) override { return new_id_(); }
+  [[nodiscard]] std::optional<session::CarriedSession> open(
+      std::string_view /*id*/, std::string_view /*backend*/,
+      const policy::Principal* /*principal*/) override {
+    return std::nullopt;
+  }
+  [[nodiscard]] SessionName name_of(std::string_view id) const override {
+    return SessionName::of(static_cast<uint32_t>(std::hash<std::string_view>()(id)));
+  }
+
+ private:
+  const NewId new_id_;
 };
 
 }  // namespace stdgate::test

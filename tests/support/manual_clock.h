@@ -1,10 +1,11 @@
-// ManualClock: time that stands still until a test sets it.
+// Clocks of tests: one that stands still until it is set, and a calendar that follows it.
 #pragma once
 
 #include "gateway/base/time.h"
 
 namespace stdgate::test {
 
+// ManualClock: time that stands still until a test sets it.
 class ManualClock final : public Clock {
  public:
   [[nodiscard]] TimePoint now() const override { return now_; }
@@ -12,6 +13,16 @@ class ManualClock final : public Clock {
 
  private:
   TimePoint now_{std::chrono::hours(1)};
+};
+
+// Calendar: a wall clock that follows a test's clock from a day of 2027 on.
+class Calendar final : public WallClock {
+ public:
+  [[nodiscard]] WallTime at(TimePoint time) const override {
+    return WallTime(offset + time.time_since_epoch());
+  }
+
+  Duration offset = std::chrono::hours(24) * 365 * 57;
 };
 
 }  // namespace stdgate::test

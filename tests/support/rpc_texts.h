@@ -1,9 +1,15 @@
-// JSON-RPC messages as texts, spelled as FakeChild and BackendBench spell them.
+// JSON-RPC messages as texts, as FakeChild and BackendBench spell them, and such a text parsed.
 #pragma once
 
 #include <string>
+#include <utility>
+
+#include "gateway/rpc/envelope.h"
+#include "gateway/rpc/json_text.h"
 
 namespace stdgate::test {
+
+// JSON-RPC messages as texts, spelled as FakeChild and BackendBench spell them.
 
 inline std::string request_text(const std::string& id, const std::string& method = "m") {
   return R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":")" + method + R"("})";
@@ -27,5 +33,26 @@ inline std::string id_in(const std::string& text) {
   const size_t start = text.find(R"("id":)") + 5;
   return text.substr(start, text.find_first_of(",}", start) - start);
 }
+
+// ParsedText: one message, and the text that its envelope is made of views of.
+class ParsedText {
+ public:
+  explicit ParsedText(std::string text) : text_(std::move(text)) {
+    envelope = parser_.parse(text_).value().messages[0].envelope;
+  }
+  ParsedText(const ParsedText&) = delete;
+  ParsedText& operator=(const ParsedText&) = delete;
+
+  [[nodiscard]] std::string method() const {
+    std::string scratch;
+    return std::string(rpc::decode_string(envelope.method, scratch));
+  }
+
+  rpc::Envelope envelope;
+
+ private:
+  std::string text_;
+  rpc::EnvelopeParser parser_{rpc::EnvelopeLimits{}};
+};
 
 }  // namespace stdgate::test

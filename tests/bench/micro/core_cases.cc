@@ -4,7 +4,6 @@
 #include "gateway/observer.h"
 #include "tests/bench/micro/case.h"
 #include "tests/bench/micro/echo_core.h"
-#include "tests/bench/micro/message_text.h"
 
 namespace stdgate::bench {
 

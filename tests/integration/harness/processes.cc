@@ -9,6 +9,7 @@
 #include <sstream>
 
 namespace stdgate::harness {
+
 namespace {
 
 namespace fs = std::filesystem;

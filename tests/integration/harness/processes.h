@@ -38,4 +38,19 @@ std::string read_file(const std::filesystem::path& path);
 // One line a process, for messages.
 std::string describe(const std::vector<ProcessInfo>& processes);
 
+// kSanitized: whether the gateway under test has been built with the address sanitizer. It keeps
+// memory that is freed, so that figures of memory say nothing, and brings libraries of its own.
+
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
 }  // namespace stdgate::harness

@@ -19,7 +19,7 @@ constexpr size_t kTwoByteLength = 126;
 constexpr size_t kEightByteLength = 127;
 constexpr size_t kMaxControl = 125;
 
-[[noreturn]] void fail(const std::string& what) {
+[[noreturn]] void fail_socket(const std::string& what) {
   throw std::runtime_error("websocket client: " + what);
 }
 
@@ -38,7 +38,7 @@ uint64_t checked_length(size_t short_length, std::string_view extended) {
   if (short_length < kTwoByteLength) return short_length;
   const uint64_t length = read_number(extended);
   if (length < kTwoByteLength || (short_length == kEightByteLength && length <= UINT16_MAX)) {
-    fail("a length in too long a form");
+    fail_socket("a length in too long a form");
   }
   return length;
 }
@@ -99,8 +99,8 @@ WebSocketClient::WebSocketClient(const std::string& url, const Options& options)
   connection_.send_request("GET", options.path, options.first_bytes, fields);
   handshake_ = connection_.read_head();
   if (handshake_.status != 101) {
-    fail("the handshake was answered with " + std::to_string(handshake_.status) + " " +
-         connection_.buffered());
+    fail_socket("the handshake was answered with " + std::to_string(handshake_.status) + " " +
+                connection_.buffered());
   }
   received_ = connection_.buffered();
 }
@@ -125,13 +125,14 @@ void WebSocketClient::reset() {
 bool WebSocketClient::receive() {
   pollfd entry = {socket(), POLLIN, 0};
   if (poll(&entry, 1, static_cast<int>(deadline_.count())) <= 0) {
-    fail("nothing received within " + std::to_string(deadline_.count()) + " ms, after " +
-         std::to_string(messages_) + " messages");
+    fail_socket("nothing received within " + std::to_string(deadline_.count()) + " ms, after " +
+                std::to_string(messages_) + " messages");
   }
   received_.erase(0, std::exchange(taken_, 0));
   std::array<char, 1 << 16> piece;
   const ssize_t count = recv(socket(), piece.data(), piece.size(), 0);
-  if (count < 0 && errno != ECONNRESET) fail(std::string("receive: ") + std::strerror(errno));
+  if (count < 0 && errno != ECONNRESET)
+    fail_socket(std::string("receive: ") + std::strerror(errno));
   if (count <= 0) return false;
   received_.append(piece.data(), static_cast<size_t>(count));
   return true;
@@ -165,12 +166,13 @@ std::optional<Frame> WebSocketClient::read_frame() {
   if (!fill(length_bytes)) return std::nullopt;
   const uint64_t length = checked_length(short_length, take(length_bytes));
   if (frame.masked || frame.reserved != 0 || !frame.final) {
-    fail("a masked, extended or fragmented frame");
+    fail_socket("a masked, extended or fragmented frame");
   }
   const bool is_control =
       frame.opcode == Frame::kClose || frame.opcode == Frame::kPing || frame.opcode == Frame::kPong;
   if ((is_control && length > kMaxControl) || (!is_control && frame.opcode != Frame::kText)) {
-    fail("a frame that a server of JSON must not send: opcode " + std::to_string(frame.opcode));
+    fail_socket("a frame that a server of JSON must not send: opcode " +
+                std::to_string(frame.opcode));
   }
   if (!fill(length)) return std::nullopt;
   frame.payload = take(length);
@@ -183,7 +185,7 @@ std::optional<std::string> WebSocketClient::read_message() {
     if (!frame) {
       closing_ = Closing();
     } else if (frame->opcode == Frame::kText) {
-      if (!simdjson::validate_utf8(frame->payload)) fail("a text that is not UTF-8");
+      if (!simdjson::validate_utf8(frame->payload)) fail_socket("a text that is not UTF-8");
       ++messages_;
       return std::move(frame->payload);
     } else if (frame->opcode == Frame::kPing) {
@@ -199,7 +201,7 @@ std::optional<std::string> WebSocketClient::read_message() {
 
 Closing WebSocketClient::closing_of(const Frame& frame) const {
   if (frame.payload.empty()) return {Closing::kNoStatus, ""};
-  if (frame.payload.size() < 2) fail("close payload of one byte");
+  if (frame.payload.size() < 2) fail_socket("close payload of one byte");
   const auto code = static_cast<int>(read_number(std::string_view(frame.payload).substr(0, 2)));
   return {code, frame.payload.substr(2)};
 }
@@ -207,8 +209,8 @@ Closing WebSocketClient::closing_of(const Frame& frame) const {
 std::string WebSocketClient::message() {
   std::optional<std::string> text = read_message();
   if (!text) {
-    fail("closed with " + std::to_string(closing_->code) + " " + closing_->reason +
-         " instead of a message");
+    fail_socket("closed with " + std::to_string(closing_->code) + " " + closing_->reason +
+                " instead of a message");
   }
   return std::move(*text);
 }

@@ -10,9 +10,9 @@
 #include "gateway/acp/acp_dialect.h"
 #include "tests/support/backend_bench.h"
 #include "tests/support/fake_event_sink.h"
+#include "tests/support/fake_seal.h"
 #include "tests/support/fake_session.h"
-#include "tests/support/parsed_text.h"
-#include "tests/support/random_session_ids.h"
+#include "tests/support/rpc_texts.h"
 
 namespace stdgate::test {
 namespace {

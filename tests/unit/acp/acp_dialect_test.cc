@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "tests/support/parsed_text.h"
+#include "tests/support/rpc_texts.h"
 
 namespace stdgate {
 namespace {

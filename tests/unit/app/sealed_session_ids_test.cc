@@ -8,7 +8,6 @@
 #include "gateway/app/sealed_texts.h"
 #include "gateway/base/encodings.h"
 #include "gateway/config/config_ranges.h"
-#include "tests/support/calendar.h"
 #include "tests/support/manual_clock.h"
 
 namespace stdgate::app {

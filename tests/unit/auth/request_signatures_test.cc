@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "gateway/base/encodings.h"
-#include "tests/support/calendar.h"
 #include "tests/support/manual_clock.h"
 
 namespace stdgate::auth {

@@ -6,7 +6,6 @@
 
 #include "gateway/base/encodings.h"
 #include "gateway/config/options/auth_options.h"
-#include "tests/support/calendar.h"
 #include "tests/support/fake_fetcher.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/recording_log.h"

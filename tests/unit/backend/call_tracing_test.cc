@@ -6,7 +6,7 @@
 #include "gateway/call/trace_filter.h"
 #include "gateway/pool/dialect.h"
 #include "tests/support/backend_fixture.h"
-#include "tests/support/parsed_text.h"
+#include "tests/support/rpc_texts.h"
 
 namespace stdgate::test {
 namespace {

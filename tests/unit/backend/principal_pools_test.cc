@@ -10,7 +10,6 @@
 #include "tests/support/fake_session.h"
 #include "tests/support/fake_upstream.h"
 #include "tests/support/manual_clock.h"
-#include "tests/support/parsed_text.h"
 #include "tests/support/recording_log.h"
 #include "tests/support/rpc_texts.h"
 

@@ -14,9 +14,9 @@
 #include "gateway/rpc/message_text.h"
 #include "tests/support/fake_client.h"
 #include "tests/support/manual_clock.h"
-#include "tests/support/parsed_text.h"
 #include "tests/support/recording_log.h"
 #include "tests/support/recording_observer.h"
+#include "tests/support/rpc_texts.h"
 
 namespace stdgate::test {
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "tests/support/parsed_text.h"
+#include "tests/support/rpc_texts.h"
 
 namespace stdgate {
 namespace {

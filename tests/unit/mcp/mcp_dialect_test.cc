@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gateway/rpc/json_reader.h"
-#include "tests/support/parsed_text.h"
+#include "tests/support/rpc_texts.h"
 
 namespace stdgate {
 namespace {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "gateway/mcp/bridge/input_rounds.h"
-#include "tests/support/parsed_text.h"
+#include "tests/support/rpc_texts.h"
 #include "tests/unit/mcp/modern_bench.h"
 
 namespace stdgate::test {

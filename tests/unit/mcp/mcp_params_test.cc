@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/parsed_text.h"
+#include "tests/support/rpc_texts.h"
 
 namespace stdgate {
 

@@ -8,7 +8,7 @@
 #include "gateway/mcp/mcp_sessions.h"
 #include "tests/support/backend_fixture.h"
 #include "tests/support/fake_event_sink.h"
-#include "tests/support/random_session_ids.h"
+#include "tests/support/fake_seal.h"
 
 namespace stdgate::test {
 

@@ -9,7 +9,7 @@
 #include "gateway/call/splice.h"
 #include "gateway/mcp/era_bridge.h"
 #include "gateway/rpc/envelope.h"
-#include "tests/support/parsed_text.h"
+#include "tests/support/rpc_texts.h"
 
 namespace stdgate {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "tests/support/parsed_text.h"
+#include "tests/support/rpc_texts.h"
 #include "tests/unit/mcp/modern_bench.h"
 
 namespace stdgate::test {

@@ -1,384 +1,328 @@
-// What counts as JSON (RFC 8259): a table with the verdict in it, the same judged by simdjson, and
-// many small changes of each text judged by both.
+#include "gateway/rpc/json_text.h"
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "gateway/rpc/envelope.h"
+#include "gateway/rpc/json_reader.h"
+#include "gateway/rpc/json_scanner.h"
 #include "tests/fuzz/json_oracle.h"
-#include "tests/fuzz/mutator.h"
 #include "tests/fuzz/random_seed.h"
 
 namespace stdgate {
+
+// Reading and writing the escapes of a JSON string.
+
 namespace {
 
 using namespace std::string_view_literals;
-using test::oracle_accepts;
 
-// Deeper than any text here, so that depth never decides.
-bool is_json(std::string_view text) {
-  rpc::EnvelopeParser parser({.depth = 10000, .batch = 10000});
-  // Without a byte behind it: a read past the end shows under the address sanitizer.
-  std::vector<char> copy(text.begin(), text.end());
-  const auto document = parser.parse(copy);
-  return document || document.error().fault != rpc::Fault::parse_error;
-}
-
-constexpr std::string_view kValid[] = {
-    // Structure.
-    "{}",
-    "[]",
-    "[[]]",
-    "[{}]",
-    "{\"\":0}",
-    "{\"a\":{}}",
-    "[[],[]]",
-    "[1,2]",
-    "[[1],{\"a\":[2]}]",
-    "{\"a\":1,\"a\":2}",
-    "{\"a\":[],\"b\":{}}",
-    "[[[[[[[[[[]]]]]]]]]]",
-    "[{},[],{}]",
-    "{\"a\":{\"b\":{\"c\":[{\"d\":1}]}}}",
-    // Space.
-    " {}",
-    "{} ",
-    "\t[\n]\r",
-    "{ \"a\" : 1 , \"b\" : 2 }",
-    "\r\n{\r\n\"a\"\r\n:\r\n1\r\n}\r\n",
-    "[ ]",
-    "[\t1\t,\t2\t]",
-    "    1    ",
-    // Words.
-    "null",
-    "true",
-    "false",
-    "[null,true,false]",
-    "{\"null\":null}",
-    // Numbers.
-    "0",
-    "-0",
-    "1",
-    "-1",
-    "10",
-    "1234567890",
-    "0.0",
-    "-0.0",
-    "0.1",
-    "1.5",
-    "10.01",
-    "1e1",
-    "1E1",
-    "1e+1",
-    "1e-1",
-    "0e0",
-    "0E+0",
-    "-0e-0",
-    "1.0e10",
-    "123.456e-789",
-    "1e400",
-    "-1e400",
-    "1e99999",
-    "12345678901234567890",
-    "123456789012345678901234567890",
-    "0.00000000000000000000000000000001",
-    "[0]",
-    "[-0,0]",
-    "{\"a\":0}",
-    // Strings.
-    "\"\"",
-    "\"a\"",
-    "\" \"",
-    "\"\\\"\"",
-    "\"\\\\\"",
-    "\"\\/\"",
-    "\"/\"",
-    "\"\\b\\f\\n\\r\\t\"",
-    "\"\\u0000\"",
-    "\"\\u0041\"",
-    "\"\\uAbCd\"",
-    "\"\\ud83d\\ude00\"",
-    "\"\\ud800\"",
-    "\"\\udc00\"",
-    "\"\\ud800\\ud800\"",
-    "\"\\ud800x\"",
-    "\"\\\\\\\\\"",
-    "\"\\\\\\\"\"",
-    "\"{}[],:\"",
-    "\"\x7f\"",
-    "[\"\",\"\"]",
-    "{\"\\u0061\":1}",
-    "{\"\\\"\":\"\\\"\"}",
-    "\"0123456789abcde\"",
-    "\"0123456789abcdef\"",
-    "\"0123456789abcdef0\"",
-    "\"0123456789abcdef0123456789abcdef\"",
-    // UTF-8.
-    "\"\xc2\x80\"",
-    "\"\xc3\xa9\"",
-    "\"\xdf\xbf\"",
-    "\"\xe0\xa0\x80\"",
-    "\"\xe2\x82\xac\"",
-    "\"\xed\x9f\xbf\"",
-    "\"\xee\x80\x80\"",
-    "\"\xef\xbf\xbf\"",
-    "\"\xf0\x90\x80\x80\"",
-    "\"\xf0\x9f\x98\x80\"",
-    "\"\xf4\x8f\xbf\xbf\"",
-    "\"\xef\xbb\xbf\"",
-    "{\"\xc3\xa9\":1}",
+struct DecodeCase {
+  std::string_view raw;
+  std::string_view decoded;
 };
 
-constexpr std::string_view kInvalid[] = {
-    // Nothing, and more than one.
-    "",
-    " ",
-    "\n",
-    "{}{}",
-    "[][]",
-    "1 2",
-    "{} x",
-    "null null",
-    "[1]]",
-    "{}}",
-    "\"a\" \"b\"",
-    "{},",
-    ",",
-    ":",
-    "}",
-    "]",
-    // Structure.
-    "{",
-    "[",
-    "[1",
-    "[1,",
-    "[,",
-    "[,1]",
-    "[1,]",
-    "[1,,2]",
-    "[1 2]",
-    "[1:2]",
-    "[1}",
-    "{1}",
-    "{]",
-    "{\"a\"}",
-    "{\"a\":}",
-    "{\"a\":1,}",
-    "{,}",
-    "{,\"a\":1}",
-    "{\"a\" 1}",
-    "{\"a\"::1}",
-    "{\"a\":1 \"b\":2}",
-    "{\"a\":1,,\"b\":2}",
-    "{\"a\",1}",
-    "{a:1}",
-    "{'a':1}",
-    "{1:1}",
-    "{null:1}",
-    "{[]:1}",
-    "{\"a\":1]",
-    "[{]}",
-    "[\"a\":1]",
-    "{\"a\":{}",
-    "[[[]]",
-    "[{\"a\":1]}",
-    // Space that is none, comments.
-    "\v1",
-    "\f1",
-    "1\v",
-    "[\f1]",
-    "\xc2\xa0{}",
-    "{}\0"sv,
-    "\0"sv,
-    "\0{}"sv,
-    "[1,\0 2]"sv,
-    "{/**/}",
-    "[1]//",
-    "#\n1",
-    // Words.
-    "nul",
-    "nulll",
-    "Null",
-    "NULL",
-    "tru",
-    "True",
-    "truefalse",
-    "fals",
-    "falsee",
-    "undefined",
-    "NaN",
-    "Infinity",
-    "-Infinity",
-    "nan",
-    "[tru]",
-    "[nul",
-    "n",
-    "t",
-    "f",
-    // Numbers.
-    "-",
-    "+1",
-    "--1",
-    "01",
-    "-01",
-    "00",
-    "1.",
-    ".1",
-    "-.1",
-    "1.e1",
-    "1e",
-    "1e+",
-    "1e-",
-    "1E+-1",
-    "1.2.3",
-    "1e1.5",
-    "1e1e1",
-    "0x1",
-    "1_000",
-    "1,000",
-    "1a",
-    "0b1",
-    "1f",
-    "[01]",
-    "[1.]",
-    "[-]",
-    "0e",
-    "0.",
-    "-0.",
-    "2.e",
-    "1 .5",
-    // Strings.
-    "\"",
-    "\"a",
-    "a\"",
-    "'a'",
-    "\"\\\"",
-    "\"\\",
-    "\"\\a\"",
-    "\"\\'\"",
-    "\"\\x41\"",
-    "\"\\0\"",
-    "\"\\u\"",
-    "\"\\u1\"",
-    "\"\\u12\"",
-    "\"\\u123\"",
-    "\"\\u123g\"",
-    "\"\\u 123\"",
-    "\"\\U0041\"",
-    "\"\\u004",
-    "\"\\u",
-    "\"\\u00:0\"",
-    "\"\\u00`0\"",
-    "\"\\u00@0\"",
-    "\"\\ud800\\u\"",
-    "\"\n\"",
-    "\"\r\"",
-    "\"\t\"",
-    "\"\0\""sv,
-    "\"\x01\"",
-    "\"\x1f\"",
-    "{\"a\nb\":1}",
-    "\"0123456789abcdef\n\"",
-    "\"0123456789abcdef\\x\"",
-    "\"\\\n\"",
-    // UTF-8.
-    "\xef\xbb\xbf{}",
-    "\xc3\xa9",
-    "\"\x80\"",
-    "\"\xbf\"",
-    "\"\xc0\x80\"",
-    "\"\xc0\xaf\"",
-    "\"\xc1\xbf\"",
-    "\"\xc3\"",
-    "\"\xc3(\"",
-    "\"\xe2\x82\"",
-    "\"\xe2(\xac\"",
-    "\"\xe0\x80\x80\"",
-    "\"\xe0\x9f\xbf\"",
-    "\"\xed\xa0\x80\"",
-    "\"\xed\xbf\xbf\"",
-    "\"\xf0\x80\x80\x80\"",
-    "\"\xf0\x8f\xbf\xbf\"",
-    "\"\xf4\x90\x80\x80\"",
-    "\"\xf5\x80\x80\x80\"",
-    "\"\xf8\x88\x80\x80\x80\"",
-    "\"\xfe\"",
-    "\"\xff\"",
-    "[\"a\",\"0123456789abcdef\xff\"]",
-    "{\"\xff\":1}",
-    "\"\xc3\xa9\xc3\"",
-    "[\xc3\xa9]",
+constexpr DecodeCase kDecodeCases[] = {
+    {"", ""},
+    {"plain", "plain"},
+    {"\xc3\xa9 \xf0\x9f\x98\x80", "\xc3\xa9 \xf0\x9f\x98\x80"},
+    {R"(\"\\\/\b\f\n\r\t)", "\"\\/\b\f\n\r\t"},
+    {R"(a\nb)", "a\nb"},
+    {R"(\\n)", "\\n"},
+    {R"(\u0041\u0062)", "Ab"},
+    {R"(\u0000x)", "\0x"sv},
+    {R"(\u007f\u0080\u07ff\u0800\uffff)", "\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf"},
+    {R"(\u00e9\u00E9)", "\xc3\xa9\xc3\xa9"},
+    {R"(\ud83d\ude00)", "\xf0\x9f\x98\x80"},
+    {R"(\uD800\uDC00\uDBFF\uDFFF)", "\xf0\x90\x80\x80\xf4\x8f\xbf\xbf"},
+    {R"(\ud800)", "\xef\xbf\xbd"},
+    {R"(\udc00)", "\xef\xbf\xbd"},
+    {R"(\ud800x)", "\xef\xbf\xbdx"},
+    {R"(\ud800\n)", "\xef\xbf\xbd\n"},
+    {R"(\ud800\u0041)", "\xef\xbf\xbd\x41"},
+    {R"(\ud800\ud83d\ude00)", "\xef\xbf\xbd\xf0\x9f\x98\x80"},
+    {R"(\ude00\ud83d)", "\xef\xbf\xbd\xef\xbf\xbd"},
+    {R"(tools\/call)", "tools/call"},
 };
 
-TEST(JsonTextTest, Table) {
-  for (const std::string_view text : kValid) {
-    EXPECT_TRUE(is_json(text)) << text;
-    EXPECT_TRUE(oracle_accepts(text)) << text;
-  }
-  for (const std::string_view text : kInvalid) {
-    EXPECT_FALSE(is_json(text)) << text;
-    EXPECT_FALSE(oracle_accepts(text)) << text;
-  }
+TEST(JsonStringTest, Decode) {
+  std::string scratch;
+  for (const DecodeCase& c : kDecodeCases) EXPECT_EQ(rpc::decode_string(c.raw, scratch), c.decoded);
 }
 
-// A text is also judged as the parameter of a message, where other code stands around it.
-TEST(JsonTextTest, TableInsideOfAMessage) {
-  const auto nested = [](std::string_view text) {
-    return R"({"jsonrpc":"2.0","method":"m","params":[)" + std::string(text) + "],\"id\":1}";
+TEST(JsonStringTest, DecodeCopiesOnlyWhatHasEscapes) {
+  std::string scratch;
+  const std::string_view raw = "initialize";
+  EXPECT_EQ(rpc::decode_string(raw, scratch).data(), raw.data());
+  EXPECT_EQ(rpc::decode_string(R"(a\u0062)", scratch).data(), scratch.data());
+}
+
+TEST(JsonStringTest, Equals) {
+  for (const DecodeCase& c : kDecodeCases) {
+    EXPECT_TRUE(rpc::json_string_equals(c.raw, c.decoded)) << c.raw;
+    EXPECT_FALSE(rpc::json_string_equals(c.raw, std::string(c.decoded) + "x")) << c.raw;
+    if (c.decoded.empty()) continue;
+    EXPECT_FALSE(rpc::json_string_equals(c.raw, c.decoded.substr(1))) << c.raw;
+    EXPECT_FALSE(rpc::json_string_equals(c.raw, c.decoded.substr(0, c.decoded.size() - 1)))
+        << c.raw;
+  }
+  EXPECT_FALSE(rpc::json_string_equals("id", "ID"));
+  EXPECT_FALSE(rpc::json_string_equals(R"(\n)", R"(\n)")) << "two characters";
+  EXPECT_FALSE(rpc::json_string_equals(R"(a\u0062)", R"(a\u0062)"));
+}
+
+TEST(JsonStringTest, Resembles) {
+  for (const char* raw : {"params", "Params", "PARAMS", "param\u017f", R"(\u0050arams)",
+                          R"(param\u017F)", R"(p\u0041rams)"}) {
+    EXPECT_TRUE(rpc::json_string_resembles(raw, "params")) << raw;
+  }
+  for (const char* raw : {"", "param", "paramss", "par\u00e4ms", "para_s", R"(param\u00df)"}) {
+    EXPECT_FALSE(rpc::json_string_resembles(raw, "params")) << raw;
+  }
+  EXPECT_TRUE(rpc::json_string_resembles("uritemplate", "uriTemplate"));
+  EXPECT_TRUE(rpc::json_string_resembles("\u212aey", "key"));
+  EXPECT_TRUE(rpc::json_string_resembles("ur\u0130", "uri"));
+  EXPECT_TRUE(rpc::json_string_resembles("ur\u0131", "uri"));
+}
+
+TEST(JsonStringTest, Append) {
+  struct Case {
+    std::string_view text;
+    std::string_view json;
   };
-  for (const std::string_view text : kValid) EXPECT_TRUE(is_json(nested(text))) << text;
-  for (const std::string_view text : kInvalid) {
-    EXPECT_EQ(is_json(nested(text)), oracle_accepts(nested(text))) << text;
+  const Case cases[] = {
+      {"", R"("")"},
+      {"plain \x7f", R"("plain \u007f")"},
+      // What a terminal would take for more than text: controls, changes of direction.
+      {"\x1b[2J\xc2\x9b\xe2\x80\xae", R"("\u001b[2J\u009b\u202e")"},
+      {"\"\\/", R"("\"\\/")"},
+      {"a\nb\rc\td", R"("a\nb\rc\td")"},
+      {"\0\x01\x1f\b"sv, R"("\u0000\u0001\u001f\u0008")"},
+      {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\""},
+      {"\xc2\xa0\xdf\xbf", "\"\xc2\xa0\xdf\xbf\""},
+      {"\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80", "\"\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\""},
+      {"\xf0\x90\x80\x80\xf4\x8f\xbf\xbf", "\"\xf0\x90\x80\x80\xf4\x8f\xbf\xbf\""},
+      {"a\xff z", "\"a\\ufffd z\""},
+      {"\x80", "\"\\ufffd\""},
+      {"\xc0\xaf", "\"\\ufffd\\ufffd\""},
+      {"\xc1\xbf", "\"\\ufffd\\ufffd\""},
+      {"\xc3", "\"\\ufffd\""},
+      {"\xc3(", "\"\\ufffd(\""},
+      {"\xe2\x82", "\"\\ufffd\\ufffd\""},
+      {"\xe0\x9f\xbf", "\"\\ufffd\\ufffd\\ufffd\""},
+      {"\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\""},
+      {"\xf0\x8f\xbf\xbf", "\"\\ufffd\\ufffd\\ufffd\\ufffd\""},
+      {"\xf4\x90\x80\x80", "\"\\ufffd\\ufffd\\ufffd\\ufffd\""},
+      {"\xf5\x80\x80\x80", "\"\\ufffd\\ufffd\\ufffd\\ufffd\""},
+  };
+  for (const Case& c : cases) {
+    std::string out = "x";
+    rpc::append_json_string(out, c.text);
+    EXPECT_EQ(out, "x" + std::string(c.json));
   }
 }
 
-TEST(JsonTextTest, EveryPrefix) {
-  for (const std::string_view text : kValid) {
-    for (size_t size = 0; size < text.size(); ++size) {
-      const std::string_view prefix = text.substr(0, size);
-      EXPECT_EQ(is_json(prefix), oracle_accepts(prefix)) << prefix;
-    }
-  }
+TEST(JsonStringTest, WhatIsAppendedIsDecodedAgain) {
+  std::string text;
+  for (int byte = 0; byte < 128; ++byte) text += static_cast<char>(byte);
+  text += "\xc3\xa9\xf0\x9f\x98\x80";
+  std::string json;
+  rpc::append_json_string(json, text);
+  std::string scratch;
+  EXPECT_EQ(rpc::decode_string(std::string_view(json).substr(1, json.size() - 2), scratch), text);
 }
 
-TEST(JsonTextTest, EveryByteReplaced) {
-  constexpr std::string_view kBytes = "\"\\{}[],:0-.eu \n\0\x1f\x7f\x80\xff"sv;
-  for (const std::string_view text : kValid) {
-    for (size_t at = 0; at < text.size(); ++at) {
-      std::string changed(text);
-      for (const char byte : kBytes) {
-        changed[at] = byte;
-        ASSERT_EQ(is_json(changed), oracle_accepts(changed)) << changed;
+// Each special byte at each distance from the start and the end, so that the wide steps, the words
+// and the single bytes are all tried.
+TEST(JsonStringTest, FindSpecialAtEveryPlace) {
+  for (size_t size = 0; size < 70; ++size) {
+    std::string text(size, 'a');
+    const char* end = text.data() + size;
+    uint64_t non_ascii = 0;
+    ASSERT_EQ(rpc::find_string_special(text.data(), end, non_ascii), end);
+    for (size_t at = 0; at < size; ++at) {
+      for (const char special : "\"\\\x00\x01\n\x1f"sv) {
+        text[at] = special;
+        ASSERT_EQ(rpc::find_string_special(text.data(), end, non_ascii), text.data() + at)
+            << size << " " << at << " " << int{special};
       }
+      ASSERT_EQ(non_ascii, 0u);
+      for (const char plain : " !#[]\x7f"sv) {
+        text[at] = plain;
+        ASSERT_EQ(rpc::find_string_special(text.data(), end, non_ascii), end) << int{plain};
+      }
+      ASSERT_EQ(non_ascii, 0u);
+      text[at] = '\x80';
+      ASSERT_EQ(rpc::find_string_special(text.data(), end, non_ascii), end);
+      ASSERT_NE(non_ascii, 0u) << size << " " << at;
+      non_ascii = 0;
+      text[at] = 'a';
     }
   }
 }
 
-TEST(JsonTextTest, RandomChanges) {
-  test::Mutator mutator(test::random_seed());
-  std::vector<std::string> texts(std::begin(kValid), std::end(kValid));
-  for (int round = 0; round < 20000; ++round) {
-    const size_t chosen = mutator.below(texts.size());
-    std::string changed = mutator.mutate(texts[chosen]);
-    const bool accepted = oracle_accepts(changed);
-    ASSERT_EQ(is_json(changed), accepted) << changed;
-    // What is still JSON is changed further on, so that the texts grow odd.
-    if (accepted && changed.size() < 200) texts[chosen] = std::move(changed);
-  }
+// --- JsonWriter: the same document in both layouts.
+
+std::string write(rpc::JsonWriter::Layout layout) {
+  rpc::JsonWriter json(layout);
+  json.begin_object();
+  json.text("a\"b", "c\n");
+  json.begin_array("list");
+  json.number({}, 1);
+  json.raw({}, "null");
+  json.begin_object();
+  json.end_object();
+  json.end_array();
+  json.begin_array("none");
+  json.end_array();
+  json.boolean("is", true);
+  json.end_object();
+  return json.take();
 }
 
-// Without recursion no depth is too deep for the stack; an open end is still no JSON.
-TEST(JsonTextTest, VeryDeep) {
-  constexpr size_t kDepth = 1'000'000;
-  rpc::EnvelopeParser unlimited({.depth = kDepth});
-  std::string text = std::string(kDepth, '[') + std::string(kDepth, ']');
-  EXPECT_TRUE(unlimited.parse(text));
-  text.pop_back();
-  ASSERT_FALSE(unlimited.parse(text));
-  EXPECT_EQ(unlimited.parse(text).error().fault, rpc::Fault::parse_error);
+TEST(JsonWriter, Compact) {
+  EXPECT_EQ(write(rpc::JsonWriter::Layout::compact),
+            R"({"a\"b":"c\n","list":[1,null,{}],"none":[],"is":true})");
+}
+
+TEST(JsonWriter, Lines) {
+  EXPECT_EQ(write(rpc::JsonWriter::Layout::lines), R"({
+  "a\"b": "c\n",
+  "list": [
+    1,
+    null,
+    {}
+  ],
+  "none": [],
+  "is": true
+})");
+}
+
+TEST(JsonString, KeysThatResembleEachOtherFoldToTheSame) {
+  for (const std::string_view raw :
+       {"params", "PARAMS", "param\u017f", "param\\u017F", R"(\u0050arams)"}) {
+    EXPECT_EQ(rpc::folded_key(raw), "params") << raw;
+    EXPECT_TRUE(rpc::json_string_resembles(raw, "params")) << raw;
+  }
+  EXPECT_NE(rpc::folded_key("param"), "params");
+  EXPECT_NE(rpc::folded_key("params\\u0000"), "params");
+  EXPECT_EQ(rpc::folded_key(""), "");
 }
 
 }  // namespace
+
+// Cutting elements out of an array: what stays is as it was.
+
+namespace {
+
+// Keeps elements without an 'x'.
+struct NoX final : rpc::ElementFilter {
+  bool keeps(std::string_view element) override {
+    seen.emplace_back(element);
+    return element.find('x') == std::string_view::npos;
+  }
+  std::vector<std::string> seen;
+};
+
+std::string cut(std::string_view object, const rpc::MemberReplacement& replacement = {}) {
+  NoX filter;
+  std::string out = "before ";
+  const bool changed = rpc::cut_elements(object, "list", filter, replacement, out);
+  EXPECT_EQ(changed, out != "before ");
+  return changed ? out.substr(7) : "unchanged";
+}
+
+TEST(JsonCut, TakesElementsOut) {
+  struct Case {
+    std::string_view object;
+    std::string_view cut;
+  };
+  const Case cases[] = {
+      {R"({})", "unchanged"},
+      {R"([])", "unchanged"},
+      {R"("list")", "unchanged"},
+      {R"({"list":[]})", "unchanged"},
+      {R"({"list":[ ]})", "unchanged"},
+      {R"({"list":["a","b"]})", "unchanged"},
+      {R"({"list":"x"})", "unchanged"},
+      {R"({"list":{"list":["x"]}})", "unchanged"},
+      {R"({"a":["x"],"b":{"list":["x"]}})", "unchanged"},
+      {R"({"List":["x"]})", "unchanged"},
+      {R"({"list":["x"]})", R"({"list":[]})"},
+      {R"({"list":["x","a"]})", R"({"list":["a"]})"},
+      {R"({"list":["a","x"]})", R"({"list":["a"]})"},
+      {R"({"list":["a","x","b"]})", R"({"list":["a","b"]})"},
+      {R"({"list":["x","x","x"]})", R"({"list":[]})"},
+      {R"({"list":["x","a","x","b","x"]})", R"({"list":["a","b"]})"},
+      {R"({"list":["x","x","a"]})", R"({"list":["a"]})"},
+      {"{ \"list\" : [ \"x\" , \"a\" ] }", "{ \"list\" : [   \"a\" ] }"},
+      {"{ \"list\" : [ \"a\" , \"x\" ] }", "{ \"list\" : [ \"a\"  ] }"},
+      {R"({"\u006cist":["x"]})", R"({"\u006cist":[]})"},
+      {R"({"n":1,"list":[{"k":["x",{"a":"]"}]},{"k":"[,"}],"z":"x"})",
+       R"({"n":1,"list":[{"k":"[,"}],"z":"x"})"},
+      {R"({"list":["x"],"list":["a","x"]})", R"({"list":[],"list":["a"]})"},
+      {R"({"list":[1,true,"x",null,-1e5]})", R"({"list":[1,true,null,-1e5]})"},
+      {R"({"list":["\\","\"x","\"]"]})", R"({"list":["\\","\"]"]})"},
+  };
+  for (const Case& c : cases) EXPECT_EQ(cut(c.object), c.cut) << c.object;
+}
+
+TEST(JsonCut, ReplacesAMemberThatIsThere) {
+  const rpc::MemberReplacement to_private{"scope", R"("private")"};
+  EXPECT_EQ(cut(R"({"scope":"public","list":["a"]})", to_private),
+            R"({"scope":"private","list":["a"]})");
+  EXPECT_EQ(cut(R"({"list":["x"], "scope" : 5 })", to_private),
+            R"({"list":[], "scope" : "private" })");
+  EXPECT_EQ(cut(R"({"scope":"private","list":["a"]})", to_private), "unchanged");
+  EXPECT_EQ(cut(R"({"list":["a"]})", to_private), "unchanged");
+  EXPECT_EQ(cut(R"({"scope":1,"sc\u006fpe":2})", to_private),
+            R"({"scope":"private","sc\u006fpe":"private"})");
+}
+
+TEST(JsonCut, ElementsAreShownWithoutTheSpaceAround) {
+  NoX filter;
+  std::string out;
+  rpc::cut_elements("{\"list\":[ 1 ,\t{ } , \"a\" ]}", "list", filter, {}, out);
+  EXPECT_EQ(filter.seen, (std::vector<std::string>{"1", "{ }", "\"a\""}));
+}
+
+// Against a list that was put together without the elements in the first place.
+TEST(JsonCut, RandomLists) {
+  const uint64_t seed = test::random_seed();
+  std::mt19937_64 random(seed);
+  const std::vector<std::string> elements = {
+      R"("a")", R"("x")", R"({"n":"x"})", R"({"n":[1,2,"}"]})", "[]",  R"(["x"])",
+      "1",      "null",   R"("\"x\"")",   R"("\u0041,")",       "{ }", R"({"x":{"list":["x"]}})"};
+  const std::vector<std::string> spaces = {"", "", "", " ", "\t ", "  "};
+  const auto pick = [&random](const std::vector<std::string>& from) {
+    return from[random() % from.size()];
+  };
+  for (int round = 0; round < 3000; ++round) {
+    std::string text = R"({"a":1,"list":[)" + pick(spaces);
+    std::vector<std::string> kept;
+    const size_t count = random() % 6;
+    for (size_t i = 0; i < count; ++i) {
+      const std::string element = pick(elements);
+      if (i > 0) text += "," + pick(spaces);
+      text += element + pick(spaces);
+      if (element.find('x') == std::string::npos) kept.push_back(element);
+    }
+    text += R"(],"z":"x"})";
+    NoX filter;
+    std::string out;
+    if (!rpc::cut_elements(text, "list", filter, {}, out)) out = text;
+    ASSERT_TRUE(test::oracle_accepts(out)) << "seed " << seed << ": " << text << " became " << out;
+    NoX again;
+    std::string rest;
+    ASSERT_FALSE(rpc::cut_elements(out, "list", again, {}, rest)) << text;
+    ASSERT_EQ(again.seen, kept) << "seed " << seed << ": " << text;
+    ASSERT_TRUE(out.starts_with(R"({"a":1,"list":[)") && out.ends_with(R"(],"z":"x"})")) << out;
+  }
+}
+
+}  // namespace
+
 }  // namespace stdgate

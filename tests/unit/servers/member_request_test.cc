@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gateway/mcp/mcp_dialect.h"
-#include "tests/support/parsed_text.h"
+#include "tests/support/rpc_texts.h"
 
 namespace stdgate::test {
 namespace {

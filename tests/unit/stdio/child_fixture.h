@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/support/child_recorder.h"
+#include "tests/support/fake_child.h"
 #include "tests/support/loop_runner.h"
 #include "tests/support/recording_log.h"
 #include "transports/stdio/child_process.h"

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "gateway/mcp/mcp_sessions.h"
+#include "tests/support/fake_seal.h"
 #include "tests/support/fake_upstream.h"
-#include "tests/support/random_session_ids.h"
 #include "tests/unit/http/codec_double.h"
 #include "tests/unit/websocket/websocket_world.h"
 #include "transports/http/mcp_endpoint.h"

@@ -1,5 +1,4 @@
-// Requests of MCP's modern era (2026-07-28), as a client sends them: the body, and the fields of
-// the head that repeat parts of it.
+// Requests of MCP, in sessions and in the modern era.
 #pragma once
 
 #include <string>
@@ -7,6 +6,18 @@
 #include "tests/integration/harness/http_client.h"
 
 namespace stdgate::harness {
+
+// Sessions of MCP over HTTP, as their clients begin and name them.
+
+// An `initialize` of revision 2025-06-18.
+std::string mcp_greeting();
+// The fields of a request in that session; with an empty id of one that is to begin.
+Headers in_mcp_session(const std::string& id);
+// Begins one at that path; its id.
+std::string open_mcp_session(HttpClient& client, const std::string& path = "/mcp");
+
+// Requests of MCP's modern era (2026-07-28), as a client sends them: the body, and the fields of
+// the head that repeat parts of it.
 
 // `params`: members of it beside _meta; may be empty. `capabilities`: those of the client.
 std::string modern_request(const std::string& method, const std::string& params = "",
