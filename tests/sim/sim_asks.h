@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "gateway/rpc/envelope.h"
-#include "tests/sim/sim_life.h"
-#include "tests/sim/sim_temper.h"
-#include "tests/sim/sim_voice.h"
+#include "tests/sim/sim_child.h"
+#include "tests/sim/sim_options.h"
+#include "tests/sim/sim_records.h"
 
 namespace stdgate::sim {
 

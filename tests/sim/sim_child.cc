@@ -12,7 +12,6 @@
 #include "tests/sim/sim_asks.h"
 #include "tests/sim/sim_eras.h"
 #include "tests/sim/sim_modern_side.h"
-#include "tests/sim/sim_voice.h"
 #include "tests/support/memory_child.h"
 
 namespace stdgate::sim {

@@ -7,13 +7,18 @@
 // its exit has been told; events that are still under way then find nobody (weak pointers).
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gateway/pool/child_link.h"
+#include "gateway/rpc/envelope.h"
+#include "gateway/rpc/json_reader.h"
+#include "tests/sim/sim_options.h"
 #include "tests/sim/sim_records.h"
-#include "tests/sim/sim_temper.h"
 #include "tests/sim/sim_world.h"
 
 namespace stdgate::sim {
@@ -37,5 +42,33 @@ class SimLauncher final : public pool::ChildLauncher {
   int next_pid_ = 100;
   std::vector<std::weak_ptr<SimChild>> children_;
 };
+
+// SimVoice: how the parts of a child speak.
+class SimVoice {
+ public:
+  virtual ~SimVoice() = default;
+  // One message of output; `on_told` runs before it reaches the gateway.
+  virtual void say(std::string text, Duration delay, std::function<void()> on_told) = 0;
+  void say(std::string text, Duration delay) { say(std::move(text), delay, nullptr); }
+  // The process ends by itself.
+  virtual void die_within(Duration patience) = 0;
+  // Members of what it says; once a message. See SimCalls.
+  [[nodiscard]] virtual std::string stamp() const = 0;
+  [[nodiscard]] virtual int pid() const = 0;
+};
+
+// A member of a request's params, or of their _meta; empty: there is none.
+inline std::string said_in(const rpc::Envelope& request, std::string_view key) {
+  if (const auto member = rpc::find_member(request.params, key)) return std::string(*member);
+  const auto meta = rpc::find_member(request.params, "_meta");
+  return std::string(meta ? rpc::find_member(*meta, key).value_or("") : std::string_view());
+}
+
+// Who made a request, and which it is, as members.
+inline std::string cause_of(const rpc::Envelope& request) {
+  const std::string by = said_in(request, "by");
+  const std::string nonce = said_in(request, "nonce");
+  return by.empty() ? R"("nonce":null)" : R"("by":)" + by + R"(,"nonce":)" + nonce;
+}
 
 }  // namespace stdgate::sim

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "gateway/rpc/envelope.h"
+#include "tests/sim/sim_child.h"
+#include "tests/sim/sim_options.h"
 #include "tests/sim/sim_records.h"
-#include "tests/sim/sim_temper.h"
-#include "tests/sim/sim_voice.h"
 
 namespace stdgate::sim {
 

@@ -1,11 +1,11 @@
-#include "tests/structure/limits.h"
-
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
 #include <optional>
 #include <regex>
 #include <set>
+
+#include "tests/structure/rules.h"
 
 namespace stdgate {
 namespace {

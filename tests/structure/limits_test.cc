@@ -1,11 +1,11 @@
 // The rules of pages that name what sources define find what is planted, and nothing else.
-#include "tests/structure/limits.h"
-
 #include <gmock/gmock.h>
 
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "tests/structure/rules.h"
 
 namespace stdgate {
 namespace {

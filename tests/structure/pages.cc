@@ -1,12 +1,10 @@
-#include "tests/structure/pages.h"
-
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <functional>
 #include <regex>
 
-#include "tests/structure/lines.h"
+#include "tests/structure/rules.h"
 
 namespace stdgate {
 namespace {

@@ -1,10 +1,10 @@
 // The rules of pages find what is planted, and nothing else.
-#include "tests/structure/pages.h"
-
 #include <gmock/gmock.h>
 
 #include <string>
 #include <vector>
+
+#include "tests/structure/rules.h"
 
 namespace stdgate {
 namespace {

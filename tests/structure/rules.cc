@@ -7,8 +7,6 @@
 #include <regex>
 #include <set>
 
-#include "tests/structure/lines.h"
-
 namespace stdgate {
 namespace {
 

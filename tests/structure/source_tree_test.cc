@@ -10,8 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "tests/structure/limits.h"
-#include "tests/structure/pages.h"
 #include "tests/structure/rules.h"
 
 namespace stdgate {
