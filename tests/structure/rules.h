@@ -1,5 +1,5 @@
-// The rules of the source tree (rules.cc), of its pages (pages.cc), and of the limits and names that
-// pages say (limits.cc). Pure functions.
+// The rules of the source tree (rules.cc), of its pages (pages.cc), and of the limits and names
+// that pages say (limits.cc). Pure functions.
 #pragma once
 
 #include <algorithm>

@@ -1,12 +1,12 @@
 // Finding one member of an object.
+#include "gateway/rpc/json_reader.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "gateway/rpc/json_reader.h"
 
 namespace stdgate {
 namespace {
