@@ -296,6 +296,7 @@ CurlConnection::~CurlConnection() {
 }
 
 void CurlConnection::on_done(CURLcode code) {
+  if (has_ended_) return;
   if (code != CURLE_OK) return fail(code, problem_.data());
   curl_socket_t socket = CURL_SOCKET_BAD;
   curl_easy_getinfo(easy_, CURLINFO_ACTIVESOCKET, &socket);
@@ -310,6 +311,7 @@ void CurlConnection::on_done(CURLcode code) {
 }
 
 void CurlConnection::watch() {
+  if (has_ended_) return;
   const int events = (is_paused_ ? 0 : UV_READABLE) | (unsent() > 0 ? UV_WRITABLE : 0);
   if (events == 0) {
     uv_poll_stop(&poll_->handle);
@@ -328,7 +330,7 @@ void CurlConnection::on_ready(int status, int ready) {
   if (status < 0) {
     // libuv does not say what is wrong with the socket; reading does.
     read();
-    if (*is_alive) fail(CURLE_RECV_ERROR, uv_strerror(status));
+    if (*is_alive && !has_ended_) fail(CURLE_RECV_ERROR, uv_strerror(status));
     return;
   }
   if ((ready & UV_WRITABLE) != 0) send();
@@ -336,7 +338,7 @@ void CurlConnection::on_ready(int status, int ready) {
 }
 
 void CurlConnection::read() {
-  if (is_paused_ || poll_ == nullptr) return;
+  if (is_paused_ || has_ended_ || poll_ == nullptr) return;
   const auto is_alive = is_alive_;
   const std::span<char> buffer = loop_.read_buffer();
   for (size_t taken = 0; taken < kTurn;) {
@@ -348,7 +350,7 @@ void CurlConnection::read() {
     if (count == 0) return fail(CURLE_GOT_NOTHING, "the server has closed it");
     taken += count;
     events_.on_bytes(buffer.first(count));
-    if (!*is_alive || is_paused_) return;
+    if (!*is_alive || is_paused_ || has_ended_) return;
   }
   again_timer_.arm(loop_.now());
 }
@@ -386,6 +388,7 @@ void CurlConnection::resume() {
 }
 
 void CurlConnection::stop() {
+  has_ended_ = true;
   again_timer_.disarm();
   if (poll_ != nullptr) uv_poll_stop(&poll_->handle);
 }

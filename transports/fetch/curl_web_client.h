@@ -84,7 +84,7 @@ class CurlConnection final : private CurlUser {
   [[nodiscard]] size_t unsent() const { return unsent_.size() - sent_; }
   void pause();
   void resume();
-  // No event follows once it is connected.
+  // No event follows.
   void stop();
 
  private:
@@ -107,6 +107,7 @@ class CurlConnection final : private CurlUser {
   size_t sent_ = 0;  // of these
   std::array<char, CURL_ERROR_SIZE> problem_{};
   bool is_paused_ = false;
+  bool has_ended_ = false;  // nothing more is told
   std::shared_ptr<bool> is_alive_ = std::make_shared<bool>(true);
 };
 
