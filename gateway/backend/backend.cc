@@ -123,9 +123,7 @@ void Backend::take(call::CallPtr& call, const call::Request& request) {
   const auto& [text, method, intent, context] = request;
   call->greets = intent.greets;
   call->introduces = intent.introduces;
-  call::Outgoing message;
-  message.text = text.text;
-  message.id = place_of(text.id, text.text);
+  call::Outgoing message(text);
   message.account = context.account;
   message.replaced = place_of(intent.replaced, text.text);
   message.replacement = intent.replacement;

@@ -205,7 +205,7 @@ void SessionQuestions::look_at_time() {
       session::Ask& open = asks.at(*ask);
       if (!open.has_time()) continue;
       const bool is_late = open.expires <= time;
-      if (is_late && !waits_for_return && pool_.has_calls_at(id, open.child)) {
+      if (is_late && !waits_for_return && pool_.lane().has_calls_at(id, open.child)) {
         late.emplace_back(id, *ask);
         continue;
       }

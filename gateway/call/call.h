@@ -22,6 +22,7 @@
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
 #include "gateway/rpc/correlator.h"
+#include "gateway/rpc/envelope.h"
 #include "gateway/rpc/fault.h"
 #include "gateway/session/log_verbosity.h"
 #include "gateway/session/sinks.h"
@@ -258,6 +259,11 @@ struct Call : CallFacts {
 // members that are inserted.
 struct Outgoing {
   static constexpr size_t kMaxInsertions = 1 + PeerChanges::kMax;
+
+  Outgoing() = default;
+  // The message as it is, but for its id.
+  explicit Outgoing(const rpc::Envelope& message)
+      : text(message.text), id(place_of(message.id, message.text)) {}
 
   std::string_view text;
   TextPlace id;              // replaced by the wire id

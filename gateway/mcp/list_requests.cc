@@ -1,9 +1,39 @@
 #include "gateway/mcp/list_requests.h"
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
+#include "gateway/mcp/era_bridge.h"
+#include "gateway/mcp/mcp_dialect.h"
+#include "gateway/rpc/message_text.h"
+
 namespace stdgate::mcp {
+
+tl::expected<void, rpc::FaultReport> ask_for_page(const PageRequest& page, const PageServices& from,
+                                                  const std::function<void(call::Call&)>& prepare) {
+  std::string text = list_request(page.method, page.cursor, from.dialect.stamp());
+  const rpc::KnownMessage known(text);
+  const rpc::Envelope& request = known.envelope();
+  call::CallPtr call = from.services.calls.take();
+  call->id = request.id;
+  call->method_name = page.method;
+  call->caller = session::Callers::kGateway;
+  call->session = page.session;
+  call->client_kind = PeerKind::stateless;
+  call->transport = Transport::mcp;
+  call->is_own = true;
+  call->arrived = from.services.core.clock.now();
+  call::start_clock(*call, from.services.config.timeout, from.services.config);
+  call->route.child = page.child;
+  call->route.is_bound = page.child != 0;
+  prepare(*call);
+  call::Outgoing message(request);
+  // A legacy child gets it without its stamp.
+  const call::PeerChanges changes = from.dialect.omissions(request);
+  message.inserted = changes.view();
+  return from.pool.submit(call, message);
+}
 
 ListRequests::ListRequests(const pool::PoolServices& services, pool::Pool& pool, OnLate on_late)
     : services_(services),

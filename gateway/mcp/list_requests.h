@@ -1,4 +1,5 @@
-// The lists by which calls are judged: who judges, and the requests for lists that are under way.
+// The lists by which calls are judged: who judges, how a page is asked for, and the requests that
+// are under way.
 #pragma once
 
 #include <chrono>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <tl/expected.hpp>
 #include <utility>
 
 #include "gateway/base/time.h"
@@ -16,6 +18,8 @@
 #include "gateway/call/filter.h"
 #include "gateway/pool/pool.h"
 #include "gateway/pool/pool_services.h"
+#include "gateway/rpc/fault.h"
+#include "gateway/session/sinks.h"
 
 namespace stdgate::mcp {
 
@@ -65,6 +69,24 @@ class ListJudge {
   // Whether a server that refuses to list has nothing. If not, its list is not known.
   [[nodiscard]] virtual bool takes_refusals() const { return true; }
 };
+
+class McpDialect;
+
+// A page of a list that the gateway asks a child for itself.
+struct PageRequest {
+  std::string_view method;
+  std::string_view cursor{};     // raw; empty: the first page
+  session::SessionId session{};  // whose child it is; none: a shared one
+  uint64_t child = 0;            // the only one that may answer; 0: any
+};
+struct PageServices {
+  const pool::PoolServices& services;
+  pool::Pool& pool;
+  const McpDialect& dialect;
+};
+// Asks for it. prepare(call) is called before the pool gets the call. An error: no child takes it.
+tl::expected<void, rpc::FaultReport> ask_for_page(const PageRequest& page, const PageServices& from,
+                                                  const std::function<void(call::Call&)>& prepare);
 
 // ListRequests: the gateway's own requests for lists that are under way, and the children that have
 // left one unanswered.

@@ -6,11 +6,9 @@
 
 #include "gateway/call/call.h"
 #include "gateway/call/rule_filter.h"
-#include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/mcp/tool_lock.h"
 #include "gateway/rpc/json_reader.h"
-#include "gateway/rpc/message_text.h"
 
 namespace stdgate::mcp {
 
@@ -190,39 +188,21 @@ void ListedFilter::refuse(call::CallPtr call, const rpc::FaultReport& report) {
 void ListedFilter::ask(const Key& key, session::SessionId session, std::string_view cursor,
                        uint64_t child) {
   ++listings_[key].pages;
-  std::string text = list_request(kPinnedLists[key.second].method, cursor, dialect_.stamp());
-  const rpc::KnownMessage known(text);
-  const rpc::Envelope& request = known.envelope();
-  call::CallPtr call = services_.calls.take();
-  call->id = request.id;
-  call->method_name = kPinnedLists[key.second].method;
-  call->caller = session::Callers::kGateway;
-  call->session = session;
-  call->client_kind = PeerKind::stateless;
-  call->transport = Transport::mcp;
-  call->is_own = true;
-  call->arrived = now();
-  // Its answer comes no higher than here.
-  call->at = static_cast<uint8_t>(place_ + 1);
-  call::start_clock(*call, services_.config.timeout, services_.config);
-  State& state = states_.of(call->slots);
-  state.is_own = true;
-  state.scope = key.first;
-  state.list = key.second;
-  call->route.child = child;
-  call->route.is_bound = child != 0;
-  call::Outgoing message;
-  message.text = request.text;
-  message.id = place_of(request.id, request.text);
-  // A legacy child gets it without its stamp.
-  const call::PeerChanges changes = dialect_.omissions(request);
-  message.inserted = changes.view();
-  requests_.add(key, *call);
-  if (auto taken = pool_.submit(call, message); !taken) {
-    requests_.remove(key);
-    listings_[key].refusal = std::move(taken.error());
-    end_asking(key, false);
-  }
+  const auto prepare = [this, &key](call::Call& own) {
+    // Its answer comes no higher than here.
+    own.at = static_cast<uint8_t>(place_ + 1);
+    State& state = states_.of(own.slots);
+    state.is_own = true;
+    state.scope = key.first;
+    state.list = key.second;
+    requests_.add(key, own);
+  };
+  auto taken = ask_for_page({kPinnedLists[key.second].method, cursor, session, child},
+                            {services_, pool_, dialect_}, prepare);
+  if (taken) return;
+  requests_.remove(key);
+  listings_[key].refusal = std::move(taken.error());
+  end_asking(key, false);
 }
 
 void ListedFilter::on_answer(call::CallPtr& call, call::Answer& answer) {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "gateway/call/call.h"
-#include "gateway/mcp/era_bridge.h"
+#include "gateway/mcp/list_requests.h"
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/pool/dialect.h"
@@ -87,28 +87,10 @@ void ParamFilter::begin_asking() {
 
 void ParamFilter::ask(std::string_view cursor, uint64_t child) {
   ++pages_;
-  std::string text = list_request(kToolList, cursor, dialect_.stamp());
-  const rpc::KnownMessage known(text);
-  const rpc::Envelope& request = known.envelope();
-  call::CallPtr call = services_.calls.take();
-  call->id = request.id;
-  call->method_name = kToolList;
-  call->caller = session::Callers::kGateway;
-  call->client_kind = PeerKind::stateless;
-  call->transport = Transport::mcp;
-  call->is_own = true;
-  call->arrived = now();
-  call::start_clock(*call, services_.config.timeout, services_.config);
-  states_.of(call->slots).is_own = true;
-  call->route.child = child;
-  call->route.is_bound = child != 0;
-  call::Outgoing message;
-  message.text = request.text;
-  message.id = place_of(request.id, request.text);
-  // A legacy child gets the request without its stamp.
-  const call::PeerChanges changes = dialect_.omissions(request);
-  message.inserted = changes.view();
-  if (!pool_.submit(call, message)) end_asking(false);
+  const auto mark = [this](call::Call& own) { states_.of(own.slots).is_own = true; };
+  const auto taken = ask_for_page({.method = kToolList, .cursor = cursor, .child = child},
+                                  {services_, pool_, dialect_}, mark);
+  if (!taken) end_asking(false);
 }
 
 void ParamFilter::learn(call::CallPtr& call, const rpc::Envelope& answer) {

@@ -98,10 +98,9 @@ void TaskListening::submit(Stream& stream, Part part) {
   call->identity = stream.call->identity;
   call->listens = call->is_own = true;
   call->route = {part.child, true, {}};
-  call::Outgoing message;
-  std::string text = call->request;  // the call may end before it has been written
+  const std::string text = call->request;  // the call may end before it has been written
+  call::Outgoing message(request);
   message.text = text;
-  message.id = place_of(request.id, call->request);
   message.account = stream.memory.account();
   call->charge(stream.memory.payer());
   call::Call* const side = call.get();

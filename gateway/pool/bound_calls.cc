@@ -40,9 +40,7 @@ void BoundCalls::redirect(call::CallPtr call, const call::Outgoing& message) {
   if (!call->route.is_bound) return services_.chain.on_fault(std::move(call), report);
   call->route.child = 0;
   call->route.is_bound = false;
-  if (const auto taken = pool_.submit(call, message); !taken) {
-    services_.chain.on_fault(std::move(call), taken.error());
-  }
+  pool_.send(std::move(call), message);
 }
 
 void BoundCalls::dispatch(Child& child) {

@@ -51,6 +51,12 @@ void Pool::start() {
 
 // --- Calls in -------------------------------------------------------------------------------
 
+void Pool::send(call::CallPtr call, const call::Outgoing& message) {
+  if (const auto taken = submit(call, message); !taken) {
+    services_.chain.on_fault(std::move(call), taken.error());
+  }
+}
+
 tl::expected<void, rpc::FaultReport> Pool::submit(call::CallPtr& call,
                                                   const call::Outgoing& message) {
   if (is_draining()) return tl::unexpected(rpc::faults::shutting_down());
@@ -401,17 +407,6 @@ size_t Pool::calls() const {
     count -= call.is_own && call.caller == session::Callers::kGateway && call.session.is_none();
   });
   return count + bound_.size();
-}
-
-bool Pool::has_calls_at(session::SessionId session, uint64_t number) const {
-  Child* const child = children_.find(number);
-  const Lease* const lease = leases_.find(session);
-  if (child == nullptr) return false;
-  if (child->isolation() != config::Isolation::session) return child->calls().has_call_of(session);
-  bool has_call = lease != nullptr && lease->child == child && lease->queue.has_calls();
-  child->calls().for_each(
-      [&](const auto& call) { has_call |= call.session == session && !call.listens; });
-  return has_call;
 }
 
 void Pool::dispatch_all() {

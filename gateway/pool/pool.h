@@ -66,6 +66,8 @@ class Pool {
   // Takes the call, whose answer goes up the chain, perhaps before this returns. An error says
   // why the call is refused; then it still belongs to the caller.
   tl::expected<void, rpc::FaultReport> submit(call::CallPtr& call, const call::Outgoing& message);
+  // Like submit(), but a call that is not taken ends with the fault.
+  void send(call::CallPtr call, const call::Outgoing& message);
   // Gives a notification to the session's own child; or to `child`, which waits for an answer of
   // the session (0: none); or to a shared child with a call of the session; or to any child. Queues
   // it if need be. False when there is no room for it.
@@ -100,8 +102,6 @@ class Pool {
   [[nodiscard]] bool can_set_severity(const Child& child) const;
   // Tells the ChildListener of every shared child.
   void offer_spare_room();
-  // Whether calls of the session are at this child, or wait for it.
-  [[nodiscard]] bool has_calls_at(session::SessionId session, uint64_t child) const;
   // The child with this number, as long as it runs.
   [[nodiscard]] Child* find_child(uint64_t number) const { return children_.find(number); }
   [[nodiscard]] std::span<const std::unique_ptr<Child>> children() const { return children_.all(); }

@@ -115,6 +115,17 @@ tl::expected<void, rpc::FaultReport> SessionLane::submit(Lease& lease, call::Cal
   return taken;
 }
 
+bool SessionLane::has_calls_at(session::SessionId session, uint64_t number) const {
+  Child* const child = children_.find(number);
+  const Lease* const lease = leases_.find(session);
+  if (child == nullptr) return false;
+  if (child->isolation() != config::Isolation::session) return child->calls().has_call_of(session);
+  bool has_call = lease != nullptr && lease->child == child && lease->queue.has_calls();
+  child->calls().for_each(
+      [&](const auto& call) { has_call |= call.session == session && !call.listens; });
+  return has_call;
+}
+
 bool SessionLane::notify(Lease& lease, const call::Outgoing& message) {
   const bool wakes = lease.state == LeaseState::parked;
   if (wakes && cannot_start()) return false;

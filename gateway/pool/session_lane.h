@@ -95,6 +95,9 @@ class SessionLane {
   // The client of a parked session has completed its greeting; its next child will be told. False:
   // the session is not parked, or its client has not greeted.
   bool complete_greeting(session::SessionId session);
+  // Whether calls of the session are at the child with this number, its own or a shared one, or
+  // wait for it.
+  [[nodiscard]] bool has_calls_at(session::SessionId session, uint64_t child) const;
   // The memory of what a session has told its own child; null: it has no child of its own.
   [[nodiscard]] SessionMemory* memory_of(session::SessionId session) const;
   // The params of its client's greeting, empty if the client has not greeted yet; nothing: it has

@@ -158,9 +158,7 @@ void InputRounds::go_on(Round round) {
   std::string text = kInput.with_answers(former.envelope(), round.answers, round.state);
   const rpc::KnownMessage known(text);
   const rpc::Envelope& sent = known.envelope();
-  call::Outgoing message;
-  message.text = sent.text;
-  message.id = place_of(sent.id, sent.text);
+  call::Outgoing message(sent);
   message.account = call->held.account();
   if (!call->progress_token.empty()) {
     std::string scratch;
@@ -180,9 +178,7 @@ void InputRounds::go_on(Round round) {
   call->deadline = call::due_after(*call, call->heard, services_.config);
   call->cancelled = false;
   call->at = call::Call::kBelowAll;
-  if (const auto taken = pool_.submit(call, message); !taken) {
-    chain_.on_fault(std::move(call), taken.error());
-  }
+  pool_.send(std::move(call), message);
 }
 
 TimePoint InputRounds::needed_until(uint64_t child) const {

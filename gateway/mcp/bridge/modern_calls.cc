@@ -136,9 +136,7 @@ bool ModernCalls::listen_again(call::CallPtr& call) const {
   std::string text = call->request;
   const rpc::KnownMessage known(text);
   const rpc::Envelope& request = known.envelope();
-  call::Outgoing message;
-  message.text = request.text;
-  message.id = place_of(request.id, request.text);
+  call::Outgoing message(request);
   message.account = call->held.account();
   call->route = {};
   call->cancelled = false;

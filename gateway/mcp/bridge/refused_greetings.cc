@@ -53,13 +53,9 @@ void RefusedGreetings::greet(call::CallPtr call, bool at_shared) {
   const rpc::KnownMessage greeting(text);
   call->route = {};
   call->at = call::Call::kBelowAll;
-  call::Outgoing message;
-  message.text = greeting.envelope().text;
-  message.id = place_of(greeting.envelope().id, greeting.envelope().text);
+  call::Outgoing message(greeting.envelope());
   message.answered_by_handshake = at_shared;
-  if (const auto taken = pool_.submit(call, message); !taken) {
-    chain_.on_fault(std::move(call), taken.error());
-  }
+  pool_.send(std::move(call), message);
 }
 
 void RefusedGreetings::share_children() {

@@ -101,9 +101,7 @@ tl::expected<Trip*, rpc::FaultReport> RoundTrips::open(std::string greeting,
 }
 
 call::Outgoing RoundTrips::outgoing(const call::Call& call, const rpc::Envelope& request) const {
-  call::Outgoing message;
-  message.text = request.text;
-  message.id = place_of(request.id, request.text);
+  call::Outgoing message(request);
   message.account = call.held.account();
   if (!call.progress_token.empty()) {
     const auto intent = dialect_.read_client(request, {}, {.peer_kind = PeerKind::stateless});
@@ -448,9 +446,8 @@ tl::expected<Trip*, rpc::FaultReport> RoundTrips::own_trip() {
 // call unchanged.
 void RoundTrips::await_turn(call::CallPtr call, const rpc::Envelope& request) {
   call->route = {};
-  if (const auto taken = pool_.submit(call, outgoing(*call, request)); !taken) {
-    chain_.on_fault(std::move(call), taken.error());
-  }
+  const call::Outgoing message = outgoing(*call, request);
+  pool_.send(std::move(call), message);
 }
 
 void RoundTrips::take_turn(call::CallPtr call, const call::Outgoing& message) {

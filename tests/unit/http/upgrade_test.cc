@@ -9,7 +9,7 @@
 
 #include "tests/unit/http/http_world.h"
 #include "transports/http/client_connection.h"
-#include "transports/http/endpoint.h"
+#include "transports/http/router.h"
 #include "transports/http/exchange.h"
 
 namespace stdgate::test {
