@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gateway/backend/bridge_parts.h"
 #include "gateway/backend/upstream.h"
 #include "gateway/call/audit_filter.h"
 #include "gateway/call/schema_filter.h"
@@ -46,7 +47,7 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
   if (sleeping_ && sleeping_->has_no_sessions()) bridge_->share_as_before();
 }
 
-std::shared_ptr<Bridge> Backend::make_bridge(bool has_principals) {
+std::shared_ptr<pool::Bridge> Backend::make_bridge(bool has_principals) {
   const BridgeParts parts{*this,
                           config(),
                           services_,
@@ -61,7 +62,7 @@ std::shared_ptr<Bridge> Backend::make_bridge(bool has_principals) {
                             if (sleeping_) sleeping_->note_sessions(shares);
                           }};
   auto bridge = dialect().make_bridge(parts);
-  return bridge ? std::move(bridge) : std::make_shared<Bridge>();
+  return bridge ? std::move(bridge) : std::make_shared<pool::Bridge>();
 }
 
 // A request passes the filters in this order. Answers, faults and ends take the other direction.
@@ -86,15 +87,15 @@ void Backend::assemble() {
   if (sleeping_) sleeping_->add_to(chain());
   // Before the filters of the protocol: a client that no child can serve is told so, without asking
   // one.
-  bridge_->add_filter(chain(), Bridge::Place::above_children);
+  bridge_->add_filter(chain(), pool::Bridge::Place::above_children);
   inner_filters_ = dialect().add_filters(of_protocol, pool::FilterLayer::inner);
   // Behind all filters that may refuse a call: it counts the wishes of sessions.
   chain().add("sessions", memos_);
   // Below the filters that learn from answers: a refused greeting is made again elsewhere.
-  bridge_->add_filter(chain(), Bridge::Place::below_answers);
+  bridge_->add_filter(chain(), pool::Bridge::Place::below_answers);
   add_trace();
   // Next to the children: questions and their answers are no end of a call.
-  bridge_->add_filter(chain(), Bridge::Place::at_pool);
+  bridge_->add_filter(chain(), pool::Bridge::Place::at_pool);
   chain().add("pool", end_);
 }
 

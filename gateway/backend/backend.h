@@ -13,7 +13,6 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/backend/bridge.h"
 #include "gateway/backend/chain_listener.h"
 #include "gateway/backend/filtered_upstream.h"
 #include "gateway/backend/session_delivery.h"
@@ -22,6 +21,7 @@
 #include "gateway/backend/sleeping_server.h"
 #include "gateway/observer.h"
 #include "gateway/pool/backend_status.h"
+#include "gateway/pool/bridge.h"
 #include "gateway/pool/dialect.h"
 #include "gateway/pool/pool.h"
 #include "gateway/pool/pool_services.h"
@@ -122,7 +122,7 @@ class Backend final : public FilteredUpstream {
     return found == nullptr ? SessionName() : found->name;
   }
 
-  std::shared_ptr<Bridge> make_bridge(bool has_principals);
+  std::shared_ptr<pool::Bridge> make_bridge(bool has_principals);
   void assemble();
   // Brings a request that has passed all filters to the pool.
   void take(call::CallPtr& call, const call::Request& request);
@@ -145,7 +145,7 @@ class Backend final : public FilteredUpstream {
   ListWatchFilter lists_;
   const bool has_peer_kinds_;  // see PeerKind
   PoolEnd end_{*this};
-  const std::shared_ptr<Bridge> bridge_;  // does nothing where the protocol has one kind
+  const std::shared_ptr<pool::Bridge> bridge_;  // does nothing where the protocol has one kind
   SessionRouter sessions_;
   SessionDelivery delivery_;
   ListNotices notices_;

@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/backend/bridge.h"
 #include "gateway/backend/session_router.h"
 #include "gateway/call/name_filter.h"
 #include "gateway/call/rule_filter.h"
+#include "gateway/pool/bridge.h"
 #include "gateway/pool/call_trace.h"
 #include "gateway/pool/pool_events.h"
 
@@ -31,7 +31,7 @@ class SessionDelivery final : public pool::ChildListener {
  public:
   // `methods`: learns the names of notifications.
   SessionDelivery(const pool::PoolServices& services, session::Callers& callers,
-                  call::NameTable& methods, SessionRouter& sessions, const Bridge& bridge,
+                  call::NameTable& methods, SessionRouter& sessions, const pool::Bridge& bridge,
                   const call::RuleFilter& rules)
       : services_(services),
         callers_(callers),
@@ -102,7 +102,7 @@ class SessionDelivery final : public pool::ChildListener {
   session::Callers& callers_;
   call::NameTable& methods_;
   SessionRouter& sessions_;
-  const Bridge& bridge_;
+  const pool::Bridge& bridge_;
   const call::RuleFilter& rules_;
   std::string key_;     // scratch
   std::string method_;  // scratch
@@ -118,7 +118,7 @@ class ListNotices {
  public:
   // `pool` may not be constructed yet.
   ListNotices(const pool::PoolServices& services, const pool::Pool& pool, SessionRouter& sessions,
-              const Bridge& bridge)
+              const pool::Bridge& bridge)
       : services_(services), pool_(pool), sessions_(sessions), bridge_(bridge) {}
 
   // A shared child has gone. Its sessions still know what it has declared.
@@ -137,7 +137,7 @@ class ListNotices {
   const pool::PoolServices& services_;
   const pool::Pool& pool_;
   SessionRouter& sessions_;
-  const Bridge& bridge_;
+  const pool::Bridge& bridge_;
   uint8_t of_gone_ = 0;  // declared by the last shared child
 };
 

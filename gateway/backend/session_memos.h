@@ -11,9 +11,9 @@
 #include <string>
 #include <tl/expected.hpp>
 
-#include "gateway/backend/bridge.h"
 #include "gateway/backend/session_router.h"
 #include "gateway/call/chain.h"
+#include "gateway/pool/bridge.h"
 #include "gateway/pool/dialect.h"
 #include "gateway/pool/pool.h"
 
@@ -21,7 +21,7 @@ namespace stdgate::backend {
 
 class SessionMemos final : public call::Filter {
  public:
-  SessionMemos(SessionRouter& sessions, pool::Pool& pool, Bridge& bridge,
+  SessionMemos(SessionRouter& sessions, pool::Pool& pool, pool::Bridge& bridge,
                const pool::Dialect& dialect, call::Chain& chain, call::CallStore& calls)
       : sessions_(sessions),
         pool_(pool),
@@ -65,7 +65,7 @@ class SessionMemos final : public call::Filter {
 
   SessionRouter& sessions_;
   pool::Pool& pool_;
-  Bridge& bridge_;
+  pool::Bridge& bridge_;
   const pool::Dialect& dialect_;
   call::Chain& chain_;
   const call::Slot<call::KeptText> subscribed_;  // the key that the call subscribes to

@@ -82,7 +82,7 @@ void ChildAudit::note_told(const session::Session& session, const rpc::Envelope&
 }
 
 SessionQuestions::SessionQuestions(const pool::PoolServices& services, pool::Pool& pool,
-                                   session::SessionTable& sessions, Bridge& bridge,
+                                   session::SessionTable& sessions, pool::Bridge& bridge,
                                    const Duration& input_timeout)
     : services_(services),
       pool_(pool),

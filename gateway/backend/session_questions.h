@@ -12,10 +12,10 @@
 #include <string_view>
 
 #include "gateway/audit.h"
-#include "gateway/backend/bridge.h"
 #include "gateway/base/log.h"
 #include "gateway/base/time.h"
 #include "gateway/call/call.h"
+#include "gateway/pool/bridge.h"
 #include "gateway/pool/pool.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/pool/session_memory.h"
@@ -61,7 +61,8 @@ class SessionQuestions {
  public:
   // `pool` and `bridge` may not be constructed yet. `input_timeout` may change later.
   SessionQuestions(const pool::PoolServices& services, pool::Pool& pool,
-                   session::SessionTable& sessions, Bridge& bridge, const Duration& input_timeout);
+                   session::SessionTable& sessions, pool::Bridge& bridge,
+                   const Duration& input_timeout);
 
   // The facts about the session that a child of its own has to be told.
   [[nodiscard]] static pool::Knowledge knowledge_of(const session::Session& session);
@@ -105,7 +106,7 @@ class SessionQuestions {
   const pool::PoolServices& services_;
   pool::Pool& pool_;
   session::SessionTable& sessions_;
-  Bridge& bridge_;
+  pool::Bridge& bridge_;
   const Duration& input_timeout_;
   Timer timer_;  // due no later than the first deadline, apart from kLooks
   RateLimit log_lines_;

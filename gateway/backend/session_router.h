@@ -38,7 +38,7 @@ class SessionRouter final : public pool::SessionEvents {
  public:
   // `pool` may not be constructed yet.
   SessionRouter(const pool::PoolServices& services, pool::Pool& pool, session::Callers& callers,
-                Bridge& bridge, const Duration& input_timeout)
+                pool::Bridge& bridge, const Duration& input_timeout)
       : services_(services),
         pool_(pool),
         callers_(callers),
@@ -323,7 +323,7 @@ class SessionRouter final : public pool::SessionEvents {
   const pool::PoolServices& services_;
   pool::Pool& pool_;
   session::Callers& callers_;
-  Bridge& bridge_;
+  pool::Bridge& bridge_;
   SessionQuestions questions_;  // before `sessions_`, whose questions are in its index
   session::SessionTable sessions_;
   SessionJournal journal_;

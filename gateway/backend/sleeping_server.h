@@ -13,7 +13,6 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/backend/bridge.h"
 #include "gateway/backend/session_delivery.h"
 #include "gateway/backend/session_memos.h"
 #include "gateway/backend/session_router.h"
@@ -21,6 +20,7 @@
 #include "gateway/call/chain.h"
 #include "gateway/call/filter.h"
 #include "gateway/pool/backend_status.h"
+#include "gateway/pool/bridge.h"
 #include "gateway/pool/pool.h"
 #include "gateway/session/session.h"
 
@@ -36,7 +36,7 @@ class SleepingServer : public call::Filter {
     SessionRouter& sessions;
     SessionMemos& memos;
     ListNotices& notices;
-    Bridge& bridge;
+    pool::Bridge& bridge;
     ListWatches& watches;
   };
 

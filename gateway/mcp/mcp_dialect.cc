@@ -173,7 +173,7 @@ McpDialect::McpDialect(std::string version, std::string name)
       name_(std::move(name)),
       stamp_(stamp_of_gateway(name_, version_)) {}
 
-std::shared_ptr<backend::Bridge> McpDialect::make_bridge(const backend::BridgeParts& parts) const {
+std::shared_ptr<pool::Bridge> McpDialect::make_bridge(const backend::BridgeParts& parts) const {
   return std::make_shared<McpBridge>(parts, *this);
 }
 

@@ -42,7 +42,7 @@ class McpDialect final : public pool::Dialect {
                                                   pool::FilterLayer layer) const override {
     return add_mcp_filters(services, layer, *this);
   }
-  [[nodiscard]] std::shared_ptr<backend::Bridge> make_bridge(
+  [[nodiscard]] std::shared_ptr<pool::Bridge> make_bridge(
       const backend::BridgeParts& parts) const override;
   [[nodiscard]] std::string_view agreed_revision(const rpc::Envelope& answer,
                                                  std::string_view greeting) const override;

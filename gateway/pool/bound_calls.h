@@ -10,8 +10,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "gateway/pool/bridge.h"
 #include "gateway/pool/children.h"
-#include "gateway/pool/pool_events.h"
 #include "gateway/pool/pool_services.h"
 
 namespace stdgate::pool {
@@ -19,8 +19,8 @@ namespace stdgate::pool {
 class BoundCalls {
  public:
   // `queue`: the messages that wait for any shared child.
-  BoundCalls(const PoolServices& services, Pool& pool, BridgeEvents& bridge,
-             const call::CallQueue& queue, const Children& children)
+  BoundCalls(const PoolServices& services, Pool& pool, Bridge& bridge, const call::CallQueue& queue,
+             const Children& children)
       : services_(services), pool_(pool), bridge_(bridge), queue_(queue), children_(children) {}
 
   // Like Pool::submit(), but for a bound message.
@@ -48,7 +48,7 @@ class BoundCalls {
  private:
   const PoolServices& services_;
   Pool& pool_;
-  BridgeEvents& bridge_;
+  Bridge& bridge_;
   const call::CallQueue& queue_;
   const Children& children_;
 };

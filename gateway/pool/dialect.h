@@ -24,12 +24,12 @@
 #include "gateway/session/log_verbosity.h"
 
 namespace stdgate::backend {
-class Bridge;
 struct BridgeParts;
 }  // namespace stdgate::backend
 
 namespace stdgate::pool {
 
+class Bridge;
 struct FilterServices;
 
 // Dialect: what a protocol adds to plain JSON-RPC 2.0: which ids and tokens inside payloads are
@@ -140,7 +140,7 @@ class Dialect : public call::Protocol {
   }
 
   // Connects clients and children of different kinds; null: the protocol has one kind.
-  [[nodiscard]] virtual std::shared_ptr<backend::Bridge> make_bridge(
+  [[nodiscard]] virtual std::shared_ptr<Bridge> make_bridge(
       const backend::BridgeParts& /*parts*/) const {
     return nullptr;
   }

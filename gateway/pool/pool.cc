@@ -24,10 +24,10 @@ void append(std::vector<call::CallPtr>& calls, std::vector<call::CallPtr> more) 
 
 }  // namespace
 
-Pool::Pool(const PoolServices& services, BridgeEvents& bridge_events, SessionEvents& session_events,
+Pool::Pool(const PoolServices& services, Bridge& bridge, SessionEvents& session_events,
            ChildListener& listener)
     : services_(services),
-      bridge_events_(bridge_events),
+      bridge_(bridge),
       session_events_(session_events),
       listener_(listener),
       queues_(services.config, services.payer.held),
@@ -36,7 +36,7 @@ Pool::Pool(const PoolServices& services, BridgeEvents& bridge_events, SessionEve
       sessions_(services, listener, session_events, leases_, children_,
                 [this] { settle_shared_places(); }),
       replacement_(services, children_, leases_, sessions_, listener),
-      bound_(services, *this, bridge_events, queues_.calls, children_),
+      bound_(services, *this, bridge, queues_.calls, children_),
       expiry_(services, session_events, queues_, leases_, children_, [this] { dispatch_all(); }),
       sweep_timer_(services.core.timers, [this] { children_.sweep(); }) {}
 
@@ -180,16 +180,16 @@ void Pool::give(Child& child, call::CallPtr&& call, const call::Outgoing& messag
   if (!call->route.suits(child.peer_kind())) {
     bound_.redirect(std::move(call), message);
   } else if (call->needs_stateless && !is_stateless) {
-    bridge_events_.on_wrong_peer_kind(std::move(call));
+    bridge_.on_wrong_peer_kind(std::move(call));
   } else if (call->alone && call->session.is_none() && !is_stateless) {
-    bridge_events_.on_call_alone(std::move(call), message);
+    bridge_.on_call_alone(std::move(call), message);
   } else if (message.answered_by_handshake && !(is_stateless && message.only_of_stateful)) {
     call->child_kind = child.peer_kind();
     services_.chain.on_answer(std::move(call), child.handshake_answer());
   } else if (call->listens && !is_stateless) {
     const bool is_new = !std::exchange(call->has_begun, true);
     const call::Call& held = child.hold(std::move(call));
-    if (is_new) bridge_events_.on_listening(held, child.facts());
+    if (is_new) bridge_.on_listening(held, child.facts());
   } else {
     child.send(std::move(call), message);
     replacement_.look_at(child);
@@ -239,7 +239,7 @@ void Pool::on_child_ready(Child& child) {
   const auto former_kind = children_.peer_kind();
   children_.note_ready(child);
   if (const auto peer_kind = children_.peer_kind(); peer_kind && peer_kind != former_kind)
-    bridge_events_.on_peer_kind(*peer_kind);
+    bridge_.on_peer_kind(*peer_kind);
   after_call(child);
   children_.start_needed();
 }
@@ -262,7 +262,7 @@ void Pool::on_child_own_answer(Child& child, rpc::WireId id, const rpc::Envelope
 }
 
 void Pool::on_child_ended_listening(Child& child, call::CallPtr call) {
-  bridge_events_.on_listening_end(std::move(call));
+  bridge_.on_listening_end(std::move(call));
   after_call(child);
 }
 
@@ -447,7 +447,7 @@ void Pool::on_child_gone(Child& child, const ChildEnd& end) {
   children_.start_needed();
   bound_.tell_lost(std::move(bound));
   for (call::CallPtr& call : calls) {
-    call->listens ? bridge_events_.on_listener_lost(std::move(call), report)
+    call->listens ? bridge_.on_listener_lost(std::move(call), report)
                   : services_.chain.on_fault(std::move(call), report);
   }
   if (!failed) return;

@@ -17,6 +17,7 @@
 
 #include "gateway/pool/backend_status.h"
 #include "gateway/pool/bound_calls.h"
+#include "gateway/pool/bridge.h"
 #include "gateway/pool/call_expiry.h"
 #include "gateway/pool/child.h"
 #include "gateway/pool/children.h"
@@ -32,7 +33,7 @@ class Pool {
  public:
   using Matches = std::function<bool(const call::Call&)>;
 
-  Pool(const PoolServices& services, BridgeEvents& bridge_events, SessionEvents& session_events,
+  Pool(const PoolServices& services, Bridge& bridge, SessionEvents& session_events,
        ChildListener& listener);
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
@@ -44,7 +45,7 @@ class Pool {
   [[nodiscard]] SessionLane& lane() { return sessions_; }
   [[nodiscard]] const SessionLane& lane() const { return sessions_; }
   // Says whether one of the calls that take turns (SharedQueues) is under way. If not, the next one
-  // is given to BridgeEvents::on_call_alone().
+  // is given to Bridge::on_call_alone().
   void hold_turns(bool held);
   // How to greet the next shared child, see Children. Only while there is no shared child.
   void greet_for(Introduction client) { children_.greet_for(std::move(client)); }
@@ -186,7 +187,7 @@ class Pool {
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
 
   const PoolServices& services_;
-  BridgeEvents& bridge_events_;
+  Bridge& bridge_;
   SessionEvents& session_events_;
   ChildListener& listener_;
   SharedQueues queues_;

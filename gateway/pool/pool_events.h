@@ -1,5 +1,5 @@
-// What a pool and its children tell their backend: ChildListener, SessionEvents and BridgeEvents.
-// Calls end in the chain.
+// What a pool and its children tell their backend: ChildListener and SessionEvents. Calls end in
+// the chain.
 //
 // Pool and child are consistent before each call, since the implementation may call back.
 #pragma once
@@ -87,25 +87,6 @@ class SessionEvents {
   // answered.
   virtual void on_session_end(session::SessionId session, session::SessionEnd end,
                               std::string_view message) = 0;
-};
-
-// BridgeEvents: what a pool finds out when clients and children are of different kinds (see
-// PeerKind). Implemented by backend::Bridge. A protocol of one kind has no such events.
-class BridgeEvents {
- public:
-  virtual ~BridgeEvents() = default;
-  // A shared child has shown this kind, which is news. The child gets its first call afterwards.
-  virtual void on_peer_kind(PeerKind /*peer_kind*/) {}
-  // The children are stateful ones, and cannot serve this stateless call.
-  virtual void on_wrong_peer_kind(call::CallPtr /*call*/) {}
-  // The children are stateful ones, so this call (Call::alone) needs a child of its own.
-  virtual void on_call_alone(call::CallPtr /*call*/, const call::Outgoing& /*message*/) {}
-  // A call listens at a child that is not told about it.
-  virtual void on_listening(const call::Call& /*call*/, const ChildFacts& /*facts*/) {}
-  // The child has ended what the call listens to.
-  virtual void on_listening_end(call::CallPtr /*call*/) {}
-  // The child of a call that listens has gone for this reason. Another child may take its place.
-  virtual void on_listener_lost(call::CallPtr /*call*/, const rpc::FaultReport& /*report*/) {}
 };
 
 }  // namespace stdgate::pool

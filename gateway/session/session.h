@@ -173,7 +173,7 @@ enum class SessionKind : uint8_t {
 };
 inline constexpr size_t kSessionKindCount = static_cast<size_t>(SessionKind::watch) + 1;
 
-// State that backend::Bridge keeps for a session. Destroyed with the session.
+// State that pool::Bridge keeps for a session. Destroyed with the session.
 class BridgedPart {
  public:
   BridgedPart() = default;

@@ -56,7 +56,7 @@ class InputRounds {
   [[nodiscard]] bool has_asked_for(const call::Call& call) const {
     return asked_.find(call.slots) != nullptr;
   }
-  // See backend::Bridge.
+  // See pool::Bridge.
   void on_round_answer(uint64_t number, std::string_view key, const rpc::Envelope* answer);
   [[nodiscard]] TimePoint needed_until(uint64_t child) const;
   // Stops asking clients.

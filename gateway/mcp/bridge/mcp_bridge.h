@@ -1,4 +1,4 @@
-// McpBridge: clients and children of MCP's two eras, see backend::Bridge.
+// McpBridge: clients and children of MCP's two eras, see pool::Bridge.
 //
 //   modern client, legacy child    RoundTrips, KeyWatches; ModernCalls tells changes of lists
 //   session, modern child          InputRounds, SessionListening, RefusedGreetings
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/backend/bridge.h"
+#include "gateway/backend/bridge_parts.h"
 #include "gateway/call/chain.h"
 #include "gateway/mcp/bridge/input_rounds.h"
 #include "gateway/mcp/bridge/modern_calls.h"
@@ -55,7 +55,7 @@ class BridgeFilter final : public call::Filter {
 
 class McpDialect;
 
-class McpBridge final : public backend::Bridge {
+class McpBridge final : public pool::Bridge {
  public:
   // `dialect` outlives it.
   McpBridge(const backend::BridgeParts& parts, const McpDialect& dialect);
@@ -128,7 +128,7 @@ class McpBridge final : public backend::Bridge {
   }
   void check_invariants() const override { watches_.check_invariants(); }
 
-  // BridgeEvents
+  // The pool's events
   void on_peer_kind(PeerKind peer_kind) override { greetings_.note_era(peer_kind); }
   void on_wrong_peer_kind(call::CallPtr call) override { modern_.refuse(std::move(call)); }
   void on_call_alone(call::CallPtr call, const call::Outgoing& message) override;

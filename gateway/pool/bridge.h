@@ -14,36 +14,24 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "gateway/backend/upstream.h"
+#include "gateway/base/time.h"
+#include "gateway/call/call_store.h"
 #include "gateway/call/chain.h"
-#include "gateway/call/trace_filter.h"
-#include "gateway/pool/pool.h"
+#include "gateway/observer.h"
+#include "gateway/pool/child_facts.h"
 #include "gateway/pool/pool_events.h"
+#include "gateway/rpc/envelope.h"
+#include "gateway/rpc/fault.h"
 #include "gateway/session/session.h"
 
-namespace stdgate::backend {
+namespace stdgate::pool {
 
-class SessionRouter;
+class Child;
 
-// Parts of the backend. They outlive the bridge; some are constructed after it.
-struct BridgeParts {
-  Upstream& backend;
-  config::BackendConfig& config;  // the one in `services`
-  const pool::PoolServices& services;
-  pool::Pool& pool;
-  SessionRouter& sessions;
-  session::Callers& callers;
-  call::TraceFilter& traces;
-  const Duration& input_timeout;  // may change
-  bool has_principals = false;    // see BackendOptions
-  // Sessions share children from now on, or do not any more.
-  std::function<void(bool)> note_sharing;
-};
-
-class Bridge : public pool::BridgeEvents {
+class Bridge {
  public:
   Bridge() = default;
-  ~Bridge() override = default;
+  virtual ~Bridge() = default;
   Bridge(const Bridge&) = delete;
   Bridge& operator=(const Bridge&) = delete;
 
@@ -64,6 +52,20 @@ class Bridge : public pool::BridgeEvents {
                                       const call::CallContext& /*context*/) const {
     return false;
   }
+
+  // --- What the pool finds out
+  // A shared child has shown this kind, which is news. The child gets its first call afterwards.
+  virtual void on_peer_kind(PeerKind /*peer_kind*/) {}
+  // The children are stateful ones, and cannot serve this stateless call.
+  virtual void on_wrong_peer_kind(call::CallPtr /*call*/) {}
+  // The children are stateful ones, so this call (Call::alone) needs a child of its own.
+  virtual void on_call_alone(call::CallPtr /*call*/, const call::Outgoing& /*message*/) {}
+  // A call listens at a child that is not told about it.
+  virtual void on_listening(const call::Call& /*call*/, const ChildFacts& /*facts*/) {}
+  // The child has ended what the call listens to.
+  virtual void on_listening_end(call::CallPtr /*call*/) {}
+  // The child of a call that listens has gone for this reason. Another child may take its place.
+  virtual void on_listener_lost(call::CallPtr /*call*/, const rpc::FaultReport& /*report*/) {}
 
   // --- Calls that it keeps while their clients are asked
   // Removes the client's call with this id, which is given up; null: it is not here.
@@ -86,7 +88,7 @@ class Bridge : public pool::BridgeEvents {
     return true;
   }
   // A child asks something that no client here will be asked.
-  virtual void note_ask(pool::Child& /*child*/, const rpc::Envelope& /*ask*/,
+  virtual void note_ask(Child& /*child*/, const rpc::Envelope& /*ask*/,
                         std::string_view /*method*/) const {}
   // The session's client has greeted, or has set the level of its log messages.
   virtual void note_greeting(session::Session& /*session*/, std::string_view /*greeting*/) const {}
@@ -97,7 +99,7 @@ class Bridge : public pool::BridgeEvents {
                                const rpc::Envelope* /*answer*/) {}
   // See ChildListener.
   [[nodiscard]] virtual TimePoint needed_until(uint64_t /*child*/) const {
-    return pool::ChildListener::kNotNeeded;
+    return ChildListener::kNotNeeded;
   }
   // Children have refused sessions before a restart or a reload.
   virtual void share_as_before() {}
@@ -106,7 +108,7 @@ class Bridge : public pool::BridgeEvents {
   // Ends a call of a client that listens, with its result.
   virtual void end_listening(const call::Call& /*call*/) {}
   // Passes on a change of this list to calls that listen at a child. False: none does.
-  virtual bool pass_to_listeners(pool::Child& /*child*/, const rpc::Envelope& /*notification*/,
+  virtual bool pass_to_listeners(Child& /*child*/, const rpc::Envelope& /*notification*/,
                                  uint8_t /*list*/) const {
     return false;
   }
@@ -137,4 +139,4 @@ class Bridge : public pool::BridgeEvents {
   virtual void check_invariants() const {}
 };
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::pool
