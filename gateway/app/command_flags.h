@@ -10,9 +10,10 @@
 
 namespace stdgate::app {
 
-// The flags of the command line: how they are parsed, what the help says, and where each value goes
-// in the configuration. Made from the tables of options (gateway/config/options). Internal to
-// command_line.
+// --- The flags of the command line: how they are parsed, what the help says, and where each value
+// goes in the configuration
+//
+// Made from the tables of options (gateway/config/options). Internal to command_line.
 
 // Whether a flag configures the gateway, or the backend that is given as a command.
 enum class FlagScope : uint8_t { gateway, backend };
@@ -40,8 +41,10 @@ std::vector<FlagSpec> command_flags();
 // The text of `stdgate --help`; at most 80 columns wide.
 std::string help_text(const std::vector<FlagSpec>& flags);
 
-// Errors about unknown arguments: what they were probably meant to be, and what to write. Internal
-// to command_line.
+// --- Errors about unknown arguments: what they were probably meant to be, and what to write
+//
+// Internal to command_line.
+
 std::string unknown_option_text(const std::vector<FlagSpec>& flags, const std::string& word);
 
 // `unknown`: the first argument that the parser does not know, and all after it: a mistyped word, a
@@ -53,8 +56,8 @@ std::string unknown_text(const std::vector<FlagSpec>& flags, const std::vector<s
 std::optional<std::string> find_short_spelling(const std::vector<FlagSpec>& flags,
                                                const std::vector<std::string>& arguments);
 
-// The words that may come first on the command line, for --help, completion and the manual, and for
-// hints about mistyped words.
+// CommandWord: a word that may come first on the command line, for --help, completion and the
+// manual, and for hints about mistyped words.
 struct CommandWord {
   std::string_view word;
   std::string_view arguments;  // arguments behind the word, for --help
@@ -86,9 +89,8 @@ inline constexpr std::array kCommandWords{
     CommandWord{"help", "", "print this"},
 };
 
-// The text of `--help` behind a word of the command line that is no tool.
-
-// At most 80 columns wide; empty: the word is a tool, or unknown.
+// The text of `--help` behind a word of the command line that is no tool. At most 80 columns wide;
+// empty: the word is a tool, or unknown.
 std::string_view word_help(std::string_view word);
 
 }  // namespace stdgate::app

@@ -83,10 +83,8 @@ CheckReport check_config(const CommandLine& command_line, const config::Environm
 // The exit code of a bad command line or configuration.
 inline constexpr int kUsageError = 2;
 
-// What `stdgate --version` prints.
-
-// "stdgate 0.2.0 (commit 1a2b3c4d5e6f, linux-amd64)", with the end of the line. Without the commit
-// where the sources were built outside of a repository.
+// The text of `stdgate --version`: "stdgate 0.2.0 (commit 1a2b3c4d5e6f, linux-amd64)", with the end
+// of the line. The commit is left out where the sources were built outside of a repository.
 std::string version_text();
 
 }  // namespace stdgate::app

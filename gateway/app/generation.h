@@ -23,9 +23,9 @@
 
 namespace stdgate::app {
 
-// Makes the upstream of a backend: a pool of children, or a pool for each principal.
+// --- The upstream of a backend: a pool of children, or a pool for each principal
 
-// These outlive the upstreams.
+// What make_backend() gives to an upstream. All of it outlives the upstreams.
 struct UpstreamServices {
   const pool::CoreServices& core;
   session::Callers& callers;

@@ -9,10 +9,8 @@
 
 namespace stdgate::app {
 
-// Random bytes for keys and tokens. The worker passes them in, because neither the core nor the
-// sealing of texts generates randomness itself.
-
-// From the kernel.
+// Fills `out` with random bytes from the kernel, for keys and tokens. The worker passes this
+// function in, because neither the core nor the sealing of texts generates randomness itself.
 void fill_random(std::span<uint8_t> out);
 
 // `stdgate hash-key`: API keys and their hashes. No I/O; randomness comes from the kernel.

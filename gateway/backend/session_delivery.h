@@ -1,5 +1,5 @@
-// What clients are told that answers no call of theirs: messages of children, and lists that the
-// rules have changed.
+// Messages for clients that answer no call: what children say by themselves, and that rules have
+// changed a list.
 #pragma once
 
 #include <cstdint>

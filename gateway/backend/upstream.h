@@ -1,5 +1,5 @@
-// What answers clients, as those in front of the core know it: an upstream, watches of its lists,
-// and the set of all upstreams.
+// Upstreams, as endpoints and sessions know them: an upstream, a session of it, watches of its
+// lists, and the set of all upstreams.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@
 
 namespace stdgate::backend {
 
-// Watches that hear when lists of an upstream (tools, prompts, resources) may have changed: virtual
-// servers that have the upstream as a member.
+// ListWatch: hears when lists of an upstream (tools, prompts, resources) may have changed.
+// Implemented by virtual servers that have the upstream as a member.
 class ListWatch {
  public:
   virtual ~ListWatch() = default;
@@ -46,7 +46,8 @@ class ListWatch {
   virtual void on_awake() {}
 };
 
-// Owner: the upstream. A watch that has been destroyed hears nothing.
+// ListWatches: the watches of one upstream. A watch that has been destroyed hears nothing. Owner:
+// the upstream.
 class ListWatches {
  public:
   void add(std::weak_ptr<ListWatch> watch) { watches_.push_back(std::move(watch)); }
@@ -62,7 +63,7 @@ class ListWatches {
   std::vector<std::weak_ptr<ListWatch>> watches_;
 };
 
-// Passes reports of children on to the watches. Owner: the backend.
+// ListWatchFilter: passes reports of children on to the watches. Owner: the backend.
 class ListWatchFilter final : public call::Filter {
  public:
   ListWatchFilter(ListWatches& watches, const pool::Dialect& dialect)
@@ -77,14 +78,6 @@ class ListWatchFilter final : public call::Filter {
   ListWatches& watches_;
   const pool::Dialect& dialect_;
 };
-
-// Upstream: the core as endpoints, connections and sessions know it. An upstream takes the messages
-// of clients and answers them. OpenSession: a session of one. dispatch(): hands messages over.
-//
-// Contract: one thread, the thread of the loop. Implementations hold no pointer to a client, only
-// callers and the sinks of open sessions. They may call a sink from within a call of theirs, when
-// an answer is known at once. Implemented by Backend (a pool of children), PrincipalPools (a
-// backend for each principal) and servers::VirtualServer. Owner: Upstreams.
 
 // The fate of a client's message.
 enum class Admission : uint8_t {
@@ -118,6 +111,13 @@ struct UnreadRequest {
   size_t bytes = 0;       // of its text; 0: not known
 };
 
+// Upstream: the core as endpoints, connections and sessions know it. An upstream takes the messages
+// of clients and answers them.
+//
+// Contract: one thread, the thread of the loop. Implementations hold no pointer to a client, only
+// callers and the sinks of open sessions. They may call a sink from within a call of theirs, when
+// an answer is known at once. Implemented by Backend (a pool of children), PrincipalPools (a
+// backend for each principal) and servers::VirtualServer. Owner: Upstreams.
 class Upstream {
  public:
   explicit Upstream(UpstreamFacts facts) : facts_(std::move(facts)) {}
@@ -276,7 +276,7 @@ UpstreamFacts upstream_facts(BackendId id, const config::BackendConfig& config,
                              const config::LimitsConfig& limits, const pool::Dialect& dialect,
                              HeldBytes* held);
 
-// OpenSession: a session of an upstream, and the place of its sink among the callers: they are
+// OpenSession: a session of an upstream, and the place of its sink among the callers. Both are
 // taken together, and given back together.
 //
 // Owner: the object that is, or has, the sink. The owner closes the session before the upstream

@@ -37,10 +37,9 @@ struct Address {
 };
 
 // ClientAddress: the address of a client, or the local address of its connection: an IP address,
-// with its port where that matters, or the user at the other end of a Unix socket. AddressBlock: a
-// block of IP addresses (CIDR, RFC 4632).
+// with its port where that matters, or the user at the other end of a Unix socket.
 //
-// Plain values; transports/net converts them from and to the forms of sockets. IPv4 addresses are
+// A plain value; transports/net converts it from and to the forms of sockets. IPv4 addresses are
 // held as IPv4-mapped IPv6 addresses (RFC 4291 section 2.5.5.2), so a client has the same address
 // on a dual-stack listener.
 struct ClientAddress {
@@ -77,6 +76,7 @@ struct ClientAddress {
   friend bool operator==(const ClientAddress&, const ClientAddress&) = default;
 };
 
+// Hash for tables by address.
 struct ClientAddressHash {
   size_t operator()(const ClientAddress& address) const {
     const std::string_view bytes(reinterpret_cast<const char*>(address.bytes.data()),
@@ -85,6 +85,7 @@ struct ClientAddressHash {
   }
 };
 
+// AddressBlock: a block of IP addresses (CIDR, RFC 4632). A plain value.
 class AddressBlock {
  public:
   // Parses "10.0.0.0/8", "2001:db8::/32", or one address. Nothing for any other text, or if bits
@@ -104,9 +105,8 @@ class AddressBlock {
 // 127.0.0.0/8 and ::1.
 std::vector<AddressBlock> loopback_blocks();
 
-// ProxySource: where a trusted proxy connects from: a block of IP addresses, or any Unix socket.
-//
-// A plain value.
+// ProxySource: where a trusted proxy connects from: a block of IP addresses, or any Unix socket. A
+// plain value.
 class ProxySource {
  public:
   // "10.0.0.0/8", "2001:db8::1", "unix".
@@ -123,18 +123,20 @@ class ProxySource {
   std::optional<AddressBlock> block_;  // nothing: Unix sockets
 };
 
-// URLs of the web, and the authorities in them (RFC 3986 section 3.2). Pure functions over views.
+// --- URLs of the web, and the authorities in them (RFC 3986 section 3.2)
+//
+// Pure functions over views.
 
-// Every '%' is followed by two hexadecimal digits.
+// Whether every '%' is followed by two hexadecimal digits.
 bool is_percent_encoded(std::string_view text);
 
-// host [":" port], without user information (RFC 3986 section 3.2).
+// Whether the text is host [":" port], without user information (RFC 3986 section 3.2).
 bool is_authority(std::string_view text);
 
 // The host of a valid authority, an IPv6 address with its brackets.
 std::string_view host_of(std::string_view authority);
 
-// localhost, 127.0.0.0/8 and [::1].
+// Whether the host is localhost, in 127.0.0.0/8, or [::1].
 bool is_loopback_host(std::string_view host);
 
 // https://authority/path?query, without user information and fragment. Views of the text.

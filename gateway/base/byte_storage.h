@@ -1,5 +1,5 @@
-// Storage of bytes that are being received or wait to be sent: ByteQueue, and the pool that lends
-// it.
+// Storage of bytes that are being received or that wait to be sent. ByteQueue holds them,
+// StoragePool lends storage, PooledBuffer borrows it, and SharedBytes is one copy for many holders.
 #pragma once
 
 #include <cstddef>
@@ -100,17 +100,6 @@ class ByteQueue {
   size_t capacity_ = 0;
 };
 
-// StoragePool: buffers for bytes that are being received or that wait to be sent, lent on demand.
-//
-// Job: an idle stream holds no memory, and a busy stream allocates none. Storage is borrowed when
-// bytes have to wait, and given back when they are gone, last in, first out, so it is warm in the
-// cache. This matters most for large messages: the first touch of fresh memory costs several times
-// the copying. The storage of a message can also be handed on in place of a copy (StorageOffer). A
-// message to many receivers is copied at most once for all of them (SharedOffer). Owner: the Loop.
-// Used on its thread only. Limits: kMaxSmall storages of up to kSmall bytes, and kMaxLarge larger
-// ones with kMaxLargeBytes together. Others are freed, and release_unused() frees larger ones that
-// are unused.
-
 // SharedBytes: one copy of bytes with many holders: streams that have yet to send a broadcast, logs
 // that keep it. Charged once, as unsent, until the last holder has released it.
 //
@@ -144,6 +133,16 @@ class SharedBytes {
   std::string_view view_;
 };
 
+// StoragePool: buffers for bytes that are being received or that wait to be sent, lent on demand.
+//
+// Job: an idle stream holds no memory, and a busy stream allocates none. Storage is borrowed when
+// bytes have to wait, and given back when they are gone, last in, first out, so it is warm in the
+// cache. This matters most for large messages: the first touch of fresh memory costs several times
+// the copying. The storage of a message can also be handed on in place of a copy (StorageOffer). A
+// message to many receivers is copied at most once for all of them (SharedOffer). Owner: the Loop.
+// Used on its thread only. Limits: kMaxSmall storages of up to kSmall bytes, and kMaxLarge larger
+// ones with kMaxLargeBytes together. Others are freed, and release_unused() frees larger ones that
+// are unused.
 class StoragePool {
  public:
   static constexpr size_t kSmall = 16 << 10;

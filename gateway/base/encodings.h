@@ -9,7 +9,7 @@
 
 namespace stdgate {
 
-// UTF-8: where a sequence ends, cuts that do not split one, and foreign text made visible.
+// --- UTF-8: where a sequence ends, cuts that do not split one, and foreign text made visible
 
 // U+FEFF, which some editors put at the front of a file.
 inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
@@ -41,7 +41,7 @@ void append_visible(std::string& out, std::string_view text, VisibleText form);
 
 std::string visible(std::string_view text, VisibleText form);
 
-// Base64 (RFC 4648), strict: each text has one meaning and each meaning one text.
+// --- Base64 (RFC 4648), strict: each text has one meaning and each meaning one text
 
 // Section 4 is the alphabet of `openssl rand -base64`; section 5 fits into URLs and header fields.
 enum class Base64Alphabet : unsigned char { standard, url };

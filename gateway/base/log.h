@@ -1,5 +1,4 @@
-// The log as the core sees it: one event a line, with named fields. Lines below the level are not
-// formatted. The edge (metrics/logs) renders JSON or text.
+// The log as the core sees it, a limit on the rate of its lines, and the names of sessions in it.
 #pragma once
 
 #include <array>
@@ -15,7 +14,7 @@ namespace stdgate {
 
 enum class LogLevel : uint8_t { debug, info, warn, error, off };
 
-// Nothing: the field is left out. A duration is written in milliseconds.
+// The value of a field; nothing: the field is left out. A duration is written in milliseconds.
 using LogValue =
     std::variant<std::monostate, std::string_view, int64_t, uint64_t, double, bool, Duration>;
 
@@ -28,6 +27,8 @@ struct LogField {
 inline LogValue if_any(std::string_view text) { return text.empty() ? LogValue() : LogValue(text); }
 inline LogValue if_any(uint64_t number) { return number == 0 ? LogValue() : LogValue(number); }
 
+// Log: one event a line, with named fields. Lines below the level are not formatted. Implemented by
+// metrics/logs, which renders JSON or text.
 class Log {
  public:
   virtual ~Log() = default;
@@ -45,8 +46,8 @@ class ConfirmingLog : public Log {
                        std::initializer_list<LogField> fields) = 0;
 };
 
-// RateLimit: lets a number of events pass in each second, and counts the others. For log lines that
-// children and clients can cause.
+// RateLimit: lets a number of events pass in each second, and counts the others. Used for log lines
+// that children and clients can cause. A value; time is passed in.
 class RateLimit {
  public:
   explicit RateLimit(uint32_t per_second) : per_second_(per_second) {}

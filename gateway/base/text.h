@@ -11,7 +11,7 @@
 
 namespace stdgate {
 
-// ASCII text, independent of the locale: comparing and trimming for protocols.
+// --- ASCII text, independent of the locale: comparing and trimming for protocols
 
 constexpr char lower_ascii(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
@@ -77,11 +77,10 @@ inline bool same_short_text(std::string_view one, std::string_view other) {
          word(one.data() + rest) == word(other.data() + rest);
 }
 
-// copy_text: copies a text to `to`, where there is room for it, and returns the end of the copy.
+// copy_text(): copies a text to `to`, where there is room for it, and returns the end of the copy.
 //
 // Most pieces of messages and log lines are so short that a call of memcpy would cost more than the
 // copy.
-
 template <size_t kSize>
 char* copy_ends(char* to, std::string_view text) {
   std::memcpy(to, text.data(), kSize);
@@ -103,9 +102,7 @@ inline char* copy_text(char* to, std::string_view text) {
   return to + size;
 }
 
-// TextPlace: the place of a part of a text; and a text with another part in its place.
-
-// An absent part has length zero.
+// TextPlace: the place of a part of a text. An absent part has length zero.
 struct TextPlace {
   size_t offset = 0;
   size_t length = 0;

@@ -9,12 +9,15 @@
 
 namespace stdgate {
 
-// The core's time, and calendar time. Nothing under gateway/ reads a clock: code that needs the
-// time is given a Clock, so tests control it.
+// --- The core's time
+//
+// Nothing under gateway/ reads a clock: code that needs the time is given a Clock, so tests control
+// it.
 
 using Duration = std::chrono::nanoseconds;
 using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 
+// Clock: the core's time. Implemented by transports/net.
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -24,10 +27,11 @@ class Clock {
 
 inline double to_seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
 
-// WallClock: calendar time, for reports about the past. No deadline of the core depends on it,
-// because it jumps when the clock is set.
+// Calendar time.
 using WallTime = std::chrono::time_point<std::chrono::system_clock, Duration>;
 
+// WallClock: calendar time, for reports about the past. No deadline of the core depends on it,
+// because it jumps when the clock is set.
 class WallClock {
  public:
   virtual ~WallClock() = default;
@@ -47,14 +51,13 @@ inline std::chrono::system_clock::time_point calendar_time(std::chrono::sys_seco
 
 class Timer;
 
-// Timers: one-shot alarms in a queue that the edge drives.
+// TimerQueue: timers in a queue that the edge drives.
 //
 // Job: give the core deadlines without a clock or a loop. The edge asks next_due() how long it may
-// sleep, and then calls run_due(now). A simulation does the same with simulated time. Owner: a
-// Timer belongs to the object whose callback it calls, and disarms itself when that object ends.
-// The queue outlives all its timers. Callbacks run from run_due() only, never from arm(). Limit:
-// none of its own; there is one timer per child, pool and connection, not per call.
-
+// sleep, and then calls run_due(now). A simulation does the same with simulated time. Owner: the
+// loop, or a simulation; the queue outlives all its timers. Callbacks run from run_due() only,
+// never from arm(). Limit: none of its own; there is one timer per child, pool and connection, not
+// per call.
 class TimerQueue {
  public:
   TimerQueue() = default;
@@ -84,6 +87,8 @@ class TimerQueue {
   std::vector<Timer*> firing_;
 };
 
+// Timer: a one-shot alarm of a TimerQueue. Owner: the object whose callback it calls; the timer
+// disarms itself when that object ends.
 class Timer {
  public:
   Timer(TimerQueue& queue, std::function<void()> callback)

@@ -29,16 +29,17 @@
 
 namespace stdgate::call {
 
-// Slots: the states that filters keep of a call, each filter its own.
+// --- Slots: the states that filters keep of a call, each filter its own
 //
 // A filter reserves its slot when the chain is built. So the storage of a call has room for all
 // slots from the beginning, and the steady state allocates nothing. A used slot is reset when the
-// storage of the call is given back; an unused slot costs nothing. Owner: the CallStore has the
-// layout, each call has its slots. Limit: kMaxSlots.
+// storage of the call is given back; an unused slot costs nothing.
 
 template <class T>
 class Slot;
 
+// SlotLayout: the slots that filters have reserved, and how their states are made, reset and
+// destroyed. Owner: the CallStore. Limit: kMaxSlots.
 class SlotLayout {
  public:
   static constexpr size_t kMaxSlots = 32;
@@ -66,7 +67,7 @@ class SlotLayout {
   size_t bytes_ = 0;
 };
 
-// The slots of one call.
+// CallSlots: the slots of one call. Owner: the call.
 class CallSlots {
  public:
   CallSlots() = default;  // without slots
@@ -147,13 +148,6 @@ Slot<T> SlotLayout::reserve() {
   return Slot<T>(offset, kinds_.size() - 1);
 }
 
-// Call: one request of a client, from its arrival to its answer. Also Outgoing, the message that
-// carries it.
-//
-// Owner: HeldCalls or a CallQueue while it waits, then the CallTable of a child. A call moves
-// between them as a CallPtr (see CallStore). The client is known only as a Caller, a handle that
-// goes stale when the client leaves.
-
 // Where a call is: held by a filter (HeldCalls), in a queue, in the table of a child, or nowhere,
 // which means that it is about to be answered.
 enum class CallPlace : uint8_t { nowhere, held, waiting, in_flight };
@@ -170,6 +164,7 @@ struct Route {
   }
 };
 
+// The members of a Call that can be copied and reset as one block of memory.
 struct CallFacts {
   // Names of the method and the tool, see NameFilter. Decoded; they live as long as the call.
   MethodId method = kOtherMethod;
@@ -218,6 +213,11 @@ struct CallFacts {
 
 class CallStore;
 
+// Call: one request of a client, from its arrival to its answer.
+//
+// Owner: HeldCalls or a CallQueue while it waits, then the CallTable of a child. A call moves
+// between them as a CallPtr (see CallStore). The client is known only as a Caller, a handle that
+// goes stale when the client leaves.
 struct Call : CallFacts {
   Call() = default;  // without slots
   Call(CallStore& giver, const SlotLayout& layout) : slots(layout), store(&giver) {}
@@ -255,8 +255,8 @@ struct Call : CallFacts {
   }
 };
 
-// A message on its way to a child: its text, the places that are rewritten for the child, and the
-// members that are inserted.
+// Outgoing: a message on its way to a child: its text, the places that are rewritten for the child,
+// and the members that are inserted.
 struct Outgoing {
   static constexpr size_t kMaxInsertions = 1 + PeerChanges::kMax;
 
@@ -284,7 +284,7 @@ struct Outgoing {
   }
 };
 
-// The clock of a call: when the call is given up, and what its client is told.
+// --- The clock of a call: when the call is given up, and what its client is told
 //
 // A call is due Call::timeout after its last sign of life, and at the latest
 // BackendConfig::max_time after its arrival. Signs of life are stored where they are noticed

@@ -17,12 +17,11 @@
 
 namespace stdgate::call {
 
-// CallContext: where a client's message comes from, and where its answer goes. Made by transports.
-
 // Params of a message, as far as a transport has read them already. The protocol of the message
 // knows the type.
 struct KnownParams {};
 
+// CallContext: where a client's message comes from, and where its answer goes. Made by transports.
 struct CallContext {
   session::Caller caller;
   session::SessionId session;  // none: the message stands alone
@@ -47,9 +46,7 @@ struct CallContext {
   bool wants_events = false;  // notifications of the call go to ReplySink::on_event()
 };
 
-// ClientIntent: the meaning of a client's message, as far as its protocol defines one.
-
-// What decides how a client's message is read.
+// What decides how a client's message is read, besides its text.
 struct Reading {
   config::Isolation isolation = config::Isolation::shared;  // how clients share the child
   std::optional<PeerKind> peer_kind{};                      // of the client
@@ -67,7 +64,7 @@ enum class SessionMemo : uint8_t {
   unsubscribe,
 };
 
-// The meaning of a client's message.
+// ClientIntent: the meaning of a client's message, as far as its protocol defines one.
 struct ClientIntent {
   enum class Kind : uint8_t {
     forward,

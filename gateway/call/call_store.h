@@ -107,12 +107,6 @@ class CallDeadlines {
   uint64_t admitted_ = 0;
 };
 
-// CallStore: gives out calls and takes them back.
-//
-// Job: reuse the storage of ended calls, strings included. So the steady state allocates nothing,
-// and a call moves between queue and child as a pointer. Owner: the backend; outlives its calls.
-// Limit: keeps kMaxKept calls, and frees long texts.
-
 // Empties a text whose storage is reused. Frees long storage, so that one client's long texts do
 // not stay in memory.
 void clear_text(std::string& text);
@@ -124,12 +118,18 @@ struct KeptText {
   void clear() { clear_text(text); }
 };
 
+// Gives the call back to its CallStore.
 struct ReturnCall {
   void operator()(Call* call) const;
 };
 
 using CallPtr = std::unique_ptr<Call, ReturnCall>;
 
+// CallStore: gives out calls and takes them back.
+//
+// Job: reuse the storage of ended calls, strings included. So the steady state allocates nothing,
+// and a call moves between queue and child as a pointer. Owner: the backend; outlives its calls.
+// Limit: keeps kMaxKept calls, and frees long texts.
 class CallStore {
  public:
   static constexpr size_t kMaxKept = 4096;

@@ -207,10 +207,12 @@ class Chain {
   std::string text_;               // scratch: text of an answer
 };
 
-// Log lines, at level debug, about the way of a message that no child is part of; see also
-// pool/call_trace.h. Never a payload: ids, names and sizes only.
+// --- Log lines, at level debug, about the way of a message that reaches no child; see also
+// pool/call_trace.h
+//
+// They show ids, names and sizes, and never a payload.
 
-// Limit: an id or a method name is shown up to kMaxTraced bytes.
+// An id or a method name is shown up to this many bytes.
 inline constexpr size_t kMaxTraced = 128;
 LogValue traced(std::string_view text);
 

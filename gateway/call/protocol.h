@@ -13,7 +13,8 @@
 
 namespace stdgate::call {
 
-// Elements: the parts of a protocol that rules judge: tools, resources, prompts, and lists of them.
+// --- Elements: the parts of a protocol that rules judge: tools, resources, prompts, and lists of
+// them
 
 // An element that a client's message uses, for rules.
 struct UsedElement {
@@ -53,13 +54,11 @@ struct Absence {
   std::string data{};  // raw JSON; empty: none
 };
 
-// Protocol: what the chain and its filters ask about messages of a protocol.
-//
-// Stateless. Implemented by the dialects.
-
 // The method that describes a service (OpenRPC, "Service Discovery Method").
 inline constexpr std::string_view kDiscover = "rpc.discover";
 
+// Protocol: what the chain and its filters ask about messages of a protocol. Stateless. Implemented
+// by the dialects.
 class Protocol {
  public:
   virtual ~Protocol() = default;

@@ -18,14 +18,6 @@
 
 namespace stdgate::call {
 
-// CallRules: judges whether a client's message may pass, and which elements of a list the client
-// may see.
-//
-// Job: find the element that a message uses, by the dialect; have the policy judge it; cut lists.
-// The one place where rules meet messages. Owner: a backend. A call keeps how its list is to be
-// cut. The views of an OpenRPC document are kept for the next call. Limits: the answer that is
-// being cut; kMaxViews and kMaxViewBytes of a document, which the backend pays for.
-
 // The ruling about a message.
 struct CallRuling {
   policy::Verdict verdict = policy::Verdict::allowed;
@@ -43,6 +35,13 @@ struct ListCut {
   policy::RuleSet rules;                           // the ones that hold for its caller
 };
 
+// CallRules: judges whether a client's message may pass, and which elements of a list the client
+// may see.
+//
+// Job: find the element that a message uses, by the dialect; have the policy judge it; cut lists.
+// The one place where rules meet messages. Owner: a backend. A call keeps how its list is to be
+// cut. The views of an OpenRPC document are kept for the next call. Limits: the answer that is
+// being cut; kMaxViews and kMaxViewBytes of a document, which the backend pays for.
 class CallRules {
  public:
   static constexpr size_t kMaxViews = 8;
@@ -163,18 +162,17 @@ class RuleFilter final : public Filter {
   const ChainServices services_;
 };
 
-// ClearList: whether an answer to a request for a list shows all readers the same one.
+// --- Whether an answer to a request for a list shows all readers the same list
 //
-// What cannot be cut must not be shown whole: a list that is no array of its name in an object
-// passes every cut. So each filter that cuts a list, or judges by one, asks this first. Owner:
-// none; no state.
+// A list that cannot be cut must not be shown whole: a list that is no array of its name in an
+// object passes every cut. So each filter that cuts a list, or judges by one, asks this first.
 
 // Whether the result is an object with one array `member`, and no key resembles that of another
 // member or one of the envelope. Some servers write null for an empty array. An error has no list;
 // its envelope is looked at all the same.
 bool has_clear_list(const Answer& answer, std::string_view member);
 
-// The fault of an answer that has not.
+// The fault of an answer without a clear list.
 rpc::FaultReport unclear_list();
 
 }  // namespace stdgate::call

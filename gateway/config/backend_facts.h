@@ -14,24 +14,22 @@
 
 namespace stdgate::config {
 
-// Names of backends: the first part of a path, a metric label and a log value.
+// --- Names of backends: the first part of a path, a metric label and a log value
 
-// The error says what is wrong.
+// Checks the form of a name. The error says what is wrong.
 tl::expected<void, std::string> check_backend_name(std::string_view name);
 
 // First words of paths that the gateway serves itself.
 std::span<const std::string_view> reserved_backend_names();
 
-// The form of all others, as a regular expression of JSON Schema.
+// The form of all other names, as a regular expression of JSON Schema.
 inline constexpr std::string_view kBackendNamePattern = "^[a-z0-9_-]{1,64}$";
 
-// The names of backends in a file that may have mistakes: for shells that complete them.
-
-// In their order; none if the text is no YAML.
+// The names of the backends in a file that may have mistakes, in their order: for shells that
+// complete them. None if the text is no YAML.
 std::vector<std::string> backend_names(const std::string& yaml);
 
-// PackageRun: a command that fetches the package which it then runs: npx, uvx and the like.
-// start_time_of(): how long a backend's processes may take to start. Pure.
+// PackageRun: a command that fetches a package and then runs it: npx, uvx and the like. A value.
 struct PackageRun {
   std::string runner;    // as people call it: "npx", "npm exec"
   std::string package;   // without its version; empty: it is not known
@@ -40,29 +38,29 @@ struct PackageRun {
   bool fetches = true;   // not with --offline and the like
 };
 
-// Nothing: the command is none, as far as its words show.
+// Nothing: the command fetches no package, as far as its words show.
 std::optional<PackageRun> package_run_of(const std::vector<std::string>& command);
 
 // Whether a process of the backend may fetch its package before it starts.
 bool may_fetch(const BackendConfig& backend);
-// Within which a process must become ready.
+// How long a process of the backend may take to become ready.
 Duration start_time_of(const BackendConfig& backend);
 
-// How clients of MCP 2026-07-28, which open no session, are served: in words, for `stdgate check`,
-// `stdgate doctor` and the log. Pure.
+// ModernClients: how clients of MCP 2026-07-28, which open no session, are served: in words, for
+// `stdgate check`, `stdgate doctor` and the log.
 struct ModernClients {
   std::string_view what;    // a clause about them
   std::string_view advice;  // what to write for others; empty: all are served
 };
 
-// For a backend with `protocol: mcp` whose server is of an older revision.
+// The words for a backend with `protocol: mcp` whose server is of an older revision.
 ModernClients modern_clients(const BackendConfig& backend);
 // Like modern_clients(), for clients of a virtual server that has the backend as a member.
 ModernClients modern_clients_of_servers(const BackendConfig& backend);
 // Like modern_clients(), for a server that serves clients with and without sessions.
 ModernClients modern_clients_of_both_eras(const BackendConfig& backend);
 
-// Notes on `bridge` of such a backend: other clients, and virtual servers. Empty: there are none.
+// Notes on `bridge` of such a backend: other clients, and virtual servers. Empty: no notes.
 std::string more_on_bridge(const BackendConfig& backend);
 
 }  // namespace stdgate::config

@@ -1,4 +1,4 @@
-// Files that a configuration names: read whole, and those of keys.
+// Files that a configuration names: files of any content, read whole, and files of keys.
 #pragma once
 
 #include <array>
@@ -11,24 +11,22 @@
 
 namespace stdgate::config {
 
-// A configuration's files, read whole.
-
-// The error says in words what is wrong with the file, its name included: absent, a directory, not
-// readable, larger than `limit` bytes. A FileReader (config_parser.h).
+// Reads a whole file that the configuration names. The error says in words what is wrong with the
+// file, its name included: absent, a directory, not readable, larger than `limit` bytes. A
+// FileReader (config_parser.h).
 tl::expected<std::string, std::string> read_text_file(const std::string& file, size_t limit);
 
-// Whether its mode lets every user of this machine read it.
+// Whether the mode of the file lets every user of this machine read it.
 bool is_readable_by_all(const std::string& file);
 
-// Files of keys: secret keys for sealing, and API keys.
-
-// A file of keys: 32 bytes a line, as hex (`openssl rand -hex 32`) or base64 (`openssl rand -base64
-// 32`, padded or not, in either alphabet).
+// --- Files of keys for sealing: 32 bytes a line, as hex (`openssl rand -hex 32`) or base64
+// (`openssl rand -base64 32`, padded or not, in either alphabet)
 //
 //   # a comment, and empty lines
 //   5f2b…64 digits…9c   # a comment behind a key
 //
 // The order counts. A byte order mark, and carriage returns before line feeds, are skipped.
+
 using SecretKey = std::array<uint8_t, 32>;
 
 inline constexpr size_t kMaxKeys = 16;
@@ -45,14 +43,14 @@ struct KeyFileError {
 // The keys, 1 to kMaxKeys; else the first error.
 tl::expected<std::vector<SecretKey>, KeyFileError> parse_key_file(std::string_view text);
 
-// A file of API keys: one a line, as it is or as its hash (`stdgate hash-key`).
+// --- Files of API keys: one a line, as it is or as its hash (`stdgate hash-key`)
 //
 //   # a comment, and empty lines
 //   sha256:9f86d081…64 digits…0a08
 //
 // A byte order mark, white space around a line and carriage returns are skipped.
 
-// "sha256:" and 64 hex digits.
+// Whether the text is "sha256:" and 64 hex digits.
 bool is_key_hash(std::string_view text);
 // Whether clients can show it: kMinApiKey to kMaxApiKey visible characters of ASCII.
 bool is_api_key(std::string_view text);

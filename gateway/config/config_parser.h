@@ -1,10 +1,13 @@
-// Reading gateway.yaml: strict, and with all errors of a file at once.
+// Reading gateway.yaml, strictly and with all errors of a file at once; and what else is made of a
+// configuration: YAML again, the reference page, the JSON Schema.
 //
-// Errors, with line, column and path, are: unknown keys (with the nearest known one), wrong types,
-// values out of range, duplicate keys, and names in ${NAME} without a value. ${NAME} and
-// ${NAME:-default} expand in every value after the YAML has been parsed, so a variable cannot
-// inject structure. $$ is a dollar sign, and so is a $ before anything else. Durations: 250ms, 30s,
-// 5m, 1h; sizes: 512, 64KiB, 16MiB, 1GiB.
+// Errors, with line, column and path, are:
+//   unknown keys (with the nearest known one), duplicate keys
+//   wrong types, values out of range
+//   names in ${NAME} without a value
+// ${NAME} and ${NAME:-default} expand in every value after the YAML has been parsed, so a variable
+// cannot inject structure. $$ is a dollar sign, and so is a $ before anything else. Durations:
+// 250ms, 30s, 5m, 1h; sizes: 512, 64KiB, 16MiB, 1GiB.
 #pragma once
 
 #include <functional>
@@ -66,23 +69,19 @@ tl::expected<size_t, std::string> parse_size(std::string_view text);
 // json if the settings, or else the file, say so as far as they can be read; text otherwise.
 LogFormat log_format_hint(const std::string& yaml, const std::vector<Setting>& settings);
 
-// Where a value of the configuration stands in its file, found by its path: for what is wrong with
-// it that shows only when it is used, after the file has been read.
-
 // Gives each error without a line the line of its path in `yaml`: the line of the value, or of the
-// nearest present key around it. No line if the file lacks the first key of the path.
+// nearest present key around it. No line if the file lacks the first key of the path. For mistakes
+// that show only when a value is used, after the file has been read.
 void place_errors(const std::string& yaml, std::vector<ConfigError>& errors);
 
-// docs/configuration.md: every key of the configuration.
-
-// Markdown. A test compares it with the committed page.
+// The text of docs/configuration.md: every key of the configuration, in Markdown. A test compares
+// it with the committed page.
 std::string config_reference();
 
-// The configuration as a JSON Schema, for editors (yaml-language-server) and other tools.
-
-// JSON Schema 2020-12. The schema accepts every file that parse_config() accepts. Rules across
-// keys, and the value of a ${NAME}, only parse_config() can judge. A value that is not written as
-// its type (a quoted number) is accepted, as by parse_config().
+// The configuration as a JSON Schema (2020-12), for editors (yaml-language-server) and other tools.
+// The schema accepts every file that parse_config() accepts. Rules across keys, and the value of a
+// ${NAME}, only parse_config() can judge. A value that is not written as its type (a quoted number)
+// is accepted, as by parse_config().
 std::string config_schema();
 
 }  // namespace stdgate::config

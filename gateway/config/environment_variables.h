@@ -1,4 +1,4 @@
-// Variables: of the environment of children, and in texts of the configuration.
+// Environment variables: those that children get, and ${NAME} in texts of the configuration.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,9 @@
 
 namespace stdgate::config {
 
-// The keys of a backend that say its children's environment and have rules of their own: env,
-// env_file and env_inherit.
+// --- The environment of children: the keys env, env_file and env_inherit of a backend
 
-// A file of environment variables, in the syntax that docker and dotenv have in common.
+// Parses a file of environment variables, in the syntax that docker and dotenv have in common.
 //
 //   # a comment, and empty lines
 //   NAME=value to the end of the line   # a comment: a space before it
@@ -40,8 +39,8 @@ tl::expected<std::map<std::string, std::string>, std::vector<EnvFileError>> pars
 class Value;
 struct VariableSource;
 
-// One entry of env, a text or { file: … }: its value goes to `values`, unless it names the
-// principal, and where it comes from, if it is no plain text, to `sources`. False after an error,
+// Reads one entry of env, a text or { file: … }. The value goes to `values`, unless it names the
+// principal. If the entry is no plain text, its source goes to `sources`. False after an error,
 // which has been recorded.
 bool read_variable(const Value& entry, std::map<std::string, std::string>& values,
                    std::map<std::string, VariableSource>& sources);
@@ -62,13 +61,11 @@ bool read_inherited(const Value& value, std::vector<std::string>& names);
 // The names in a form that read_inherited() reads back; none is added to the default list.
 std::vector<std::string> inherited_entries(std::vector<std::string> names);
 
-// Variables in texts of the configuration: of the environment, and of the principal of a child.
+// --- Variables in texts of the configuration: of the environment, and of the principal of a child
 
-// ${NAME} and ${NAME:-default} in a configuration value.
-
-// The default counts when the variable is unset or empty, as in a shell. It ends at the first '}'
-// and is not expanded itself. $$ is a dollar sign; a $ stays before all characters except '{' and
-// '$'.
+// Expands ${NAME} and ${NAME:-default} in a configuration value. The default counts when the
+// variable is unset or empty, as in a shell. The default ends at the first '}' and is not expanded
+// itself. $$ is a dollar sign; a $ stays before all characters except '{' and '$'.
 tl::expected<std::string, std::string> expand_variables(std::string_view text,
                                                         const Environment& environment);
 

@@ -18,11 +18,10 @@ namespace stdgate::config {
 void read_options(Section& root, Config& out);
 void read_options(Section& section, TlsConfig& out);
 
-// Maps of a YAML tree. An address to listen on: a text, or a map of `address` and what holds for
-// this listener alone.
+// --- Maps whose keys are the user's own names
+//
+// Each function returns false after an error, which it has recorded.
 
-// Maps whose keys are the user's own names. Each gives false after an error, which has been
-// recorded then.
 using TextMapValue = std::map<std::string, std::string>;
 using TextListsValue = std::map<std::string, std::vector<std::string>>;
 
@@ -30,8 +29,11 @@ bool read_texts(const Value& value, size_t most, TextMapValue& out);
 bool read_text_lists(const Value& value, size_t most, const TextRule& rule, TextListsValue& out);
 bool read_arguments(const Value& value, size_t most, ToolArguments& out);
 
-// Each function returns false after an error, which it has recorded. `used`: the addresses in use,
-// to which the new address is added; null: the admin listener.
+// --- An address to listen on: a text, or a map of `address` and what holds for this listener alone
+//
+// Each function returns false after an error, which it has recorded. `used` has the addresses in
+// use, and gets the new one; null: for the admin listener.
+
 bool check_address(const Value& value, const std::string& text, std::set<std::string>* used);
 bool read_listener_map(const Value& value, std::set<std::string>* used, ListenerConfig& out);
 bool read_listener(const Value& value, std::set<std::string>* used, ListenerConfig& out);

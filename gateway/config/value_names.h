@@ -15,7 +15,7 @@
 
 namespace stdgate::config {
 
-// The words that stand for enum values in the configuration.
+// A word, and the value that it stands for.
 template <class T>
 struct Named {
   std::string_view name;
@@ -99,10 +99,9 @@ std::string words_of() {
   return words;
 }
 
-// The known word that a mistyped one probably stands for.
-
-// The candidate with the fewest edits (insert, delete, replace, swap of neighbours) from `word`;
-// nothing when even that one differs in more than a third of the letters.
+// The known word that a mistyped one probably stands for: the candidate with the fewest edits
+// (insert, delete, replace, swap of neighbours) from `word`. Nothing when even that one differs in
+// more than a third of the letters.
 std::optional<std::string_view> nearest_word(std::string_view word,
                                              const std::vector<std::string_view>& candidates);
 

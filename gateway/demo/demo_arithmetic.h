@@ -11,7 +11,8 @@
 
 namespace stdgate::demo {
 
-// Reading numbers out of the params of a call to the demo server, by position or by name.
+// --- Numbers in the params of a call to the demo server, by position or by name
+//
 // `params` is always raw, validated JSON, or empty when the call had none.
 
 // A JSON number: an exact integer where it is written as one and fits, else a double.

@@ -1,5 +1,5 @@
-// Between the eras of MCP: answers for clients of the other era, and members that only modern
-// requests have.
+// Translations between the eras of MCP (2026-07-28 against 2025-11-25): answers for clients of the
+// other era, streams of subscriptions/listen, and members that only modern requests have. Pure.
 #pragma once
 
 #include <functional>
@@ -14,11 +14,10 @@
 
 namespace stdgate::mcp {
 
-// Translates answers of children for clients of the other era (MCP 2026-07-28 against 2025-11-25).
-// Pure; the only place that knows both forms of a result.
+// --- Answers of children for clients of the other era
 //
-// Each function appends the member `"result":…` or `"error":…` to `out`. False: the child's answer
-// may stay as it is.
+// No other code knows both forms of a result. Each function appends the member `"result":…` or
+// `"error":…` to `out`. False: the child's answer may stay as it is.
 
 // Translates a legacy child's answer. `method` is decoded. For server/discover, the answer is the
 // child's answer to initialize.
@@ -52,8 +51,10 @@ std::string listen_request(std::string_view stamp, bool lists,
 // The member of _meta that all messages of a stream have.
 std::string subscription_tag(std::string_view id);
 
-// Members that only modern requests have (MCP 2026-07-28, basic: _meta). A legacy child would
-// refuse a request with such members, or take it for a request of another connection. Pure.
+// --- Members that only modern requests have (MCP 2026-07-28, basic: _meta)
+//
+// A legacy child would refuse a request with such members, or take it for a request of another
+// connection.
 
 // The members to leave out for a legacy child. Members that calls of both eras may have stay:
 // progress tokens, traces, members of other vendors. The request has passed check_modern(), so it

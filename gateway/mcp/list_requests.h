@@ -1,4 +1,4 @@
-// The lists by which calls are judged: who judges, how a page is asked for, and the requests that
+// The lists by which calls are judged: the judges, the request for a page, and the requests that
 // are under way.
 #pragma once
 
@@ -23,9 +23,6 @@
 
 namespace stdgate::mcp {
 
-// ListJudge: judges calls by what their server lists: tools, prompts. ListedFilter asks for the
-// lists, and hands them over.
-
 // Identifies who shares a list: 0 for shared children, else a session or child.
 using ListScope = uint64_t;
 
@@ -39,6 +36,8 @@ struct ListPage {
   bool is_last = false;
 };
 
+// ListJudge: judges calls by what their server lists: tools, prompts. ListedFilter asks for the
+// lists, and hands them over.
 class ListJudge {
  public:
   virtual ~ListJudge() = default;
@@ -72,7 +71,7 @@ class ListJudge {
 
 class McpDialect;
 
-// A page of a list that the gateway asks a child for itself.
+// PageRequest: a page of a list that the gateway itself asks a child for.
 struct PageRequest {
   std::string_view method;
   std::string_view cursor{};     // raw; empty: the first page
@@ -84,7 +83,8 @@ struct PageServices {
   pool::Pool& pool;
   const McpDialect& dialect;
 };
-// Asks for it. prepare(call) is called before the pool gets the call. An error: no child takes it.
+// Asks for the page. prepare(call) is called before the pool gets the call. An error: no child
+// takes it.
 tl::expected<void, rpc::FaultReport> ask_for_page(const PageRequest& page, const PageServices& from,
                                                   const std::function<void(call::Call&)>& prepare);
 

@@ -17,9 +17,6 @@
 
 namespace stdgate::mcp {
 
-// McpParams: what the params of a request say about the request. They are read in one go, because a
-// transport, a virtual server and the backend need much of them for each request.
-
 // Members of _meta, raw.
 struct McpMeta {
   rpc::Member version = tl::unexpected(rpc::MemberError::absent);
@@ -44,7 +41,8 @@ enum ParamKey : uint8_t {
   kResponsesParam = 64,
 };
 
-// Members of params, raw.
+// McpParams: the members of the params of a request, raw. They are read in one pass, because a
+// transport, a virtual server and the backend need many of them for each request.
 struct McpParams : call::KnownParams {
   rpc::Member meta = tl::unexpected(rpc::MemberError::absent);
   rpc::Member name = meta;
@@ -97,9 +95,8 @@ McpParams read_params(std::string_view params, std::span<const rpc::RawMember> n
 // The first _meta; empty: there is no _meta.
 std::string_view first_meta(std::string_view params, const MetaMemory& memory);
 
-// The tools, resources and prompts that messages of MCP name, for rules.
+// --- The tools, resources and prompts that messages of MCP name, for rules: see call::Protocol
 
-// See call::Protocol.
 tl::expected<call::UsedElement, const char*> used_element(const rpc::Envelope& message,
                                                           std::string_view method);
 const call::ListShape* list_shape(std::string_view method);

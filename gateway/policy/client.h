@@ -1,4 +1,4 @@
-// Who a client is: its principal, or else its address.
+// Principals and clients: who calls, and how limits tell clients apart.
 #pragma once
 
 #include <algorithm>
@@ -69,11 +69,7 @@ inline bool is_same(const Principal* one, const Principal* other) {
   return one->kind == other->kind && one->issuer == other->issuer && one->name == other->name;
 }
 
-// Client: who opens a session. ClientKey: what limits take for one client: its principal or,
-// anonymous, its address (the /64 network of IPv6, the user at the other end of a Unix socket).
-//
-// A value. ClientRef says who that is without a copy; ClientHash and ClientEqual find a key by it.
-
+// ClientRef: a client, without a copy of its principal, which outlives this. A value.
 struct ClientRef {
   const Principal* principal = nullptr;  // null: anonymous
   ClientAddress address{};
@@ -85,6 +81,8 @@ struct ClientRef {
 // Whether limits take both for one client.
 bool is_same_client(const ClientRef& a, const ClientRef& b);
 
+// ClientKey: what limits take for one client: its principal or, if it is anonymous, its address
+// (the /64 network of IPv6, the user at the other end of a Unix socket). A value.
 struct ClientKey {
   ClientKey() = default;
   explicit ClientKey(const ClientRef& client);
@@ -97,6 +95,7 @@ struct ClientKey {
   std::string name;
 };
 
+// ClientHash and ClientEqual find a ClientKey by a ClientRef, so a look-up copies nothing.
 struct ClientHash {
   using is_transparent = void;
   size_t operator()(const ClientKey& key) const;
@@ -110,7 +109,8 @@ struct ClientEqual {
   bool operator()(const ClientKey& a, const ClientRef& b) const { return (*this)(b, a); }
 };
 
-// The client that opens a session: its address, its principal, and the account of its memory.
+// Client: the client that opens a session: its address, its principal, and the account of its
+// memory.
 struct Client {
   ClientAddress address{};
   PrincipalRef principal{};  // null: anonymous

@@ -1,4 +1,4 @@
-// What clients may do in a time and at once: rates, quotas of calls, and counts of connections.
+// Limits on what clients do: events in a time, bytes in a time, calls and connections at once.
 #pragma once
 
 #include <algorithm>
@@ -20,17 +20,18 @@
 
 namespace stdgate::policy {
 
-// Rates: how many events there may be in a time (TokenBucket), for each client (ClientRates), and
-// whether bytes come fast enough (RateWindow).
+// --- Rates: of events (TokenBucket), of each client's events (ClientRates), and of bytes
+// (RateWindow)
 
-// TokenBucket: a burst of events at once, and a number of events a second in the long run.
-//
-// A value without a clock: the time is passed in. It begins full.
+// The long-run rate and the burst of a TokenBucket.
 struct BucketSize {
   double per_second = 0;
   double burst = 0;  // tokens of a full bucket, at least 1
 };
 
+// TokenBucket: a burst of events at once, and a number of events a second in the long run.
+//
+// A value without a clock: the time is passed in. It begins full.
 class TokenBucket {
  public:
   TokenBucket(const BucketSize& size, TimePoint now) : tokens_(size.burst), at_(now) {}
@@ -120,8 +121,8 @@ class RateWindow {
     since_ = now;
     count_ = count;
   }
-  // As begin(), for a count that is expensive to read: it is first read after half of the first
-  // window, and judged over the other half.
+  // Begins a window for a count that is expensive to read: the count is first read after half of
+  // the first window, and judged over the other half.
   void begin_later(TimePoint now) {
     state_ = State::waiting;
     since_ = now;
@@ -159,14 +160,10 @@ class RateWindow {
   State state_ = State::waiting;
 };
 
-// Quotas: how many calls are made in a time and are under way, of all clients (CallQuota) and of
-// each (ClientQuotas).
+// --- Quotas: how many calls are made in a time and are under way, of all clients (CallQuota) and
+// of each (ClientQuotas)
 
-// CallQuota: how many calls of all clients are made in a time, and are under way.
-//
-// Owner: a backend for its own calls, the worker for the calls of all backends. Time is passed in.
-
-// The bucket's size by the configured `rate` and `burst`.
+// The size of a bucket by the configured `rate` and `burst`.
 template <class Limits>
 BucketSize bucket_size(const Limits& limits) {
   const std::chrono::duration<double> per = limits.rate.per;
@@ -174,6 +171,9 @@ BucketSize bucket_size(const Limits& limits) {
   return {limits.rate.count / per.count(), burst};
 }
 
+// CallQuota: how many calls of all clients are made in a time, and are under way.
+//
+// Owner: a backend for its own calls, the worker for the calls of all backends. Time is passed in.
 class CallQuota {
  public:
   explicit CallQuota(const config::CallLimits& limits)
@@ -206,6 +206,7 @@ class CallQuota {
   size_t in_flight_ = 0;
 };
 
+// Why a call is refused.
 struct QuotaRefusal {
   enum class Reason : uint8_t {
     rate,

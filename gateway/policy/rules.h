@@ -14,15 +14,7 @@
 
 namespace stdgate::policy {
 
-// Rules: what a principal may do with one backend, as configured (config::RuleConfig).
-//
-// Pure: a principal and the subject of a message go in, a ruling comes out. The first rule that
-// covers both decides; once there are rules, a subject that none covers is denied. Compiled once,
-// at start: each rule knows all roles that it holds for, including roles that include the named
-// ones. Owner: the CallRules of a backend. Limits: kMaxRules and the configuration's. Allocates
-// nothing when it judges.
-
-// Stands for any client, with or without roles.
+// The name of a role that stands for any client, with or without roles.
 inline constexpr std::string_view kEverybody = "*";
 
 // `named`, and all roles that include one of them, directly or by others.
@@ -51,6 +43,13 @@ struct Ruling {
 // A bit for each rule.
 using RuleSet = std::bitset<config::kMaxRules>;
 
+// Rules: what a principal may do with one backend, as configured (config::RuleConfig).
+//
+// Pure: a principal and the subject of a message go in, a ruling comes out. The first rule that
+// covers both decides; once there are rules, a subject that none covers is denied. Compiled once,
+// at start: each rule knows all roles that it holds for, including roles that include the named
+// ones. Owner: the CallRules of a backend. Limits: kMaxRules and the configuration's. Allocates
+// nothing when it judges.
 class Rules {
  public:
   Rules(const config::BackendConfig& backend, const std::vector<config::RoleConfig>& roles);
@@ -100,9 +99,9 @@ class Rules {
   bool judges_agent_ = false;  // a rule has `from_agent`
 };
 
-// Patterns of names: `*` stands for any characters, none too; all others for themselves.
-
-// Takes time in proportion to both lengths, multiplied, at most. Allocates nothing.
+// Whether a name fits a pattern: `*` stands for any characters, or for none, and every other
+// character for itself. Takes time in proportion to both lengths, multiplied, at most. Allocates
+// nothing.
 bool matches(std::string_view pattern, std::string_view name);
 bool matches_any(const std::vector<std::string>& patterns, std::string_view name);
 

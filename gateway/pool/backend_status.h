@@ -20,8 +20,6 @@ namespace stdgate::pool {
 
 class Child;
 
-// BackendStatus: a snapshot of a backend for readiness, /debug/state and tests.
-
 // The state of a backend, as far as the gateway knows it.
 enum class BackendState : uint8_t {
   unstarted,  // no child has been needed yet
@@ -34,6 +32,7 @@ enum class BackendState : uint8_t {
 };
 std::string_view backend_state_name(BackendState state);
 
+// A child that runs.
 struct ChildStatus {
   uint64_t number = 0;  // ordinal within the backend, from 1
   int pid = 0;
@@ -90,6 +89,7 @@ struct MemberStatus {
   MemberEnds ended{};  // calls, since the configuration was read
 };
 
+// BackendStatus: a snapshot of a backend for readiness, /debug/state and tests.
 struct BackendStatus {
   std::string name;
   config::Isolation isolation = config::Isolation::shared;

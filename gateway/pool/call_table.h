@@ -1,4 +1,5 @@
-// The calls of one child: those in flight, and those whose callers no longer wait.
+// The calls of one child: in flight, abandoned by their callers, and taken back; and when the child
+// last showed that it works.
 #pragma once
 
 #include <cstddef>
@@ -18,19 +19,8 @@
 
 namespace stdgate::pool {
 
-// CallTable: the calls in flight at one child, ordered by when they were sent.
-//
-// Job: give each call its wire id and find a call by its id. Keep counts of the child's work and of
-// the calls of each session, because each message of a child or session needs them. The gateway's
-// own calls, which have no caller, are in the table too: the calls of a handshake or a revival,
-// subscriptions, a farewell. Owner: the child. Limits: config.pool.max_in_flight calls, and as many
-// bound calls (Route::is_bound). Calls that listen come on top, as many as there are ids
-// (Correlator::kMaxEntries).
-//
-// SignsOfLife: when the child last showed that it works.
-
 // SignsOfLife: when a process last showed that it works, and whether it hangs. The clocks of its
-// calls depend on it, see call.h. Owner: the child.
+// calls depend on that (call.h). Owner: the child.
 class SignsOfLife {
  public:
   // `is_of_one`: the process serves one session, so its output concerns every call in flight.
@@ -101,6 +91,14 @@ class SessionCounts {
   uint32_t places_ = 0;  // XOR of the places of these sessions: of a single session its place
 };
 
+// CallTable: the calls in flight at one child, ordered by when they were sent.
+//
+// Job: give each call its wire id and find a call by its id. Keep counts of the child's work and of
+// the calls of each session, because each message of a child or session needs them. The gateway's
+// own calls, which have no caller, are in the table too: the calls of a handshake or a revival,
+// subscriptions, a farewell. Owner: the child. Limits: config.pool.max_in_flight calls, and as many
+// bound calls (Route::is_bound). Calls that listen come on top, as many as there are ids
+// (Correlator::kMaxEntries).
 class CallTable {
  public:
   // `child`: the owner of these calls; outlives the table. `isolation`: who shares the child.
@@ -228,9 +226,6 @@ class CallTable {
 // late answer comes, or the child ends. Time does not end it: a child may report about a call after
 // an hour of silence. Owner: the child. Limit: kMaxEntries calls. Beyond it the set counts as
 // neither empty nor of one session for the rest of the child's life.
-//
-// GivenUpCalls: recognizes late answers to calls that were taken back, by the ids of the last such
-// calls.
 class AbandonedCalls {
  public:
   static constexpr size_t kMaxEntries = 256;
@@ -261,7 +256,8 @@ class AbandonedCalls {
   bool has_withheld_ = false;
 };
 
-// Owner: the child. Limit: the last kMaxKept ids.
+// GivenUpCalls: recognizes late answers to calls that were taken back, by the ids of the last such
+// calls. Owner: the child. Limit: the last kMaxKept ids.
 class GivenUpCalls {
  public:
   static constexpr size_t kMaxKept = 256;

@@ -42,9 +42,6 @@ ChildFacts greeting_facts(std::string_view result);
 // The decoded text of a raw JSON string, cut at ChildFacts::kMaxNameBytes; empty for anything else.
 std::string fact_text(std::string_view raw);
 
-// Wear: why a child is to be replaced. ChildEnd: how it ended, in words for metrics, clients and
-// the log (ChildLog).
-
 // Why a child that is to be replaced serves on for the moment.
 enum class ReplaceWait : uint8_t {
   none,       // it does not, or nothing is known against it
@@ -54,7 +51,7 @@ enum class ReplaceWait : uint8_t {
 };
 std::string_view replace_wait_name(ReplaceWait wait);
 
-// Owner: the child. Replacement decides by it.
+// Wear: why a child is to be replaced. Owner: the child. Replacement decides by it.
 struct Wear {
   std::optional<ReplaceReason> reason;  // nothing: the child stays
   TimePoint since{};  // while the child serves: when it began to be worn; then: see Replacement
@@ -69,6 +66,7 @@ struct Wear {
   }
 };
 
+// ChildEnd: how a child ended, in words for metrics, clients and the log (ChildLog).
 struct ChildEnd {
   ExitReason reason = ExitReason::asked;
   std::string message;  // for clients: exit code or signal, no caught text

@@ -1,4 +1,4 @@
-// Dialect: what a protocol adds to JSON-RPC. JsonRpcDialect: the one that adds nearly nothing.
+// Dialect: what a protocol adds to JSON-RPC. JsonRpcDialect: the dialect of plain JSON-RPC.
 #pragma once
 
 #include <functional>
@@ -32,16 +32,11 @@ namespace stdgate::pool {
 class Bridge;
 struct FilterServices;
 
-// Dialect: what a protocol adds to plain JSON-RPC 2.0: which ids and tokens inside payloads are
-// rewritten, how a child is greeted, how a call is cancelled.
-//
-// Stateless; one per backend, owned by it. The rest of the core knows no method of a protocol.
-
-// Where a protocol's filters stand: above the rules, right below them, where also what is answered
-// in the place of a child is judged, or nearest to the children.
+// Where a protocol's filters stand in the chain. outer: above the rules. judging: right below the
+// rules, where answers in the place of a child are judged too. inner: nearest to the children.
 enum class FilterLayer : uint8_t { outer, judging, inner };
-// Owns the filters of one layer, which the chain alone uses: they are of any class. Ends before the
-// chain.
+// Owns the filters of one layer. They may be of any class, because only the chain uses them. Ends
+// before the chain.
 using ProtocolFilters = std::shared_ptr<void>;
 
 // Why the gateway gives up a call that a child is working on.
@@ -70,7 +65,7 @@ struct Audience {
   uint8_t list = 0;  // the list that has changed, as a bit of the dialect
 };
 
-// Constants of a protocol. A message is empty if the protocol has none of that kind.
+// DialectTraits: constants of a protocol. A message is empty if the protocol has none of that kind.
 struct DialectTraits {
   // Whether a child may serve several clients. If not, each child belongs to a session or is warm.
   bool shares_children = true;
@@ -94,6 +89,10 @@ struct DialectTraits {
   std::string_view exit{};
 };
 
+// Dialect: what a protocol adds to plain JSON-RPC 2.0: which ids and tokens inside payloads are
+// rewritten, how a child is greeted, how a call is cancelled.
+//
+// Stateless; one per backend, owned by it. The rest of the core knows no method of a protocol.
 class Dialect : public call::Protocol {
  public:
   // `traits` refers to constants.
@@ -222,7 +221,7 @@ class Dialect : public call::Protocol {
 
 // The change that this message reports: of a list (Audience::list), or of an item that clients have
 // subscribed to. A child that knows no sessions reports changes only to clients that listen.
-// Nothing: no change for all clients.
+// Nothing: the message reports no change that concerns all clients.
 std::optional<Audience> change_told_by(const call::ChildMessage& message, const Dialect& dialect);
 
 // JsonRpcDialect: plain JSON-RPC 2.0, with a configurable cancel notification.

@@ -1,4 +1,4 @@
-// How a child is greeted: which kind of peer it is taken for, and what the gateway says to it.
+// How a child is greeted: the kind of peer that it is taken for, and what the gateway says to it.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,6 @@
 
 namespace stdgate::pool {
 
-// PeerVerdict: which kind the shared children of a backend speak, and so how the next child is
-// greeted.
-//
-// Learns from the answers of children, and from a child that ends because of the probe. Forgets an
-// kind that a start contradicts. Pure. Owner: Children.
-
 // How the gateway begins with a child.
 enum class Greeting : uint8_t {
   probe,      // asks for the kind; a child that is not stateless is greeted as a stateful one
@@ -40,6 +34,11 @@ enum class StartFailure : uint8_t {
 // Whether this answer shows that the child is of another kind than the request.
 [[nodiscard]] bool refuses_peer_kind(const rpc::Envelope& answer);
 
+// PeerVerdict: which kind the shared children of a backend are of, and so how the next child is
+// greeted.
+//
+// Learns from the answers of children, and from a child that ends because of the probe. Forgets a
+// kind that a start contradicts. Pure. Owner: Children.
 class PeerVerdict {
  public:
   // `first`: probe or handshake, for the time while the kind is not known. A child of both kinds is
@@ -66,21 +65,20 @@ class PeerVerdict {
   bool is_shown_ = false;  // a child has shown `peer_kind_`, and none has contradicted it since
 };
 
-// Handshake: the start of a child's conversation: its greeting, by the gateway or by the client of
-// its session, and the deadline for the answer.
-//
-// Job: make the greeting, judge and keep the answer, and report when no answer comes within
-// config::start_time_of(). While the kind of the child is not known, the probe comes first. A
-// child that answers the probe with an error, or not within start_timeout / kPatienceShare, is
-// greeted as a stateful child. Writes nothing itself. Owner: the child.
-
-// A client's greeting, which the gateway repeats to a child.
+// Introduction: a client's greeting, which the gateway repeats to a child.
 struct Introduction {
   std::string params;  // raw JSON; empty: the gateway introduces itself
   // A child that is greeted so may ask something before it gets any call.
   bool asks_first = false;
 };
 
+// Handshake: the start of a child's conversation: its greeting, by the gateway or by the client of
+// its session, and the deadline for the answer.
+//
+// Job: make the greeting, judge and keep the answer, and report when no answer comes within
+// config::start_time_of(). While the kind of the child is not known, the probe comes first. A child
+// that answers the probe with an error, or not within start_timeout / kPatienceShare, is greeted as
+// a stateful child. Writes nothing itself. Owner: the child.
 class Handshake {
  public:
   // The share of start_timeout that a child has for the probe: one part in so many.

@@ -17,18 +17,8 @@
 
 namespace stdgate::pool {
 
-// Leases: the sessions that have a child of their own, and the messages that wait for those
-// children.
-//
-// A lease stands for one such session from its opening to its close. The session waits for a child,
-// has one, is parked without one until its next message, or is lost for good. A child that replaces
-// another one first hears from a Revival what its predecessor was told; messages come after that.
-// Messages of a session reach its child in their order. Only answers and cancels may overtake,
-// because a child that waits for them takes nothing else. Owner: the pool, which owns the children
-// too. Limits: for each lease the limits of a CallQueue.
-//
 // SharedQueues: the messages that wait for children that clients share.
-
+//
 // Most calls without a lease wait for any child that has room. Where one process serves all calls
 // of a principal, some calls take turns: calls during which the process may ask their client
 // something. They wait here until no other such call is under way. Owner: the pool. Limits: for
@@ -61,6 +51,9 @@ struct SharedQueues {
 enum class LeaseState : uint8_t { waiting, served, parked, lost };
 inline constexpr size_t kLeaseStateCount = static_cast<size_t>(LeaseState::lost) + 1;
 
+// Lease: stands for one session with a child of its own, from its opening to its close. The session
+// waits for a child, has one, is parked without one until its next message, or is lost for good.
+// Owner: Leases.
 struct Lease {
   Lease(session::SessionId id, const config::PoolConfig& config, HeldBytes* counted)
       : session(id), queue(config, counted) {}
@@ -86,6 +79,13 @@ struct Lease {
   }
 };
 
+// Leases: the sessions that have a child of their own, and the messages that wait for those
+// children.
+//
+// A child that replaces another one first hears from a Revival what its predecessor was told;
+// messages come after that. Messages of a session reach its child in their order. Only answers and
+// cancels may overtake, because a child that waits for them takes nothing else. Owner: the pool,
+// which owns the children too. Limits: for each lease the limits of a CallQueue.
 class Leases {
  public:
   Leases(const PoolServices& services, SessionEvents& events)

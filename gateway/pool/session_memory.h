@@ -17,14 +17,8 @@
 
 namespace stdgate::pool {
 
-// SessionMemory: what a session has told its own child, so that another child can be told it again.
-//
-// Learns from calls that the child has answered with a result. Owner: the lease. Limits:
-// kMaxGreeting bytes; a session with a longer greeting ends with its child. session::Subscriptions
-// limits the subscriptions.
-
-// Facts about a client that has greeted no child here: its session comes from another process, or
-// the gateway greets for it.
+// Knowledge: facts about a client that has greeted no child here, because its session comes from
+// another process, or because the gateway greets for it.
 struct Knowledge {
   std::string_view greeting;
   // A child may ask something once it has been greeted; it gets no calls before that is answered.
@@ -34,6 +28,11 @@ struct Knowledge {
   std::vector<std::string> subscriptions{};     // keys
 };
 
+// SessionMemory: what a session has told its own child, so that another child can be told it again.
+//
+// Learns from calls that the child has answered with a result. Owner: the lease. Limits:
+// kMaxGreeting bytes; a session with a longer greeting ends with its child. session::Subscriptions
+// limits the subscriptions.
 class SessionMemory {
  public:
   static constexpr size_t kMaxGreeting = 64 << 10;

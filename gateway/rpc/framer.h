@@ -13,26 +13,22 @@
 
 namespace stdgate::rpc {
 
-// Framer: cuts a byte stream into messages. No I/O: fed with what was read, in pieces of any size.
+// Framing: how a stream separates its messages.
 //
 // newline: one message a line. LF ends it, a CR before the LF is dropped, an empty line is ignored,
 //   the last line counts without LF (finish()).
 // content_length: a header block as in the LSP base protocol, then so many bytes. Headers are read
 //   leniently (any order and case, LF alone tolerated) and written strictly.
-// A message that arrives in several reads is assembled in pooled storage, which is offered
-// (StorageOffer) to the receiver. Owner: the stream's reader. Limit: `max_message` bytes a message.
-// A longer one is skipped to its end without being stored, and reported with its id, so that one
-// call fails and the stream goes on.
-
 enum class Framing : uint8_t { newline, content_length };
 
-// Views are valid during the call.
+// A message longer than the limit. Views are valid during the call.
 struct OversizedFrame {
   std::string_view id;  // raw JSON of its top-level "id"; empty: it had none that could be read
   size_t size = 0;
   std::string_view beginning{};  // its first bytes, SkippedMessage::kMaxBeginning at most
 };
 
+// FrameSink: receives the messages of a Framer.
 class FrameSink {
  public:
   virtual ~FrameSink() = default;
@@ -46,6 +42,13 @@ class FrameSink {
   virtual void on_broken_framing(const char* reason) = 0;
 };
 
+// Framer: cuts a byte stream into messages. No I/O: the framer is fed with what was read, in pieces
+// of any size.
+//
+// A message that arrives in several reads is assembled in pooled storage, which is offered
+// (StorageOffer) to the receiver. Owner: the reader of the stream. Limit: `max_message` bytes a
+// message. A longer message is skipped to its end without being stored, and reported with its id,
+// so that one call fails and the stream goes on.
 class Framer {
  public:
   virtual ~Framer() = default;

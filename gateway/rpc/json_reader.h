@@ -15,10 +15,10 @@
 
 namespace stdgate::rpc {
 
-// JSON walk: where a string or a value ends, without checking it again.
+// --- Where a string or a value ends, without checking it again
 //
-// Of a text that is not valid JSON, or is cut, each function still ends, at the end of the text at
-// the latest. [at, end) is what is left of the text.
+// If a text is not valid JSON, or is cut, each function still stops at the end of the text at the
+// latest. [at, end) is the rest of the text.
 
 inline bool is_json_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
@@ -112,10 +112,11 @@ class JsonCursor {
   const char* const end_;
 };
 
-// Looking into a payload that has been validated: the members of an object, or one by its key.
+// --- Members of an object in a payload that has been validated
 //
-// Used for the few ids and tokens inside params that must be rewritten, and the names that rules
-// judge; everything else in a payload stays unread.
+// Used for the few ids and tokens inside params that must be rewritten, and for the names that
+// rules judge. Everything else in a payload stays unread.
+
 enum class MemberError : uint8_t {
   absent,     // no such member, or `object` is no object
   duplicate,  // readers would disagree on which one counts: the member occurs twice, or so

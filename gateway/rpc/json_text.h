@@ -9,10 +9,10 @@
 
 namespace stdgate::rpc {
 
-// JSON strings (RFC 8259 section 7): reading and writing the escapes of one string.
+// --- JSON strings (RFC 8259 section 7): reading and writing the escapes of one string
 //
-// `raw` is always what stands between two quotes of a text that has been validated, `value` a value
-// of it.
+// `raw` is always the text between the quotes of a string in a text that has been validated.
+// `value` is a value of such a text.
 
 // Whether `raw`, the inside of a valid string, has half of a pair of surrogates, which stands for
 // no character (RFC 8259 section 8.2).
@@ -35,8 +35,8 @@ bool json_string_equals(std::string_view raw, std::string_view decoded);
 // (simple case folding), which some readers of JSON do for the keys of objects. Allocates nothing.
 bool json_string_resembles(std::string_view raw, std::string_view key);
 
-// The same for all keys that resemble each other, as far as the letters of ASCII say so. `raw`
-// resembles `key` if both have the same.
+// The key `raw` with its letters folded. Keys that resemble each other, as json_string_resembles()
+// compares them, have equal folded forms.
 std::string folded_key(std::string_view raw);
 
 // Appends `text` as a JSON string, quotes included, that a terminal may show: see VisibleText. Each
@@ -46,9 +46,8 @@ void append_json_string(std::string& out, std::string_view text);
 // JsonWriter: a JSON text that is written member by member.
 //
 // For documents: reports, pages, schemas. Messages are written by message_text.h, and log lines by
-// log_style.h, which allocates nothing. Owner: the function that writes one.
-
-// Objects and arrays nest as they are begun and ended. In an array the key is empty.
+// log_style.h, which allocates nothing. Objects and arrays nest as they are begun and ended. In an
+// array the key is empty. Owner: the function that writes the document.
 class JsonWriter {
  public:
   enum class Layout : uint8_t {
@@ -84,8 +83,7 @@ class JsonWriter {
   bool first_ = true;  // in the innermost object or array
 };
 
-// JSON cut: an object without some elements of one of its arrays; the rest is kept byte for byte.
-// Owner: none; no state. Limit: the text itself.
+// ElementFilter: decides which elements cut_elements() keeps.
 struct ElementFilter {
   virtual ~ElementFilter() = default;
   // `element` is raw JSON.
@@ -99,9 +97,9 @@ struct MemberReplacement {
 };
 
 // Appends `object`, raw and valid JSON, to `out`, without the elements of its array `member` that
-// `filter` does not keep. Each goes with the comma before it, the first ones with the comma behind
-// them. A member that occurs twice is cut twice. False: nothing was to change, and `out` is as it
-// was.
+// `filter` does not keep. The rest is kept byte for byte. An element is removed with the comma
+// before it; elements at the front, with the comma behind them. A member that occurs twice is cut
+// twice. False: nothing was to change, and `out` is as it was.
 bool cut_elements(std::string_view object, std::string_view member, ElementFilter& filter,
                   const MemberReplacement& replacement, std::string& out);
 

@@ -1,4 +1,4 @@
-// Messages as texts: those that the gateway makes, those that it has parsed before, and those
+// Messages as texts: messages that the gateway makes, a message that is parsed again, and messages
 // without a version.
 #pragma once
 
@@ -12,11 +12,12 @@
 
 namespace stdgate::rpc {
 
-// The JSON-RPC 2.0 messages that the gateway makes itself, as texts without spaces.
+// --- The JSON-RPC 2.0 messages that the gateway makes itself, as texts without spaces
 //
-// Members stand in the order of the shapes below. `id`, `params`, `result` and `error` are valid
-// JSON and are copied as they are; the caller vouches for them. `method` is a text and is escaped.
-// Messages of peers are not made anew: they are passed on with edits (gateway/call/splice.h).
+// Members stand in the order of the shapes that the functions name. `id`, `params`, `result` and
+// `error` are valid JSON and are copied as they are; the caller vouches for them. `method` is a
+// text and is escaped. Messages of peers are never built again: they are passed on with edits
+// (gateway/call/splice.h).
 
 // The begin of each message with an id, for responses that are written in parts.
 inline constexpr std::string_view kIdHead = R"({"jsonrpc":"2.0","id":)";
@@ -25,7 +26,7 @@ inline constexpr std::string_view kIdHead = R"({"jsonrpc":"2.0","id":)";
 std::string request_text(std::string_view id, std::string_view method,
                          std::string_view params = {});
 std::string request_text(uint64_t id, std::string_view method, std::string_view params = {});
-// The same with the method of another message, as spelled between its quotes.
+// Like request_text(), with the method of another message, as spelled between its quotes.
 std::string spelled_request_text(std::string_view id, std::string_view spelled_method,
                                  std::string_view params);
 // {"jsonrpc":"2.0","method":"<method>"[,"params":<params>]}; empty params are omitted.
@@ -36,7 +37,7 @@ std::string result_text(std::string_view id, std::string_view result);
 // {"jsonrpc":"2.0","id":<id>,"error":<error>}; an empty id is written as null (section 5: it could
 // not be read).
 std::string error_text(std::string_view id, std::string_view error);
-// The same with the error object of append_error().
+// Like error_text(), with the error object of append_error().
 std::string error_text(std::string_view id, int code, std::string_view message);
 // {"jsonrpc":"2.0","id":<id>,<member>}. `member`: `"result":…` or `"error":…`.
 std::string response_text(std::string_view id, std::string_view member);
@@ -68,10 +69,10 @@ class KnownMessage {
   const tl::expected<Document, DocumentError> document_;
 };
 
-// Version member: messages as peers want them who omit "jsonrpc" (BackendConfig::envelope).
+// --- Messages for peers that omit "jsonrpc" (BackendConfig::envelope)
 //
-// EnvelopeParser adds what they omit, so that the core knows messages with a version alone; this is
-// the way back. Owner: none; no state. Cost: linear in the text.
+// EnvelopeParser adds the member, so the core has messages with a version only. without_version()
+// removes it again.
 
 // The concatenation of `parts`, one valid message or batch, without the member "jsonrpc" of each
 // message; all else is kept byte for byte.

@@ -1,4 +1,5 @@
-// JsonSchema: a schema that is compiled once. KeyLookalikes: keys that resemble what it declares.
+// JsonSchema: a JSON Schema, compiled once. KeyLookalikes: keys that resemble keys that it
+// declares.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +14,9 @@
 
 namespace stdgate::schema {
 
+// The drafts of JSON Schema that are known.
+enum class Draft : uint8_t { v6, v7, v2019, v2020 };
+
 // JsonSchema: a JSON Schema, compiled once, that values are checked against.
 //
 // Drafts 2020-12, 2019-09, 7 and 6; a schema without `$schema` has draft 2020-12. References lead
@@ -20,9 +24,6 @@ namespace stdgate::schema {
 // the default of the drafts. Numbers are compared with all their digits, patterns match in linear
 // time. Owner: the code that checks values. Limits: kMaxText, kMaxNodes, kMaxExpressions,
 // kMaxPrograms, kMaxChain; SchemaCheck has the limits of a check.
-
-enum class Draft : uint8_t { v6, v7, v2019, v2020 };
-
 class JsonSchema {
  public:
   static constexpr size_t kMaxText = 512 << 10;
@@ -52,8 +53,8 @@ class JsonSchema {
   std::unique_ptr<const CompiledSchema> compiled_;
 };
 
-// Key lookalikes: keys of an object that its schema does not declare, but that resemble a declared
-// one (rpc/json_text.h).
+// KeyLookalikes: finds keys of an object that its schema does not declare, but that resemble a
+// declared one (rpc/json_text.h).
 //
 // A reader that ignores case may take such a member for the declared one, and its value has not
 // been checked. Owner: none; pure. Limits: kBaseSteps, kStepsPerByte; linear in the text and in the
@@ -62,9 +63,9 @@ struct KeyLookalikes {
   static constexpr size_t kBaseSteps = 100000;
   static constexpr size_t kStepsPerByte = 32;
 
-  // What was expected in place of the first such key of `text`, which is valid JSON and fits; for
-  // people. Nothing: there is no such key. A key is declared if one of the schemas for the whole
-  // names it, or has a pattern for it.
+  // Finds the first such key of `text`, which is valid JSON and fits. Returns what was expected in
+  // its place, for people. Nothing: there is no such key. A key is declared if one of the schemas
+  // for the whole names it, or has a pattern for it.
   static std::optional<std::string> find(const CompiledSchema& schema, std::string_view text);
 };
 

@@ -11,14 +11,7 @@
 
 namespace stdgate::schema {
 
-// JsonTree: the values of a JSON text in the order of the text, each with the index of the value
-// that follows it.
-//
-// Job: make any value, and what is behind it, reachable without another scan. Values point into the
-// text, which outlives the tree. Reused from text to text, so that the steady state allocates
-// nothing. Owner: whoever looks at the text. Limits: kMaxValues; kMaxKept values of storage are
-// kept for the next text.
-
+// The kind of a JSON value.
 enum class JsonKind : uint8_t { null, boolean, number, string, array, object };
 inline constexpr size_t kJsonKinds = static_cast<size_t>(JsonKind::object) + 1;
 std::string_view kind_name(JsonKind kind);  // as JSON Schema calls it
@@ -35,6 +28,13 @@ struct JsonValue {
   uint32_t has_escapes : 1 = 0;
 };
 
+// JsonTree: the values of a JSON text in the order of the text, each with the index of the value
+// that follows it.
+//
+// Job: make any value, and what is behind it, reachable without another scan. Values point into the
+// text, which outlives the tree. Reused from text to text, so that the steady state allocates
+// nothing. Owner: the code that reads the text. Limits: kMaxValues; kMaxKept values of storage are
+// kept for the next text.
 class JsonTree {
  public:
   static constexpr size_t kMaxValues = size_t{1} << 20;
@@ -60,7 +60,7 @@ class JsonTree {
   }
   // Of a string or key, decoded: a view of the text, or of `scratch`.
   std::string_view string(ValueId id, std::string& scratch) const;
-  // The value of a member, by its decoded key; nothing: there is none, or `object` is no object.
+  // The value of a member, by its decoded key; nothing: no such member, or `object` is no object.
   [[nodiscard]] std::optional<ValueId> find(ValueId object, std::string_view key) const;
   [[nodiscard]] bool is_true(ValueId id) const { return raw(id) == "true"; }
 
@@ -110,7 +110,8 @@ class JsonNumber {
   [[nodiscard]] uint64_t hash() const;
 
  private:
-  // It is 0.DIGITS times ten to the exponent. Neither end of the digits is 0; zero has none.
+  // The number is 0.DIGITS times ten to the exponent. Neither end of the digits is 0; zero has
+  // none.
   bool is_negative_ = false;
   std::string digits_;
   int64_t exponent_ = 0;

@@ -11,7 +11,8 @@
 
 namespace stdgate::schema {
 
-// References of a schema to parts of it: URIs (RFC 3986) and JSON pointers (RFC 6901).
+// Reference: a reference of a schema to a part of its document: a URI (RFC 3986) whose fragment may
+// be a JSON pointer (RFC 6901).
 //
 // Nothing is fetched: a reference is resolved to compare it with the names within the document.
 // Owner: none; pure.
@@ -28,9 +29,9 @@ void append_pointer(std::string& pointer, std::string_view token);
 
 // PointerIndex: finds values of a JSON text by JSON pointers (RFC 6901).
 //
-// Job: follow many pointers into the same text in the time of one look at each object and array.
-// Those that are large are indexed when a pointer first leads through them. Owner: whoever follows
-// pointers; the tree outlives it. Limits: those of the tree.
+// Job: follow many pointers into the same text in the time of one look at each object and array. A
+// large object or array is indexed when a pointer first leads through it. Owner: the code that
+// follows the pointers; the tree outlives it. Limits: the limits of the tree.
 class PointerIndex {
  public:
   // Smaller objects and arrays are searched.

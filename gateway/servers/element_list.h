@@ -1,4 +1,5 @@
-// What a member of a virtual server offers: its lists, and what is known of the member.
+// What a member of a virtual server offers: its lists, who may see their elements, and whether the
+// member is up.
 #pragma once
 
 #include <array>
@@ -23,13 +24,6 @@
 namespace stdgate::servers {
 
 class Part;
-
-// ElementList: what a member offers of one kind (tools, prompts, resources, templates), as a
-// virtual server shows it.
-//
-// Made from the pages of the member's own list: elements are cut out of the received bytes, and get
-// other names where the configuration says so. Owner: a view of a member. Limits: kMaxElements,
-// kMaxBytes; further elements are left out, with a finding.
 
 // The lists that members are asked for. The greeting tells what a member can do.
 enum class ListKind : uint8_t { tools, prompts, resources, templates, greeting };
@@ -65,6 +59,12 @@ struct Finding {
   std::string what;
 };
 
+// ElementList: what a member offers of one kind (tools, prompts, resources, templates), as a
+// virtual server shows it.
+//
+// Made from the pages of the member's own list: elements are cut out of the received bytes, and get
+// other names where the configuration says so. Owner: a view of a member. Limits: kMaxElements,
+// kMaxBytes; further elements are left out, with a finding.
 class ElementList {
  public:
   static constexpr size_t kMaxElements = 10000;
@@ -107,10 +107,7 @@ class ElementList {
   size_t bytes_ = 0;
 };
 
-// The known state of a member of a virtual server: its lists (MemberView), the elements that rules
-// let a client see (Sight), and whether it is up (MemberState).
-
-// One list of a view.
+// MemberList: one list of a view, and whether it has to be asked for again.
 struct MemberList {
   enum class State : uint8_t { unknown, known, failed };
 

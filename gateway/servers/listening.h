@@ -21,12 +21,10 @@
 
 namespace stdgate::servers {
 
-// Receivers of changed lists of a virtual server. Presence: the clients that are here. ListNews:
-// changed lists, by their receivers.
-
 inline constexpr uint8_t kAllLists = 7;  // bits of mcp::kMcpLists
 
-// The clients that see a list: the client of one session, the clients of one principal, or all.
+// Audience: the clients that see a list: the client of one session, the clients of one principal,
+// or all.
 struct Audience {
   std::string identity{};        // see policy::identity_of(); empty: all
   session::SessionId session{};  // none: not of one session alone
@@ -87,20 +85,18 @@ class Presence {
   bool is_changed_ = false;
 };
 
-// Listening: clients of the modern era that listen (subscriptions/listen) at a virtual server.
-// MemberListening: the gateway itself, which listens at the members.
-//
-// Job: keep these calls; tell their clients of changed lists, updated resources and tasks. Owner:
-// the virtual server. Limits: kMaxUris URIs, and as many tasks, of at most kMaxUri bytes each for a
-// call, further ones are not promised; CapacityFilter::kMaxListening for a call, and the limits of
-// calls.
-
 // Resources and tasks that a client listens for, besides lists. All decoded.
 struct ListenedWishes {
   std::vector<std::string> uris;
   std::vector<std::string> tasks;  // ids
 };
 
+// Listening: the calls of modern clients that listen (subscriptions/listen) at a virtual server.
+//
+// Job: keep these calls; tell their clients of changed lists, updated resources and tasks. Owner:
+// the virtual server. Limits: kMaxUris URIs, and as many tasks, of at most kMaxUri bytes each for a
+// call, further ones are not promised; CapacityFilter::kMaxListening for a call, and the limits of
+// calls.
 class Listening {
  public:
   static constexpr size_t kMaxUris = session::Subscriptions::kMaxPerSession;

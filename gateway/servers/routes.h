@@ -1,4 +1,4 @@
-// Which member of a virtual server a message is for, and whose task an id names.
+// Routes: which member of a virtual server a message is for. TaskNames: whose task an id names.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +22,12 @@
 
 namespace stdgate::servers {
 
+// The member that has given a task.
+struct TaskGiver {
+  size_t member;
+  const std::string& name;  // of the member
+};
+
 // TaskNames: the ids of members' tasks, as the clients of a virtual server know them.
 //
 // Job: remember the member that has given a task, and the owner: a session, or else a principal. If
@@ -31,12 +37,6 @@ namespace stdgate::servers {
 // aggregate. Limits: kMaxTasks ids of kMaxId bytes; longer ones are not remembered. Beyond that the
 // oldest task of the owner with the most is forgotten, so that no client takes the others' tasks
 // from them.
-
-struct TaskGiver {
-  size_t member;
-  const std::string& name;  // of the member
-};
-
 class TaskNames {
  public:
   static constexpr size_t kMaxTasks = 4096;
@@ -72,14 +72,8 @@ class TaskNames {
   Share held_;
 };
 
-// Routes: finds the member that a client's request is for, and the member's own names for what the
-// request names.
-//
-// Remembers which members have linked to a resource. Sends no requests. Owner: the virtual server.
-// Limits: kMaxNoted URIs, the oldest go.
-
-// Its views are into the request, what members offer, and the Routes; they hold until the next
-// request is looked at.
+// Route: where a request goes. Its views are into the request, the lists of members, and the
+// Routes; they are valid until the next request is looked at.
 struct Route {
   enum class Kind : uint8_t { unknown, open, member, malformed };
 
@@ -99,6 +93,11 @@ struct Route {
   void lead_to(std::vector<size_t> members);  // none: unknown
 };
 
+// Routes: finds the member that a client's request is for, and the member's own names for what the
+// request names.
+//
+// Remembers which members have linked to a resource. Sends no requests. Owner: the virtual server.
+// Limits: kMaxNoted URIs, the oldest go.
 class Routes {
  public:
   static constexpr size_t kMaxNoted = 4096;

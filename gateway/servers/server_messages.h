@@ -1,4 +1,4 @@
-// The messages that a virtual server makes, and the edits of those that pass.
+// The messages that a virtual server makes, and edits of JSON texts that pass.
 #pragma once
 
 #include <array>
@@ -17,7 +17,9 @@
 
 namespace stdgate::servers {
 
-// The messages that a virtual server makes, or changes on their way. Pure.
+// --- The messages that a virtual server makes, or changes on their way
+//
+// Pure.
 
 // Params of the gateway's own initialize, which asks for a member's capabilities.
 std::string greeting_of_gateway(const std::string& version);

@@ -1,5 +1,5 @@
-// Tools of members as clients of a virtual server see them: their look, and which of them fit some
-// words.
+// Tools of members as clients of a virtual server see them: which tools fit some words, and how
+// names, descriptions and arguments are shown.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,6 @@
 
 namespace stdgate::servers {
 
-// ToolSearch: which tools fit some words best (BM25 over their names, titles, descriptions and the
-// names of their arguments).
-//
-// One index for all clients has every tool that any client was offered. A client finds only tools
-// that it may use. Lists that are in it are not read again. Owner: ServerAnswers. Limits:
-// kMaxTools, beyond which the index starts again with the tools of the present client; kMaxText of
-// one tool; kMaxQuery words.
-
 // The two tools that stand for all others.
 inline constexpr std::string_view kFindTool = "find_tool";
 inline constexpr std::string_view kCallTool = "call_tool";
@@ -34,6 +26,13 @@ inline constexpr std::string_view kCallTool = "call_tool";
 std::string_view find_tool_text();
 std::string_view call_tool_text();
 
+// ToolSearch: which tools fit some words best (BM25 over their names, titles, descriptions and the
+// names of their arguments).
+//
+// One index for all clients has every tool that any client was offered. A client finds only tools
+// that it may use. Lists that are in it are not read again. Owner: ServerAnswers. Limits:
+// kMaxTools, beyond which the index starts again with the tools of the present client; kMaxText of
+// one tool; kMaxQuery words.
 class ToolSearch {
  public:
   static constexpr size_t kMaxQuery = 64;
@@ -54,7 +53,7 @@ class ToolSearch {
   // Best first. Some may not be offered any more.
   [[nodiscard]] std::vector<const Tool*> find(std::string_view query) const;
   static uint64_t version_of(std::string_view tool) { return std::hash<std::string_view>()(tool); }
-  // About, of what is kept.
+  // An estimate of the memory that is kept.
   [[nodiscard]] size_t bytes() const { return bytes_; }
 
  private:
@@ -72,7 +71,9 @@ class ToolSearch {
   std::unordered_map<std::string, std::vector<Posting>> words_;
 };
 
-// The look of a member's elements in a virtual server: names, descriptions, arguments. Pure.
+// --- A member's elements as a virtual server shows them: names, descriptions, arguments
+//
+// Pure.
 
 // The name of a tool, as interfaces of language models take it: at most config::kMaxShownName
 // characters of [A-Za-z0-9_-]. Another name is cut, and gets a hash of itself at the end. The
@@ -98,7 +99,7 @@ std::string prompt_as_shown(std::string_view prompt, std::string_view shown);
 // The arguments of a call (raw JSON; empty: none) as the member gets them.
 std::string arguments_for_member(std::string_view arguments, std::string_view name,
                                  const config::MemberToolsConfig& tools);
-// Whether these may be others than what the client sent.
+// Whether the member may get other arguments than the client sent.
 bool has_arguments_for(std::string_view name, const config::MemberToolsConfig& tools);
 // An argument of `fix` or `defaults` that the tool does not have; empty: it has all.
 std::string missing_argument(std::string_view tool, std::string_view name,

@@ -33,13 +33,6 @@ namespace stdgate::session {
 struct Session;
 class Asks;
 
-// Asks: the requests of children that the client of one session has not answered yet, under the ids
-// that the client sees. AskIndex has the asks of all sessions of a backend by the ids of their
-// children, so that a child's cancel finds its request by one look-up.
-//
-// Owner: the session, and the session router. Limits: kMaxAsks of a session; the account of its
-// client.
-
 // Facts about a request that the audit records. Texts are decoded.
 struct AskNotes {
   std::string method;
@@ -51,7 +44,8 @@ struct AskNotes {
   std::string option{};
 };
 
-// A request of a child that the client has received. The ask ends with that child at the latest.
+// Ask: a request of a child that the client has received. The ask ends with that child at the
+// latest.
 struct Ask {
   uint64_t child = 0;  // number of the child; 0: none
   std::string id;      // raw JSON, as the child wrote it
@@ -65,6 +59,8 @@ struct Ask {
   [[nodiscard]] bool has_time() const { return expires != TimePoint::max(); }
 };
 
+// AskIndex: the asks of all sessions of a backend by the ids of their children, so that a child's
+// cancel finds its request by one look-up. Owner: the session router.
 class AskIndex {
  public:
   struct Place {
@@ -111,6 +107,9 @@ class AskIndex {
   const std::function<void(const Ask&, QuestionEnd)> on_ended_;  // null: nobody
 };
 
+// Asks: the requests of children that the client of one session has not answered yet, under the ids
+// that the client sees. Owner: the session. Limits: kMaxAsks of a session; the account of its
+// client.
 class Asks {
  public:
   static constexpr size_t kMaxAsks = 256;
@@ -140,11 +139,6 @@ class Asks {
   rpc::Correlator<Ask> asks_;
   Share held_;
 };
-
-// Session: ties the messages of one client together, and holds the requests that it has been asked.
-//
-// Owner: the session router of a backend, which ends it (SessionRouter::end). Limit: kMaxAsks
-// requests of children that its client has not answered yet.
 
 // ToldLists: the lists that a client has been told while its server slept.
 //
@@ -190,6 +184,10 @@ class BridgedPart {
   [[nodiscard]] virtual size_t bytes() const = 0;
 };
 
+// Session: ties the messages of one client together, and holds the requests that it has been asked.
+//
+// Owner: the session router of a backend, which ends it (SessionRouter::end). Limit: kMaxAsks
+// requests of children that its client has not answered yet.
 struct Session {
   static constexpr size_t kMaxAsks = Asks::kMaxAsks;
 

@@ -18,12 +18,6 @@
 
 namespace stdgate::session {
 
-// EventSink: the response to one HTTP request of a session, as the core sees it: one JSON document,
-// or a stream of events. Implemented by transports/http.
-//
-// The sink of a response that is over is never called again: the side that ends it forgets it
-// first.
-
 // One event of a stream (WHATWG HTML, section 9.2.6).
 struct StreamEvent {
   std::string_view name{};                   // of the event; empty: omitted, which means "message"
@@ -32,6 +26,11 @@ struct StreamEvent {
   std::span<const std::string_view> data{};  // the concatenation, on one line; may be nothing
 };
 
+// EventSink: the response to one HTTP request of a session, as the core sees it: one JSON document,
+// or a stream of events. Implemented by transports/http.
+//
+// The sink of a response that is over is never called again: the side that ends it forgets it
+// first.
 class EventSink {
  public:
   virtual ~EventSink() = default;
@@ -48,11 +47,8 @@ class EventSink {
   [[nodiscard]] virtual bool is_backed_up() const = 0;
 };
 
-// ReplySink: where the answers of calls go. Implemented by transports (a connection, a stream).
-//
-// The core holds no pointer to a sink across turns. A call keeps a Caller, the handle under which
-// the sink is registered in Callers, and a Tag, by which the sink recognizes its call.
-
+// The handle under which a ReplySink is registered in Callers, and the number by which the sink
+// recognizes its call.
 using Caller = Handle;
 using Tag = uint64_t;
 
@@ -74,6 +70,9 @@ struct Reply {
   [[nodiscard]] size_t size() const { return head.size() + id.size() + tail.size(); }
 };
 
+// ReplySink: where the answers of calls go. Implemented by transports (a connection, a stream).
+//
+// The core holds no pointer to a sink across turns. A call keeps a Caller and a Tag.
 class ReplySink {
  public:
   virtual ~ReplySink() = default;
@@ -87,7 +86,7 @@ class ReplySink {
   virtual void on_cancelled(Tag tag) = 0;
 };
 
-// The sinks of all callers, by handle. Owner: the worker; outlives all sinks and pools.
+// Callers: the sinks of all callers, by handle. Owner: the worker; outlives all sinks and pools.
 // Limit: `capacity` sinks.
 class Callers {
  public:
@@ -117,8 +116,8 @@ class Callers {
   SlotMap<ReplySink*> sinks_;
 };
 
-// The place of one sink in Callers. The place is given back with this object at the latest. Owner:
-// the object that the sink belongs to, which first has its calls withdrawn.
+// CallerSlot: the place of one sink in Callers. The place is given back with this object at the
+// latest. Owner: the object that the sink belongs to, which first has its calls withdrawn.
 class CallerSlot {
  public:
   CallerSlot() = default;
@@ -143,12 +142,7 @@ class CallerSlot {
   Caller caller_;
 };
 
-// SessionSink: the client of a session, as the core sees it. Implemented by transports and by
-// the sessions of protocols.
-//
-// All calls come on the loop's thread, possibly from within a call of the transport into the core.
-// Implementations must not call back into the core; they defer such work to the end of the turn.
-
+// The handle of a session in the core.
 using SessionId = Handle;
 
 // Why a session has ended, although its client has not ended it.
@@ -180,6 +174,11 @@ struct Beginning {
   Duration age{0};              // since the session began
 };
 
+// SessionSink: the client of a session, as the core sees it. Implemented by transports and by the
+// sessions of protocols.
+//
+// All calls come on the loop's thread, possibly from within a call of the transport into the core.
+// Implementations must not call back into the core; they defer such work to the end of the turn.
 class SessionSink : public ReplySink {
  public:
   // A notification or a request of a child, in the order of the child's output. The message is the

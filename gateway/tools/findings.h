@@ -14,8 +14,7 @@
 
 namespace stdgate::tools {
 
-// Judges what is wrong with a command by the behaviour of one of its processes. Pure, except for
-// package_fetch_of(), which looks for folders.
+// Finding: one thing that is wrong with a command, judged by the behaviour of one of its processes.
 struct Finding {
   enum class Weight : uint8_t {  // the worst first
     breaks,                      // it does not work behind stdgate
@@ -41,10 +40,11 @@ struct PackageFetch {
   [[nodiscard]] std::string advice() const;
 };
 
-// Nothing: the command of `backend` fetches nothing, or its package is installed in the folder
-// where it runs, or above.
+// The package that the command of `backend` fetches. Nothing: it fetches none, or its package is
+// installed in the folder where it runs, or above. Looks for folders.
 std::optional<PackageFetch> package_fetch_of(const config::BackendConfig& backend);
 
+// What findings_of() has to know besides the observations.
 struct FindingContext {
   const config::BackendConfig& backend;
   const config::LimitsConfig& limits;
@@ -59,15 +59,16 @@ struct FindingContext {
   std::optional<PackageFetch> fetch{};  // what it may have fetched in that time
 };
 
-// Above these users notice.
+// Limits above which users notice.
 inline constexpr Duration kSlowStart = std::chrono::seconds(5);
 inline constexpr size_t kHugeMessage = 1 << 20;
 
-// Of npm, as a finding has it.
+// The words of a finding about npm.
 inline constexpr std::string_view kAsks =
     "npx asks whether it may install the package, and nobody is there";
 inline constexpr std::string_view kDoNotAsk = "write npx -y";
 
+// What is wrong with a command, as the observations of one of its processes show it. Pure.
 std::vector<Finding> findings_of(const Observations& seen, const FindingContext& context);
 
 // Lines of stderr for a report: what a server says of the doctor's own questions is marked.
@@ -81,12 +82,6 @@ std::string text_of(const pool::ExitStatus& status);
 // "812 ms", "1.3 s"
 std::string text_of(Duration duration);
 
-// DoctorTime: the time that an examination has in all.
-//
-// Job: give each step as much time as is left, and say afterwards what was waited for if that was
-// too little. Owner: the doctor. The end of a process has a bound of its own. Limit: a step that is
-// begun has at least kLeast.
-
 // The outcome of a question that was waited for in vain.
 inline constexpr std::string_view kNoAnswer = "no answer";
 
@@ -98,6 +93,11 @@ struct Step {
   std::string outcome{};  // for people: "5 tools"
 };
 
+// DoctorTime: the time that an examination has in all.
+//
+// Job: give each step as much time as is left, and say afterwards what was waited for if that was
+// too little. Owner: the doctor. The end of a process has a bound of its own. Limit: a step that is
+// begun has at least kLeast.
 class DoctorTime {
  public:
   static constexpr Duration kLeast = std::chrono::seconds(5);

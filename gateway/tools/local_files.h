@@ -9,25 +9,28 @@
 
 namespace stdgate::tools {
 
-// Files of this machine, as tools look for them and write them. Errors are sentences.
+// --- Files of this machine, as tools look for them and write them
+//
+// Errors are sentences.
 
-// False too for a place that cannot be looked at.
+// Whether the file exists. False too for a place that cannot be looked at.
 bool file_exists(const std::string& file);
 
 // The path of the running stdgate.
 std::string own_program();
 
-// Writes the whole content at once: who reads the file sees the former one or the new one. A link
-// is followed; mode and, where that is allowed, owner stay. A new file may be read by its owner
-// alone, as configurations may hold secrets.
+// Writes the whole content at once: a reader of the file sees the former content or the new one. A
+// link is followed; mode and, where that is allowed, owner stay. A new file may be read by its
+// owner alone, as configurations may hold secrets.
 tl::expected<void, std::string> replace_file(const std::string& file, const std::string& content);
 
 // Makes the folder of a file with those above it, for this user alone.
 tl::expected<void, std::string> make_private_folder_of(const std::string& file);
 
-// The gateway of one user, for the programs of that user alone: its file and its Unix socket.
+// --- The gateway of one user, for the programs of that user alone: its file and its Unix socket
 
-// $XDG_CONFIG_HOME, or .config in the home directory; empty: neither is known.
+// The folder of configurations: $XDG_CONFIG_HOME, or .config in the home directory. Empty: neither
+// is known.
 std::string config_home(const config::Environment& variables);
 
 struct UserGateway {

@@ -92,10 +92,10 @@ class LogWriter final : public ConfirmingLog, public LineSink {
   bool stuck_ = false;  // this turn's attempt to write left something
 };
 
-// StartError: the words of a program that cannot start, on stderr: as text, or, where the log is to
-// be JSON, as lines of level error, as nothing but JSON may be written then. The configured level
-// does not hide them: otherwise the reason would be lost.
-
+// Writes to stderr why a program cannot start. The form is text or, where the log is JSON, lines of
+// level error, because only JSON may be written then. The configured level does not hide them:
+// otherwise the reason would be lost.
+//
 // `text`: lines, each with its end. As JSON each is one line, an `event` with the field "error";
 // for the journal each has its priority. `environment`: the program's own.
 void write_start_error(config::LogFormat format, std::string_view event, std::string_view text,

@@ -20,13 +20,6 @@
 
 namespace stdgate::metrics {
 
-// MetricsStore: the numbers that a gateway counts, as plain integers: a value that can be copied,
-// and added to another.
-//
-// Owner: a MetricsObserver, which fills it on its thread; other threads read copies only. The rows
-// of families.h define its content. Limit: labels come from ids alone, so the source of the ids
-// bounds their number.
-
 // Buckets: the bounds that all histograms of a store share, and the bucket of a duration.
 //
 // Job: find a bucket without searching: the number of a duration's bits says where to begin, and
@@ -129,7 +122,8 @@ struct HistogramSlot {
   uint32_t number = 0;  // from 1; 0: not used yet
 };
 
-// The cells of one thing of a scope.
+// Series: the numbers and histograms of one gateway, backend, method, tool or kind of connection
+// (Scope).
 class Series {
  public:
   explicit Series(Scope scope, std::string_view series_name = {})
@@ -159,6 +153,7 @@ class Series {
   std::vector<HistogramSlot> slots_;
 };
 
+// BackendSeries: the series of a backend, of its methods, and of its tools.
 struct BackendSeries : Series {
   explicit BackendSeries(std::string_view backend);
 
@@ -166,6 +161,12 @@ struct BackendSeries : Series {
   std::vector<Series> tools;    // by ToolId; the first is kOtherTool
 };
 
+// MetricsStore: the numbers that a gateway counts, as plain integers: a value that can be copied,
+// and added to another.
+//
+// Owner: a MetricsObserver, which fills it on its thread; other threads read copies only. The rows
+// of families.h define its content. Limit: labels come from ids alone, so the source of the ids
+// bounds their number.
 class MetricsStore {
  public:
   // Bounds of all histograms, in seconds and ascending.
@@ -207,9 +208,8 @@ class MetricsStore {
 
 // MetricsObserver: counts what happened into a MetricsStore.
 //
-// Owner: the worker; exposition.h turns what is counted here into text.
 // A call costs a few array accesses and additions: no lookup by name, no lock, and no allocation
-// once its series exist.
+// once its series exist. Owner: the worker; exposition.h makes the text of a scrape.
 class MetricsObserver final : public Observer {
  public:
   explicit MetricsObserver(const config::MetricsConfig& config) : store_(config.buckets) {}

@@ -13,11 +13,11 @@
 
 namespace stdgate::metrics {
 
-// The counts of several stores, added up, as prometheus-cpp's families.
+// --- The counts of several stores, added up, as prometheus-cpp's families
 //
-// Families, in the order of their rows (families.h), have their series in the order of ids, so the
-// same counts give the same text. Families that have no series yet are left out. The stores have
-// the same bounds and backends.
+// Families stand in the order of their rows (families.h), and their series in the order of ids, so
+// the same counts give the same text. Families that have no series yet are left out. The stores
+// have the same bounds and backends.
 
 // A family with its exemplars, which the types of prometheus-cpp do not have.
 struct CollectedFamily {

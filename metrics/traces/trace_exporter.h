@@ -21,8 +21,8 @@
 
 namespace stdgate::traces {
 
-// The spans of a finished call as OTLP writes them in JSON (opentelemetry-proto, trace.proto with
-// the JSON mapping of the OTLP specification: ids in hex, 64-bit numbers as texts).
+// --- The spans of a finished call as OTLP writes them in JSON (opentelemetry-proto, trace.proto
+// with the JSON mapping of the OTLP specification: ids in hex, 64-bit numbers as texts)
 //
 // Pure functions. Attributes follow OpenTelemetry's conventions for MCP and RPC; what they have no
 // word for begins with "stdgate.". Limits: kMaxText bytes of what clients write.
@@ -51,8 +51,8 @@ struct SpanFacts {
 // How many spans append_spans() appends.
 inline size_t span_count(const CallRecord& call) { return call.reached_child ? 3 : 2; }
 
-// Of a call with a trace and a span: the call as a whole, below it its wait for a child and its
-// time there, if it had one.
+// Appends the spans of a call with a trace and a span: the call as a whole, and below it its wait
+// for a child and, if it reached one, its time there.
 void append_spans(std::string& out, const CallRecord& call, const SpanFacts& facts);
 
 // SpanQueue: spans that wait to be sent, as the documents that they are sent in (OTLP's JSON).
@@ -178,10 +178,10 @@ class TraceExporter {
   Timer finish_timer_;
 };
 
-// TraceObserver: writes the spans of each finished call that is recorded.
+// TraceObserver: writes the spans of each finished call that is recorded. TraceFilter has decided
+// that when the call arrived.
 //
-// Which calls are, has been decided at their arrival (TraceFilter). Owner: the worker. Draws the
-// ids of spans that only it names.
+// Generates the ids of spans that no other code names. Owner: the worker.
 class TraceObserver final : public Observer {
  public:
   TraceObserver(Random& random, TraceExporter& exporter) : random_(random), exporter_(exporter) {}

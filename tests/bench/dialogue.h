@@ -1,5 +1,5 @@
-// What one client says and understands on its connection: Dialogue, and the dialogues that take few
-// words.
+// Dialogue: what one client says and understands on its connection. Also the two smallest
+// dialogues.
 #pragma once
 
 #include <cstddef>

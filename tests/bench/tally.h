@@ -13,7 +13,7 @@ namespace stdgate::bench {
 
 // LatencyHistogram: counts of nanoseconds in buckets of fixed places, 64 for each power of two.
 //
-// Owner: whoever measures. A value read back is at most 1.6 % off; recording costs a few
+// Owner: the code that measures. A value read back is at most 1.6 % off; recording costs a few
 // instructions and no memory beyond the 30 KB that every histogram has.
 class LatencyHistogram {
  public:
@@ -46,12 +46,11 @@ class LatencyHistogram {
   uint64_t max_ns_ = 0;
 };
 
-// Tally: what a run of the load generator counts. One for all its clients.
-
 // Nanoseconds of the monotonic clock.
 using Instant = uint64_t;
 Instant now_ns();
 
+// Tally: what a run of the load generator counts. One for all its clients.
 struct Tally {
   // New calls may be made; false while connections open, and when the run ends.
   bool calling = false;

@@ -1,4 +1,5 @@
-// What every fuzz target has: libFuzzer's entry point, and a check that says which input broke it.
+// What every fuzz target has: libFuzzer's entry point, a check that shows which input broke it, and
+// bounds on what an input may cost.
 #pragma once
 
 #include <algorithm>
@@ -28,9 +29,11 @@ inline void require(bool holds, const char* what, std::string_view input) {
   std::abort();
 }
 
-// What an input costs: CPU time of this thread, the least of several runs where the first one is
-// suspicious, as the machine may be busy. The bounds are generous: they find what grows with its
-// square, or what a few bytes can do to the loop, and not what has become a little slower.
+// --- What an input costs: CPU time of this thread
+//
+// It is the least of several runs where the first run is suspicious, as the machine may be busy.
+// The bounds are generous: they find costs that grow with the square of the input, or a few bytes
+// that stop the loop, and not code that has become a little slower.
 
 #if defined(NDEBUG) && !defined(STDGATE_SLOW_BUILD)
 inline constexpr double kSlowBuild = 1;
@@ -38,7 +41,7 @@ inline constexpr double kSlowBuild = 1;
 inline constexpr double kSlowBuild = 10;
 #endif
 
-// Of an input of so many bytes, in seconds.
+// The bound for an input of so many bytes, in seconds.
 inline double most_cost(size_t bytes) {
   constexpr double kAnyInput = 0.05;
   constexpr double kByte = 20e-6;

@@ -25,6 +25,7 @@ namespace stdgate::sim {
 
 class SimChild;
 
+// SimLauncher: the ChildLauncher that makes SimChilds.
 class SimLauncher final : public pool::ChildLauncher {
  public:
   SimLauncher(SimWorld& world, const Temper& temper, SimRecords& records)
@@ -43,7 +44,7 @@ class SimLauncher final : public pool::ChildLauncher {
   std::vector<std::weak_ptr<SimChild>> children_;
 };
 
-// SimVoice: how the parts of a child speak.
+// SimVoice: the output of a child, as its parts write it.
 class SimVoice {
  public:
   virtual ~SimVoice() = default;

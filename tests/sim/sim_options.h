@@ -9,7 +9,7 @@
 
 namespace stdgate::sim {
 
-// SimOptions: what one seed draws for the backend.
+// The options of the backend, as one seed draws them.
 
 backend::BackendOptions draw_options(SimWorld& world);
 

@@ -19,15 +19,14 @@
 
 namespace stdgate::sim {
 
-// SimStates: the requestStates that the gateway has issued to modern clients, and who may go on
-// with each: its principal, with the same request, once, in time. Those that modern children have
-// given out are sealed; of these the principal counts, the time, and that the process runs.
-//
-// Shared by all modern clients of a history, as some try the states of others.
-
-// 0: nobody is known.
+// A principal of a history, by number; 0: none is known.
 using SimPrincipal = uint64_t;
 
+// SimStates: the requestStates that the gateway has issued to modern clients, and who may use each:
+// its principal, with the same request, once, in time. States that modern children have given out
+// are sealed; for these the principal counts, the time, and that the process runs.
+//
+// Shared by all modern clients of a history, as some try the states of others.
 class SimStates {
  public:
   struct State {
@@ -282,8 +281,7 @@ struct SimRecords {
   bool is_draining = false;
   SimStates states;
   SimTasks tasks;
-  // Who is one client, of modern callers: a name. Anonymous ones have
-  // a number.
+  // Which modern callers are one client: a name by caller. Anonymous callers have a number.
   std::map<uint64_t, std::string> clients;
   SimKept kept;
   SimLife life;

@@ -12,22 +12,24 @@
 
 namespace stdgate {
 
-// Sources: who may include whom, and what no file may hold. From a file's path and text to what is
-// wrong with it. The tables are in rules.cc; a new folder or library needs a line there.
+// --- Sources: who may include whom, and what no file may hold
+//
+// Each function maps a path and a text of a file to its violations. The tables are in rules.cc; a
+// new folder or library needs a line there.
 
 // `path` is relative to the root of the project ("gateway/rpc/envelope.cc"). Each violation is one
 // line of text that begins with the path.
 std::vector<std::string> violations_of_file(std::string_view path, std::string_view text);
 
-// The same for what belongs to one machine: `checkout`, where the project lies there (absolute); a
+// Violations by what belongs to one machine: `checkout`, where the project lies there (absolute); a
 // folder at the top of its file system that other systems do not have; and the host of a package
 // registry or mirror. For files of any kind.
 std::vector<std::string> machine_names_in_file(std::string_view path, std::string_view text,
                                                std::string_view checkout);
 
-// What compiles by luck: files that use integers of fixed width (uint8_t) and include <cstdint>
-// neither themselves nor by what they include of the project. Headers of the standard library
-// include it in some releases of a compiler. `sources`: all texts by their paths.
+// Files that use integers of fixed width (uint8_t) and include <cstdint> neither themselves nor by
+// what they include of the project. Such a file compiles by luck: headers of the standard library
+// include <cstdint> in some releases of a compiler only. `sources`: all texts by their paths.
 std::vector<std::string> integers_by_luck(const std::map<std::string, std::string>& sources);
 
 // Headers that have more than kMaxClassLines with their sources: a class of that size wants to be
@@ -38,12 +40,13 @@ std::vector<std::string> long_classes(const std::map<std::string, std::string>& 
 // Whether the top folder may hold an entry of this name.
 bool allowed_at_top(std::string_view name);
 
-// The rules of the pages (*.md): what they link to and name exists, and decisions are numbered and
-// listed.
+// --- The rules of the pages (*.md): what they link to and name exists, and decisions are numbered
+// and listed
 //
 // Pure functions from the texts of all pages and the paths of all files to what is wrong. Paths are
 // relative to the root of the project. Each violation is one line of text that begins with the
 // page's path.
+
 struct Pages {
   std::map<std::string, std::string> texts;  // of the pages, by path
   std::set<std::string> files;               // pages and all others
@@ -71,8 +74,8 @@ std::vector<std::string> unknown_keys(const Pages& pages);
 // no longer holds is folded into the one that does.
 std::vector<std::string> decision_faults(const Pages& pages);
 
-// The rules of pages that name what the sources define: docs/limits.md gives each constant's value,
-// and the classes that ARCHITECTURE.md and docs/glossary.md name exist.
+// --- The rules of pages that name what the sources define: docs/limits.md gives each constant's
+// value, and the classes that ARCHITECTURE.md and docs/glossary.md name exist
 //
 // Pure functions from a page and the texts of all sources, by path, to what is wrong: lines of
 // text.

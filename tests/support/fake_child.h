@@ -62,6 +62,7 @@ class FakeChild final : public MemoryChild {
   std::vector<std::string> last_words_;
 };
 
+// FakeLauncher: launches FakeChilds, and keeps them.
 class FakeLauncher final : public pool::ChildLauncher {
  public:
   std::unique_ptr<pool::ChildLink> launch(const pool::LaunchSpec& spec,

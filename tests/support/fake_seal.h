@@ -1,4 +1,4 @@
-// What stands in for seals: texts that are not encrypted, and ids of sessions that say nothing.
+// FakeSeal and RandomSessionIds: what tests use in place of sealed texts and session ids.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,8 @@
 
 namespace stdgate::test {
 
-// FakeSeal: seals that only a test can tell apart: a text stands for what was sealed. Named ones
-// are numbered apart.
+// FakeSeal: texts that stand for what was sealed, without encryption. Named texts are numbered
+// apart.
 class FakeSeal final : public session::StateSeal {
  public:
   std::string seal(std::string_view plain, std::string_view context) override {

@@ -9,7 +9,7 @@
 
 namespace stdgate::test {
 
-// JSON-RPC messages as texts, spelled as FakeChild and BackendBench spell them.
+// --- JSON-RPC messages as texts, spelled as FakeChild and BackendBench spell them
 
 inline std::string request_text(const std::string& id, const std::string& method = "m") {
   return R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":")" + method + R"("})";
@@ -34,7 +34,7 @@ inline std::string id_in(const std::string& text) {
   return text.substr(start, text.find_first_of(",}", start) - start);
 }
 
-// ParsedText: one message, and the text that its envelope is made of views of.
+// ParsedText: the text of one message, and its envelope, which views the text.
 class ParsedText {
  public:
   explicit ParsedText(std::string text) : text_(std::move(text)) {

@@ -1,4 +1,5 @@
-// Digests of texts, keys and bodies, and signatures of tokens.
+// Digests: SHA-256 of texts and keys, digests of bodies (RFC 9530), and SHA-1 for WebSockets. Also
+// whether signatures of tokens are good.
 #pragma once
 
 #include <array>
@@ -10,8 +11,6 @@
 #include <string_view>
 
 #include "gateway/base/log.h"
-
-// Digests: SHA-256 of texts and keys, of bodies (RFC 9530), and SHA-1 for WebSockets.
 
 struct evp_md_st;
 struct evp_md_ctx_st;
@@ -55,7 +54,8 @@ std::string key_hash(const Digest& digest);
 // Parses the form of key_hash(), in upper or lower case. The text has been checked.
 Digest parse_key_hash(std::string_view text);
 
-// Digests of bodies (RFC 9530 section 5), without the broken algorithms.
+// --- Digests of bodies (RFC 9530 section 5), without the broken algorithms
+
 enum class DigestAlgorithm : uint8_t { sha256, sha512 };
 
 // "sha-256", as Content-Digest has it; nothing: another one.
@@ -68,8 +68,11 @@ std::string sha1_base64(std::string_view text);
 
 }  // namespace stdgate::auth
 
-// Signatures of tokens (RFC 7518 section 3): which algorithms there are, and whether a signature is
-// good. None with a shared secret, and no `none`.
+// --- Signatures of tokens (RFC 7518 section 3): which algorithms there are, and whether a
+// signature is good
+//
+// None with a shared secret, and no `none`.
+
 struct evp_pkey_st;
 
 namespace stdgate::auth {
@@ -84,9 +87,10 @@ struct SignatureAlgorithm;
 // "RS256"; null: the name is unknown.
 const SignatureAlgorithm* find_algorithm(std::string_view name);
 
-// Whether keys like this one are for it: kind, curve and size.
+// Whether a key can be used with the algorithm: its kind, curve and size.
 bool fits(const SignatureAlgorithm& algorithm, const evp_pkey_st& key);
-// `key` fits. Whether `signature`, as it stands in a token, fits `text`.
+// Whether `signature`, as it stands in a token, is the signature of `text` by `key`, which fits the
+// algorithm.
 bool verify(const SignatureAlgorithm& algorithm, evp_pkey_st& key, std::string_view text,
             std::string_view signature);
 

@@ -1,4 +1,4 @@
-// CurlMulti: libcurl, driven by the loop. CurlFetcher: documents that are fetched by it.
+// CurlFetcher: fetches documents by libcurl. CurlMulti: libcurl, driven by the loop.
 #pragma once
 
 #include <curl/curl.h>
@@ -39,11 +39,8 @@ class CurlFetcher final : public Fetcher {
   std::unique_ptr<CurlMulti> multi_;  // from the first transfer on
 };
 
-// CurlMulti: libcurl's multi interface, driven by the loop.
-//
-// Owner: a client of libcurl's; the transfers of its users end before it does.
-
-// The user of a transfer. Called from the outermost level of the loop; may end any transfer.
+// CurlUser: the user of a transfer. Called from the outermost level of the loop; may end any
+// transfer.
 class CurlUser {
  public:
   virtual ~CurlUser() = default;
@@ -52,6 +49,8 @@ class CurlUser {
   virtual void on_done(CURLcode code) = 0;
 };
 
+// CurlMulti: libcurl's multi interface, driven by the loop. Owner: a client of libcurl; the
+// transfers of its users end before it does.
 class CurlMulti {
  public:
   explicit CurlMulti(net::Loop& loop);

@@ -15,6 +15,9 @@
 
 namespace stdgate::http {
 
+// Limit of an Origin in bytes, more than any scheme with the longest host name and a port has.
+inline constexpr size_t kMaxOrigin = 300;
+
 // OriginRules: the pages and sites that may call, against DNS rebinding and cross-site requests.
 //
 // A page can make its browser send requests to a gateway that only the browser can reach. The page
@@ -22,10 +25,6 @@ namespace stdgate::http {
 // which browsers add to requests to https, localhost and loopback addresses. Pure functions over a
 // head; AdmissionPolicy decides which of them guard a route. Owner: the AdmissionPolicy; a value
 // made from the configuration.
-
-// Bytes: more than any scheme with the longest host name and a port has.
-inline constexpr size_t kMaxOrigin = 300;
-
 struct OriginRules {
   std::vector<std::string> allowed_origins;  // "https://app.example"; "*": any
   std::vector<std::string> allowed_hosts;    // names, with or without port; "*": any
@@ -55,31 +54,27 @@ struct OriginRules {
   [[nodiscard]] bool names(std::string_view origin) const;
 };
 
-// What pages of other origins may read and send: Cross-Origin Resource Sharing (WHATWG Fetch,
-// section 3.2). Pure functions; OriginRules decides who may call.
+// --- Cross-Origin Resource Sharing (WHATWG Fetch, section 3.2): what pages of other origins may
+// read and send
 //
-// Credentials are never allowed: a page brings its own token, or none.
+// Pure functions; OriginRules decides who may call. Credentials are never allowed: a page brings
+// its own token, or none.
 
 // The origin whose pages may read the answer: the request's, if it is a loopback or a listed one.
 // Empty otherwise, and always where nothing is listed and the connection is not over loopback.
 std::string_view cors_origin(const RequestHead& head, const OriginRules& rules,
                              const ConnectionTraits& traits);
 
-// A browser asks before a page's request is sent (section 3.2.2).
+// Whether the request is a preflight: a browser asks whether it may send the request of a page
+// (section 3.2.2).
 bool is_preflight(const RequestHead& head);
 
 // Header lines for every answer to `origin`; none if it is empty.
 void append_cors_fields(std::string& out, std::string_view origin);
-// Beside them, for the preflight `head`; `methods` as Allow has them. Header fields that repeat
-// arguments of MCP's tools have names of the tools' own: those are allowed that are asked for.
+// Appends the other header lines of the answer to the preflight `head`; `methods` as Allow has
+// them. Header fields that repeat arguments of MCP's tools have names of the tools' own, so the
+// fields that the browser asks for are allowed.
 void append_preflight_fields(std::string& out, std::string_view methods, const RequestHead& head);
-
-// AdmissionPolicy: the one place that decides, by a request's head, whether its sender may call.
-//
-// Each route declares its Guards, all of them unless it says otherwise; the connection checks the
-// head against them before an endpoint sees it. The sender is judged beside that, with every
-// request (Authentication). Owner: the generation; outlives the routers. Every change of the rules
-// begins a new epoch, which invalidates earlier judgements.
 
 // The audience of a route.
 enum class Audience : uint8_t {
@@ -106,11 +101,18 @@ struct Guards {
   }
 };
 
+// Why a request is refused.
 struct Denial {
   std::string message;  // for people
   Refusal reason = Refusal::forbidden;
 };
 
+// AdmissionPolicy: the one place that decides, by a request's head, whether its sender may call.
+//
+// Each route declares its Guards, all of them unless it says otherwise; the connection checks the
+// head against them before an endpoint sees it. The sender is judged beside that, with every
+// request (Authentication). Owner: the generation; outlives the routers. Every change of the rules
+// begins a new epoch, which invalidates earlier judgements.
 class AdmissionPolicy {
  public:
   explicit AdmissionPolicy(OriginRules rules, Authentication authentication = {})
@@ -146,8 +148,8 @@ class AdmissionPolicy {
   uint32_t epoch_ = 1;
 };
 
-// The client of a connection by its certificate, as the policy of today says. Owner: the
-// connection.
+// CertificateIdentity: the client of a connection by its certificate, as the present policy says.
+// Owner: the connection.
 class CertificateIdentity {
  public:
   // Nobody without one. Valid until the next call.

@@ -13,13 +13,14 @@
 
 namespace stdgate::http {
 
-// Header field values as RFC 9110 section 5.6 builds them: tokens, white space, lists. Pure
-// functions over views.
+// --- Header field values as RFC 9110 section 5.6 builds them: tokens, white space, lists
+//
+// Pure functions over views.
 
-// Visible characters, obs-text, space and tab (section 5.5).
+// Whether the text has only visible characters, obs-text, space and tab (section 5.5).
 bool is_field_value(std::string_view text);
 
-// Digits only, without sign, and within 64 bits.
+// The number in a text of digits only, without sign, that fits into 64 bits.
 std::optional<uint64_t> parse_digits(std::string_view text);
 
 // Calls visit(element) for each element of a list cut at `separator`, empty ones included. A

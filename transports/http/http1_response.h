@@ -25,6 +25,7 @@ struct Http1Frame {
   bool is_in_pieces = false;
 };
 
+// Http1ResponseHead: the head of one response.
 class Http1ResponseHead {
  public:
   Http1ResponseHead(const Response& response, const Http1Frame& frame);

@@ -1,4 +1,5 @@
-// What is served, for people: the banner at the start, and GET / of the client listeners.
+// Pages for people about what is served: GET / of the client listeners, and the banner at the
+// start.
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@
 
 namespace stdgate::http {
 
-// LandingPage: GET / of the client listeners: what is served, as URLs and lines to be pasted.
+// --- GET / of the client listeners: what is served, as URLs and lines to be pasted
 //
 // Plain text, so that it reads the same in a terminal and a browser, and needs no policy for
 // scripts. The URLs are pasted into shells, so they have no special characters: letters, digits,
@@ -20,7 +21,7 @@ namespace stdgate::http {
 // characters. Without it they name the host of the request, or "localhost" if that host has other
 // characters. Owner: the router; the backends outlive it.
 
-// Serves it at "/". `title` is its first line.
+// Serves the page at "/". `title` is its first line.
 void add_landing_page(Router& router, const backend::Upstreams& backends, std::string title);
 
 // The page as a client sees it that has asked for `authority`, over TLS if it `is_secure`.
@@ -36,13 +37,14 @@ std::string landing_json(std::string_view title, const backend::Upstreams& backe
                          std::string_view authority, bool is_secure = false,
                          std::string_view public_url = {});
 
-// The URLs of one backend in it, the best one first.
+// The URLs of one backend in the page, the best one first.
 std::vector<std::string> landing_urls(const backend::Upstream& backend, std::string_view authority,
                                       bool is_secure, std::string_view public_url);
 
-// Banner: what is served and where, written once when all listeners are open. A text on stdout with
-// URLs to paste; or, with log.format json, log lines "listening", one for each backend at each
-// address, because only JSON may be written then.
+// --- The banner: what is served and where, written once when all listeners are open
+//
+// A text on stdout with URLs to paste; or, with log.format json, log lines "listening", one for
+// each backend at each address, because only JSON may be written then.
 
 struct BoundAddress {
   Address address;

@@ -1,4 +1,5 @@
-// The head of a request, and where a request comes from that a trusted proxy has passed on.
+// RequestHead: the head of a request. Also the parts of its target, and where a request comes from
+// that a trusted proxy has passed on.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +15,6 @@
 #include "gateway/observer.h"
 
 namespace stdgate::http {
-
-// RequestHead: what the head of one request says, in whatever version of HTTP it came.
-//
-// A codec reads it from the wire (Http1Head) and fills it in: fields, method, target, whether a
-// body follows. This class has their meaning for the code behind: the parts of the target, and
-// which fields show who calls or are there twice. Owner: a codec, whose memory the views point
-// into, until it reads another one; reused, so that nothing is allocated in the steady state.
-// Errors: an HTTP status and a constant phrase.
 
 // ConnectionTraits: what admission knows about a connection before its first byte.
 //
@@ -64,6 +57,13 @@ struct HeaderField {
   std::string_view value;  // without surrounding white space
 };
 
+// RequestHead: what the head of one request says, in whatever version of HTTP it came.
+//
+// A codec reads it from the wire (Http1Head) and fills it in: fields, method, target, whether a
+// body follows. This class has their meaning for the code behind: the parts of the target, and
+// which fields show who calls or are there twice. Owner: a codec, whose memory the views point
+// into, until it reads another one; reused, so that nothing is allocated in the steady state.
+// Errors: an HTTP status and a constant phrase.
 class RequestHead {
  public:
   static constexpr size_t kMaxTarget = 8000;  // RFC 9112 section 3 asks for at least this
@@ -77,13 +77,15 @@ class RequestHead {
   [[nodiscard]] std::string_view query() const { return query_; }  // raw, without the '?'
   // Host, or the authority of an absolute target, which wins (RFC 9112 section 3.2.2).
   [[nodiscard]] std::string_view authority() const { return authority_; }
-  // None was sent, in a version where none need be: no browser sends such a request.
+  // Whether no authority was sent, in a version where none need be sent: no browser sends such a
+  // request.
   [[nodiscard]] bool lacks_authority() const { return lacks_authority_; }
   [[nodiscard]] bool has_body() const { return has_body_; }
   // Something that tells who calls: Authorization, Proxy-Authorization, Cookie, X-API-Key, a
   // subprotocol with a credential, a ticket in the query.
   [[nodiscard]] bool has_credentials() const { return has_credentials_; }
-  // A field of MCP's is there twice. Programs in front may route by it, and take another one.
+  // Whether a field of MCP's occurs twice. Programs in front may route by it, and read the other
+  // one.
   [[nodiscard]] bool is_ambiguous() const { return is_ambiguous_; }
 
   [[nodiscard]] std::span<const HeaderField> fields() const { return fields_; }
@@ -120,7 +122,8 @@ class RequestHead {
   bool is_ambiguous_ = false;
 };
 
-// The pieces of a request target (RFC 3986): percent-encoding, query parameters.
+// --- The parts of a request target (RFC 3986): percent-encoding, query parameters
+//
 // Pure functions over views.
 
 // The decoded text: `text` itself, or a view of `scratch`. `text` must be valid.
@@ -131,16 +134,15 @@ std::string_view percent_decode(std::string_view text, std::string& scratch);
 std::optional<std::string> query_parameter(std::string_view query, std::string_view name);
 size_t count_parameters(std::string_view query, std::string_view name);
 
-// Forwarded: where a request comes from that a trusted proxy has passed on (RFC 7239;
-// X-Forwarded-For and X-Forwarded-Proto, which have no specification).
+// --- Where a request comes from that a trusted proxy has passed on (RFC 7239; X-Forwarded-For and
+// X-Forwarded-Proto, which have no specification)
 //
 // Pure. The headers are read from their end, where the nearest proxy has written, up to the first
-// address that is no trusted proxy. The text before it is the client's own word, and is not even
-// read. If anything up to that point is malformed, neither header is believed. If the two headers
-// name different clients, neither is believed: one of them came through a proxy that does not write
-// it.
+// address that is no trusted proxy. The text before it is the client's own word, and is not read.
+// If anything up to that point is malformed, neither header is believed. If the two headers name
+// different clients, neither is believed: one of them came through a proxy that does not write it.
 
-// Entries that are looked at; a longer chain of proxies is not believed.
+// Limit of the entries that are read; a longer chain of proxies is not believed.
 inline constexpr size_t kMaxHops = 32;
 
 struct Provenance {

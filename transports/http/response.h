@@ -102,7 +102,7 @@ class DateHeader {
 // Writes the date of `seconds` since the epoch into `out`, 29 bytes.
 void write_http_date(int64_t seconds, char* out);
 
-// The text of an event stream: server-sent events (WHATWG HTML, section 9.2.6).
+// --- The text of an event stream: server-sent events (WHATWG HTML, section 9.2.6)
 
 // The text before the data of one event; kEventEnd stands behind it.
 class EventFrame {

@@ -1,4 +1,4 @@
-// Endpoints, and which of them serves a path.
+// Endpoint: what is served at one path. Router: which endpoint serves a path.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,6 @@
 
 namespace stdgate::http {
 
-// Endpoint: what is served at one path.
-// Owner: the router, and its users: exchanges under way, WebSockets. So one that the router has no
-// more goes with the last of these. One object for all requests; what belongs to one stands in its
-// Exchange.
-
 // Which methods an endpoint takes (RFC 9110 section 9). Only POST comes with a body.
 enum class AllowedMethods : uint8_t {
   read,     // GET and HEAD
@@ -39,6 +34,11 @@ std::string_view allow_value(AllowedMethods allowed);
 // The methods of the server as a whole, for OPTIONS *.
 inline constexpr std::string_view kAllowAll = "GET, HEAD, POST, DELETE, OPTIONS";
 
+// Endpoint: what is served at one path. One object serves all requests; what belongs to one request
+// stands in its Exchange.
+//
+// Owner: the router, and its users: exchanges under way, WebSockets. So an endpoint that the router
+// has no more ends with the last of its users.
 class Endpoint : public std::enable_shared_from_this<Endpoint> {
  public:
   Endpoint() = default;
@@ -81,10 +81,10 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   HeldBytes* const held_ = nullptr;
 };
 
-// Router: which endpoint serves a path, which path a client probably meant, and the paths
-// of backends.
+// --- Which of the served paths a client that asked for another one probably meant
+//
+// Pure.
 
-// Which of the served paths a client probably meant that asked for another one. Pure.
 struct PathHints {
   std::string_view meant;               // the one that was probably meant; empty: none is near
   std::vector<std::string_view> paths;  // all, the nearest first, else in their order
@@ -104,6 +104,7 @@ struct Route {
 };
 
 // Router: which endpoint serves a path, and what guards it.
+//
 // Owner: the generation, and for the admin pages the process. Complete before the first request;
 // between two requests it may be made again. Paths are few and found by binary search, without an
 // allocation.

@@ -31,10 +31,9 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-// Descriptors 0, 1 and 2 of a program that was started without some of them.
-
-// Opens /dev/null on each that is closed: else a socket or pipe would get its number and be taken
-// for it. False when that fails. Before anything else opens a descriptor.
+// Opens /dev/null as each of the descriptors 0, 1 and 2 that is closed, because the program was
+// started without it: otherwise a socket or pipe would get its number and be taken for it. False
+// when that fails. Has to be called before anything else opens a descriptor.
 inline bool open_standard_descriptors() {
   for (;;) {
     const int fd = ::open("/dev/null", O_RDWR);

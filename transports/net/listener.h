@@ -25,9 +25,8 @@
 
 namespace stdgate::net {
 
-// The address of a client or of a listener, out of a socket's own form.
-
-// Converts an AF_INET or AF_INET6 address, with its port; none for others.
+// The address of a client or of a listener, out of the form of a socket (AF_INET or AF_INET6), with
+// its port. None for other families.
 ClientAddress to_client_address(const sockaddr_storage& address);
 
 class ListenerEvents {

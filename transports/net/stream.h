@@ -18,15 +18,8 @@
 
 namespace stdgate::net {
 
-// Stream: bytes to and from one peer, as a connection sees them, whatever carries them.
-//
-// Implemented by ByteStream, and by TlsStream over another Stream. Writes are collected until the
-// end of the loop's turn. Owner: the connection, which may destroy it at any
-// time outside of its own callbacks (retire it there; close() it too if no more events are wanted
-// until it is gone). Limit: none on unsent bytes; the owner looks at unsent_bytes() and decides,
-// and its Payer pays for their memory.
-
-// Called from the outermost level of the loop, never from within a call on the stream.
+// StreamEvents: the receiver of the events of a Stream. Called from the outermost level of the
+// loop, never from within a call on the stream.
 class StreamEvents {
  public:
   virtual ~StreamEvents() = default;
@@ -37,6 +30,13 @@ class StreamEvents {
   virtual void on_flushed() {}           // nothing unsent is left
 };
 
+// Stream: bytes to and from one peer, as a connection sees them, whatever carries them.
+//
+// Implemented by ByteStream, and by TlsStream over another Stream. Writes are collected until the
+// end of the loop's turn. Owner: the connection, which may destroy it at any time outside of its
+// own callbacks (retire it there; close() it too if no more events are wanted until it is gone).
+// Limit: none on unsent bytes; the owner looks at unsent_bytes() and decides, and its Payer pays
+// for their memory.
 class Stream {
  public:
   virtual ~Stream() = default;
@@ -87,13 +87,7 @@ class Stream {
   [[nodiscard]] virtual bool has_unread() const = 0;
 };
 
-// OutQueue: what a stream has to send, in order: pieces in storage of their own, pieces that are
-// shared with other streams, and last a tail that collects small writes.
-//
-// Owner: a ByteStream. Limit: none; the stream's owner looks at unsent bytes. An empty queue holds
-// no storage, and one that has only a tail allocates none but the pool's.
-
-// Bytes that stay where they are until they have been sent.
+// OutPiece: bytes that stay in place until they have been sent.
 class OutPiece {
  public:
   OutPiece() = default;
@@ -119,6 +113,11 @@ class OutPiece {
   std::string_view left_;
 };
 
+// OutQueue: what a stream has to send, in order: pieces in storage of their own, pieces that are
+// shared with other streams, and last a tail that collects small writes.
+//
+// Owner: a ByteStream. Limit: none; the stream's owner looks at unsent bytes. An empty queue holds
+// no storage, and one that has only a tail allocates none but the pool's.
 class OutQueue {
  public:
   explicit OutQueue(StoragePool& storages) : storages_(storages), tail_(storages) {}

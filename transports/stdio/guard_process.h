@@ -1,4 +1,5 @@
-// The guard that each child runs under, and how much of a sandbox this machine can enforce.
+// The guard that each child runs under: its file, its arguments and its process; and how much of a
+// sandbox this machine can enforce.
 #pragma once
 
 #include <uv.h>
@@ -20,8 +21,6 @@
 #include "transports/stdio/orphan_reaper.h"
 
 namespace stdgate::stdio {
-
-// The guard that each child runs under: its file, its arguments, and its process.
 
 // GuardBinary: the file of stdgate-guard, found once and held open.
 //
@@ -45,11 +44,10 @@ class GuardBinary {
   net::FileDescriptor file_;
 };
 
-// The guard's arguments for a command (guard/protocol.h), with its user's name looked up.
-
-// argv of the guard for `spec`; argv[0] is a name for process lists. `identity` is what
-// look_identity_up() has given for spec.user, and empty when that is. `cgroup`: the directory of
-// the cgroup that the guard joins; empty: it stays in ours.
+// The arguments of the guard for `spec` (guard/protocol.h); argv[0] is a name for process lists.
+// `identity` is what look_identity_up() has returned for spec.user; empty if spec.user is empty.
+// `cgroup`: the directory of the cgroup that the guard joins; empty: it stays in the cgroup of this
+// process.
 std::vector<std::string> guard_arguments(const pool::LaunchSpec& spec, const std::string& identity,
                                          const std::string& cgroup);
 
@@ -57,11 +55,7 @@ std::vector<std::string> guard_arguments(const pool::LaunchSpec& spec, const std
 // exist, or has more than guard::kMaxGroups groups. Reads files, and may ask the network.
 tl::expected<std::string, int> look_identity_up(const std::string& user);
 
-// GuardProcess: a running guard and the gateway's ends of its descriptors.
-//
-// Owner: the child's link. When it goes, the libuv handle stays in a block of its own until the
-// guard has exited, so no zombie is left; the loop waits for that before it ends.
-// The gateway's ends.
+// The gateway's ends of a guard's descriptors.
 struct GuardEnds {
   net::FileDescriptor input;    // to the command's stdin
   net::FileDescriptor output;   // from its stdout
@@ -69,6 +63,10 @@ struct GuardEnds {
   net::FileDescriptor control;  // to and from the guard (guard/protocol.h)
 };
 
+// GuardProcess: a running guard.
+//
+// Owner: the child's link. When it goes, the libuv handle stays in a block of its own until the
+// guard has exited, so no zombie is left; the loop waits for that before it ends.
 class GuardProcess {
  public:
   using ExitCallback = std::function<void(int64_t code, int signal)>;
@@ -97,9 +95,9 @@ class GuardProcess {
   ExitCallback on_exit_;
 };
 
-// Checks, before a start, how much of a sandbox this machine can enforce.
+// --- How much of a sandbox this machine can enforce, found out before a start
 
-// incomplete_starts is 0.
+// The status of this sandbox on this kernel; incomplete_starts is 0.
 pool::SandboxStatus sandbox_status(const config::SandboxConfig& sandbox,
                                    const guard::KernelFeatures& kernel);
 
@@ -108,9 +106,8 @@ pool::SandboxStatus sandbox_status(const config::SandboxConfig& sandbox,
 tl::expected<void, std::string> check_sandbox(const pool::LaunchSpec& spec,
                                               const guard::KernelFeatures& kernel);
 
-// The kernel's means of confining children, and the rights of this process.
-
-// Asks the kernel. unconfined_starts is 0.
+// The kernel's means of confining children, and the rights of this process. Asks the kernel.
+// unconfined_starts is 0.
 pool::Confinement probe_confinement();
 
 }  // namespace stdgate::stdio

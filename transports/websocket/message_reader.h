@@ -13,8 +13,10 @@
 
 namespace stdgate::websocket {
 
-// The wire form of one WebSocket frame (RFC 6455 section 5.2): its header read and written, its
-// payload unmasked. Pure functions; MessageReader knows what a sequence of frames means.
+// --- The wire form of one WebSocket frame (RFC 6455 section 5.2): its header read and written, its
+// payload unmasked
+//
+// Pure functions; MessageReader knows what a sequence of frames means.
 
 // CloseCode: why a WebSocket ends (RFC 6455 section 7.4, and IANA's registry of close codes).
 enum class CloseCode : uint16_t {
@@ -90,10 +92,11 @@ class FrameHead {
 // The whole of an unfragmented frame as a client sends it; `mask` is from chance (section 5.3).
 std::string masked_frame(Opcode opcode, std::string_view payload, uint32_t mask);
 
-// The messages in the bytes of a WebSocket peer, and their UTF-8.
+// --- The messages in the bytes of a WebSocket peer, and their UTF-8
 
-// Utf8Validator: whether a text that comes in pieces is UTF-8 (RFC 3629), known at the first byte
+// Utf8Validator: whether a text that comes in pieces is UTF-8 (RFC 3629). Fails at the first byte
 // that cannot be.
+//
 // Owner: a MessageReader. A value of four bytes; complete runs are judged by simdjson.
 class Utf8Validator {
  public:
@@ -112,8 +115,9 @@ class Utf8Validator {
   uint8_t high_ = 0xbf;
 };
 
-// The views are valid during the call. Each says whether the reader is to go on; if not, feed()
-// returns after it. The callee must not feed the reader.
+// MessageSink: receives what a MessageReader reads. Views are valid during the call. Each function
+// returns whether the reader is to go on; if not, feed() returns after it. The callee must not feed
+// the reader.
 class MessageSink {
  public:
   virtual ~MessageSink() = default;

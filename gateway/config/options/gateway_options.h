@@ -336,6 +336,7 @@ struct OptionsOf<TracesConfig> {
   static constexpr std::string_view kTitle = "Traces";
 };
 
+// The keys at the top. The tables of the sections follow from them (Part, NamedItems, Backends).
 inline constexpr auto kGatewayOptions = std::to_array<Option<Config>>({
     {.key = "listen",
      .type = ListenAddresses{&Config::listen, {1, kMaxListeners}},

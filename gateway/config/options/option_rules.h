@@ -11,8 +11,8 @@
 
 namespace stdgate::config {
 
-// Rules across the keys of a section, and what its words and short forms mean: what the reader of
-// options calls before and after it has read a section.
+// Rules across the keys of a section, and the meaning of its words and short forms. The reader of
+// options calls these functions before and after it has read a section.
 //
 // Each source has the rules of the sections whose keys the table of that name has: auth, backend,
 // gateway, server. `out` has been read from the section; complete_…() fills in what depends on
@@ -51,7 +51,7 @@ void yield_defaults(const Section& root, Config& out);
 // `out` has been read from the root.
 void complete_servers(const Section& servers, Config& out);
 
-// Rules for texts of the configuration, beyond their type.
+// --- Rules for texts of the configuration, beyond their type
 
 bool is_web_origin(std::string_view text);
 bool is_host_name(std::string_view text);

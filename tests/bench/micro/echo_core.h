@@ -75,7 +75,7 @@ class EchoCore final : private session::SessionSink,
   call::CallContext context_;
 };
 
-// The messages that cases are made of: requests of `echo`, so big.
+// --- Requests of `echo` with a given size, for cases
 
 // Params of at most `size` bytes. `filling` is what their text repeats.
 inline std::string echo_params(size_t size, std::string_view filling = "x") {

@@ -97,10 +97,10 @@ class HttpClient {
   std::string event_bytes_;  // of the body, not yet taken as lines
 };
 
-// Requests as bytes, and all that comes back, for tests that send what no client would.
+// --- Requests as bytes, and all that comes back, for tests that send what no client would
 
-// A request with these header lines, each with its CRLF. With a body it is JSON. The server is
-// asked to close the connection after it.
+// A request with these header lines, each with its CRLF. With a body it is JSON. The request asks
+// the server to close the connection.
 std::string raw_request(const std::string& method, const std::string& target,
                         const std::string& fields, const std::string& body);
 
@@ -108,7 +108,7 @@ std::string raw_request(const std::string& method, const std::string& target,
 // protocol is asked for, the client ends its side too, which ends a WebSocket.
 std::string answer_to(const std::string& url, const std::string& bytes);
 
-// Of the first response in `answer`; 0: there is none.
+// The status of the first response in `answer`; 0: there is none.
 int status_of(const std::string& answer);
 
 }  // namespace stdgate::harness

@@ -7,19 +7,19 @@
 
 namespace stdgate::harness {
 
-// Sessions of MCP over HTTP, as their clients begin and name them.
+// --- Sessions of MCP over HTTP, as their clients begin and name them
 
 // An `initialize` of revision 2025-06-18.
 std::string mcp_greeting();
-// The fields of a request in that session; with an empty id of one that is to begin.
+// The fields of a request in the session with this id; empty: of a request that begins a session.
 Headers in_mcp_session(const std::string& id);
-// Begins one at that path; its id.
+// Begins a session at that path, and returns its id.
 std::string open_mcp_session(HttpClient& client, const std::string& path = "/mcp");
 
-// Requests of MCP's modern era (2026-07-28), as a client sends them: the body, and the fields of
-// the head that repeat parts of it.
+// --- Requests of MCP's modern era (2026-07-28), as a client sends them: the body, and the fields
+// of the head that repeat parts of it
 
-// `params`: members of it beside _meta; may be empty. `capabilities`: those of the client.
+// A request. `params`: its members beside _meta; may be empty. `capabilities`: those of the client.
 std::string modern_request(const std::string& method, const std::string& params = "",
                            const std::string& id = "1", const std::string& capabilities = "{}");
 // `name`: of what is asked for; empty: nothing is named. `more`: other fields.

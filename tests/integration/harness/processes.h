@@ -1,4 +1,5 @@
-// Looking at the machine's processes through /proc, to count what a gateway has left behind.
+// The machine's processes through /proc, to count what a gateway has left behind; and whether the
+// gateway is built with the address sanitizer.
 #pragma once
 
 #include <sys/types.h>
@@ -24,21 +25,21 @@ std::vector<ProcessInfo> processes_marked(std::string_view mark);
 // The direct children of `parent`, zombies included.
 std::vector<ProcessInfo> children_of(pid_t parent);
 
-// Of a living process, in bytes; 0 of one that is gone (proc(5): VmRSS, VmHWM).
+// Memory of a living process in bytes; 0: the process is gone (proc(5): VmRSS, VmHWM).
 size_t resident_bytes(pid_t pid);
 size_t peak_resident_bytes(pid_t pid);
-// What it has written so far, to files, pipes and sockets (proc(5): wchar).
+// Bytes that a process has written so far, to files, pipes and sockets (proc(5): wchar).
 size_t bytes_written_by(pid_t pid);
 
-// What can be read of a file: nothing where there is none, or of a process that is gone or belongs
-// to somebody else, and less than all of one that ends meanwhile (read() rather than iterators,
-// which would throw then).
+// What can be read of a file. Empty: there is no such file, or it belongs to a process that is gone
+// or of another user. Part of the file: the process has ended meanwhile. Uses read(), because
+// iterators would throw then.
 std::string read_file(const std::filesystem::path& path);
 
 // One line a process, for messages.
 std::string describe(const std::vector<ProcessInfo>& processes);
 
-// kSanitized: whether the gateway under test has been built with the address sanitizer. It keeps
+// Whether the gateway under test has been built with the address sanitizer. The sanitizer keeps
 // memory that is freed, so that figures of memory say nothing, and brings libraries of its own.
 
 #if defined(__SANITIZE_ADDRESS__)

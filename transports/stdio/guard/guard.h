@@ -22,10 +22,8 @@
 
 namespace stdgate::guard {
 
-// The guard's children, found without allocating (proc(5)).
-
-// Sends `signal` to each direct child of this process, which has one thread. Takes the kernel's own
-// list, or, where that is not built in, looks at every process.
+// Sends `signal` to each direct child of this process, which has one thread. Allocates nothing.
+// Takes the kernel's own list (proc(5)) or, where that is not built in, looks at every process.
 void signal_children(int signal);
 void signal_children_by_scan(int signal);
 

@@ -10,12 +10,6 @@
 
 namespace stdgate::guard {
 
-// Sandbox: what the command may reach of files and network, as the gateway asks for it, and whether
-// this kernel can hold it to that.
-//
-// Job: the words that gateway, guard and tests share. The guard applies it (landlock.h,
-// syscall_filter.h). Limits: kMaxPaths paths to read and as many to write, kMaxPorts ports each.
-
 // Which files the command cannot reach.
 enum class FileRule : uint8_t {
   none,
@@ -48,6 +42,11 @@ struct Bounded {
 inline constexpr size_t kMaxPaths = 64;
 inline constexpr size_t kMaxPorts = 64;
 
+// Sandbox: what the command may reach of files and network, as the gateway asks for it, and whether
+// this kernel can hold it to that.
+//
+// Job: the words that gateway, guard and tests share. The guard applies it (landlock.h,
+// syscall_filter.h). Limits: kMaxPaths paths to read and as many to write, kMaxPorts ports each.
 struct Sandbox {
   bool is_wanted = false;
   bool is_required = false;  // the command does not run when the kernel cannot hold all of it
@@ -91,13 +90,14 @@ constexpr const char* missing_feature(FileRule files, NetworkRule network,
 // Asks the kernel.
 KernelFeatures kernel_features();
 
-// The capabilities (capabilities(7)) that a child keeps of the gateway's.
+// --- The capabilities (capabilities(7)) that a child keeps of the gateway's
 //
-// Job: a child of a gateway that runs as root can still be an ordinary server: read and write files
-// of any owner, change to another user, serve a low port, ping. All other capabilities are dropped:
+// A child of a gateway that runs as root can still be an ordinary server: read and write files of
+// any owner, change to another user, serve a low port, ping. All other capabilities are dropped:
 // they get around what keeps a child apart (SYS_PTRACE, SYS_ADMIN, PERFMON, BPF) or change the
 // machine (SYS_MODULE, NET_ADMIN, MKNOD, SYS_TIME, ...). The list is the one of container runtimes,
 // without MKNOD, SETPCAP and a few that servers do not need.
+
 struct Capability {
   int number;
   const char* name;  // as capabilities(7) has it, without "CAP_" and in small letters
