@@ -1,7 +1,7 @@
 // Audit: the record of clients' actions, as core and transports know it. Unlike an Observer, an
 // audit may refuse: a call that has to be recorded and cannot be is refused.
 //
-// Contract: called on the loop's thread, must not call back, must not throw. It may wait for a
+// Contract: called on the loop's thread, must not call back, must not throw. A call may wait for a
 // disk. Views are valid during the call.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The program's entry: which of its modes to run. What serves is in app/process.h.
+// The program's entry: which of its modes to run. The process that serves is in app/process.h.
 
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -112,7 +112,7 @@ bool check_files(const app::CommandLine& command_line, const config::Config& con
   return found.errors.empty();
 }
 
-// What was asked for has to arrive: a full disk behind a pipe is no success.
+// Output that was asked for has to arrive: a full disk behind a pipe is no success.
 int print(const std::string& text) {
   if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return app::kCleanExit;
   std::fprintf(stderr, "stdgate: cannot write to stdout: %s\n", std::strerror(errno));
@@ -169,7 +169,7 @@ int run_tool(const tools::Tool& tool, std::vector<std::string> arguments,
 enum class CertificateFiles : uint8_t { looked_at, left_alone };
 
 // The configuration with the files that only serving needs, or what is wrong with it, for people.
-// `files`: those that were read for it.
+// `files`: receives the names of the files that were read for it.
 tl::expected<config::Config, std::string> load_to_serve(const app::CommandLine& command_line,
                                                         const config::Environment& environment,
                                                         CertificateFiles certificates,

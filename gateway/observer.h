@@ -36,8 +36,8 @@ enum class Transport : uint8_t { rpc, sse, mcp, websocket };
 inline constexpr size_t kTransportCount = static_cast<size_t>(Transport::websocket) + 1;
 std::string_view transport_name(Transport transport);
 
-// Which revisions of its protocol a peer, a client or a child, speaks: revisions with a handshake
-// and sessions, or revisions in which every request stands alone.
+// The kind of a peer, a client or a child. stateful: it speaks revisions of its protocol with a
+// handshake and sessions. stateless: in its revisions every request stands alone.
 enum class PeerKind : uint8_t { stateful, stateless };
 inline constexpr size_t kPeerKindCount = static_cast<size_t>(PeerKind::stateless) + 1;
 std::string_view peer_kind_name(PeerKind peer_kind);
@@ -165,7 +165,8 @@ enum class PinState : uint8_t { pinned, fresh, changed };
 inline constexpr size_t kPinStateCount = static_cast<size_t>(PinState::changed) + 1;
 std::string_view pin_state_name(PinState state);
 
-// What failed a check: arguments, a result, or the schema itself, which cannot be compiled.
+// The part of a call that failed a check: the arguments or the result; or the schema itself, which
+// cannot be compiled.
 enum class CheckFailure : uint8_t { arguments, result, schema };
 inline constexpr size_t kCheckFailureCount = static_cast<size_t>(CheckFailure::schema) + 1;
 std::string_view check_failure_name(CheckFailure failure);

@@ -1,16 +1,17 @@
 // AcpConnection: one connection of an ACP client: a session of the backend, and what carries it: a
 // WebSocket, or the streams of Streamable HTTP (RFD: Streamable HTTP and WebSocket transport).
 //
-// Job: hand over what the client posts; bring what the agent says to the stream that it belongs to,
-// by its sessionId; keep what is said while nobody is there to hear it. A WebSocket is one stream
-// for everything, and hands over its client's messages itself. Over HTTP the agent's messages that
-// name a session go to the stream of that session, as the answers to calls that name one; all else,
-// and what creates or loads a session, goes to the stream of the connection. That stream carries
-// the sessions, too, of clients that open none for them (the RFD's text of April 2026). A request
-// of the agent is told again to a client that comes back, until it has been answered. An answer
-// that could not be kept for it is told as an error. Owner: AcpConnections. Only the principal that
-// has opened it may use it. Ends by close(); when it ends from inside, it tells the owner, who
-// closes it later. Limits: kMaxSessions, kMaxSessionId, kMaxCalls, and the limits of ReplayLog.
+// Job: pass on the messages that the client posts; bring each message of the agent to its stream;
+// keep messages while no stream is open for them. A WebSocket is one stream for everything, and
+// passes on its client's messages itself. Over HTTP, a message of the agent that names a session,
+// or answers a call that names one, goes to the stream of that session. All other messages go to
+// the stream of the connection, and so do answers that create or load a session. For clients that
+// open no streams for their sessions, the stream of the connection carries these too (the RFD's
+// text of April 2026). A request of the agent is sent again to a client that comes back, until it
+// has been answered. An answer that could not be kept for the client becomes an error. Only the
+// principal that has opened the connection may use it. Ends by close(); when it ends from inside,
+// it tells the owner, who closes it later. Owner: AcpConnections. Limits: kMaxSessions,
+// kMaxSessionId, kMaxCalls, and the limits of ReplayLog.
 #pragma once
 
 #include <map>

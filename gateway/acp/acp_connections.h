@@ -1,10 +1,10 @@
 // AcpConnections: the ACP connections of one backend, by id.
 //
-// Job: open connections, find them again for the principal that has opened them, and end those that
-// are over, or that nothing has carried for BackendConfig::linger. An id names its connection, is
-// sealed for its principal, and is good in this process alone, where the agent runs. Owner: the
-// generation. Limits: config.pool.sessions, beyond which the connection goes that has been alone
-// for longest, if any is.
+// Job: open connections, find them again for the principal that has opened them, and end
+// connections that are over, or that no client has carried for BackendConfig::linger. An id names
+// its connection, is sealed for its principal, and is good in this process alone, where the agent
+// runs. Owner: the generation. Limits: config.pool.sessions; beyond it the connection ends that has
+// been without a client for longest, if one is.
 #pragma once
 
 #include <functional>
@@ -40,7 +40,7 @@ class AcpConnections {
   // Null: never opened, ended, of the other kind, or another principal's.
   [[nodiscard]] AcpConnection* find(std::string_view id, AcpConnection::Kind kind,
                                     const policy::Principal* principal) const;
-  // Whether a connection has this id, whoever owns it.
+  // Whether a connection has this id. The principal does not matter.
   [[nodiscard]] bool has(std::string_view id) const;
   // Whether it is over, though it may not have been closed yet.
   [[nodiscard]] bool has_ended(std::string_view id) const;

@@ -57,7 +57,7 @@ constexpr auto kStops = std::to_array<std::pair<std::string_view, Outcome>>({
     {R"("max_turn_requests")", Outcome::max_turn_requests()},
 });
 
-// What stands between the quotes of a member; empty: it is no string, or missing.
+// The text between the quotes of a member; empty: the member is no string, or missing.
 std::string_view text_in(std::string_view object, std::string_view member) {
   const auto raw = rpc::find_member(object, member);
   const bool is_text = raw && raw->size() >= 2 && raw->front() == '"';

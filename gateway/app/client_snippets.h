@@ -36,7 +36,7 @@ std::vector<std::string_view> snippet_clients();
 // marked.
 std::optional<Snippet> snippet_for(std::string_view client,
                                    const std::vector<ServedBackend>& backends, bool with_key);
-// The snippets of all clients that at least one backend serves.
+// The snippets of all clients for which at least one backend can be used.
 std::vector<Snippet> snippets_for(const std::vector<ServedBackend>& backends, bool with_key);
 
 }  // namespace stdgate::app

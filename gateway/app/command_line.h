@@ -40,7 +40,8 @@ struct CommandLine {
   std::vector<Flag> flags;
 };
 
-// `working_directory`: the current one, as an absolute path, from which a backend's name may come.
+// `working_directory`: the current one, as an absolute path. A backend that is given as a command
+// may be named after it.
 CommandLine parse_command_line(int argc, char** argv, const std::string& working_directory = "");
 
 // The name of a backend that is given as a command, if no word of it can be one.
@@ -50,7 +51,7 @@ inline constexpr std::string_view kDefaultBackendName = "default";
 std::string name_from_command(const std::vector<std::string>& command,
                               const std::string& working_directory);
 
-// The file with the configuration; empty: there is none, or it cannot be chosen.
+// The file with the configuration. Empty: no file, or it cannot be chosen.
 std::string config_file_of(const CommandLine& command_line);
 
 // Reads the file, or builds the configuration of the one backend. The error has one line or

@@ -34,7 +34,8 @@ std::function<std::string(std::string_view)> hider_of(const config::Config& conf
              std::string_view text) { return secrets.hide(text); };
 }
 
-// What answers for the server while it sleeps; none: nothing does. `principal`: see memory_key().
+// Makes the filter that answers for the server while it sleeps; none: no such filter. `principal`:
+// see memory_key().
 backend::MakeSleepingServer sleeping_of(const config::BackendConfig& backend,
                                         const pool::LaunchSpec& launch,
                                         const UpstreamServices& services,

@@ -25,7 +25,7 @@ namespace stdgate::app {
 
 // --- The upstream of a backend: a pool of children, or a pool for each principal
 
-// What make_backend() gives to an upstream. All of it outlives the upstreams.
+// The services that make_backend() hands to an upstream. All of them outlive the upstreams.
 struct UpstreamServices {
   const pool::CoreServices& core;
   session::Callers& callers;
@@ -123,7 +123,7 @@ class Generation {
                                           const UpstreamServices& services);
   std::unique_ptr<backend::Upstream> make(const config::ServerConfig& server,
                                           const UpstreamServices& services);
-  // Keeps a running upstream that serves what is wanted, and replaces others.
+  // Keeps a running upstream that can serve its wanted configuration, and replaces the others.
   template <class Wanted>
   void replace(const std::vector<Wanted>& former, size_t offset, const std::vector<Wanted>& wanted,
                std::vector<std::unique_ptr<backend::Upstream>>& running,
@@ -141,14 +141,14 @@ class Generation {
     for (const auto& [upstream, sessions] : mcp_sessions_) visit(*sessions);
     retired_.for_each_sessions(visit);
   }
-  // The same for connections to agents.
+  // Calls visit(connections) for the connections to agents of all backends, retired ones too.
   template <class Visitor>
   void for_each_connections(Visitor&& visit) const {
     for (const auto& [upstream, connections] : acp_connections_) visit(*connections);
     retired_.for_each_connections(visit);
   }
   void add_acp_routes(const GenerationServices& services);
-  // Of a backend that is being retired.
+  // The agents of a backend that is being retired.
   RetiredBackends::Agents agents_of(std::unique_ptr<acp::AcpConnections> connections);
   acp::AcpConnections& connections_of(backend::Upstream& backend,
                                       const GenerationServices& services);

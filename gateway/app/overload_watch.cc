@@ -210,8 +210,8 @@ std::optional<uint64_t> number_in(std::string_view text) {
   return number;
 }
 
-// The least value of `file` in the group and in the groups around it. "max" is no number, and
-// version 1 has a number beyond all memory for it.
+// The least value of `file` in the group and in the groups around it. Groups without a limit do not
+// count: their file has the text "max", or in version 1 a number larger than any memory.
 uint64_t least_limit(const std::string& mount, std::string group, const std::string& file) {
   uint64_t least = UINT64_MAX;
   while (true) {

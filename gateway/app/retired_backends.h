@@ -40,7 +40,7 @@ class RetiredBackends {
 
   explicit RetiredBackends(Services services);
 
-  // The connections to agents of a backend, and the endpoints by which they are reached.
+  // The connections to agents of a backend, and the endpoints through which clients reach them.
   struct Agents {
     std::unique_ptr<acp::AcpConnections> connections{};  // null: no agents
     std::shared_ptr<http::Endpoint> door{};              // of HTTP; leads to `socket`

@@ -23,7 +23,7 @@
 
 namespace stdgate::app {
 
-// What shutdown needs from the servers, which the core does not know.
+// The servers, as Shutdown needs them. The core does not know them.
 struct ClientSide {
   std::function<void()> stop_accepting;  // stop listening, close with the next answer
   std::function<bool()> has_requests;    // some have come, but not reached the core

@@ -185,7 +185,7 @@ tl::expected<void, std::string> prepare_state_dir(const std::string& path) {
   return check_state_dir(path);
 }
 
-// What the digest is of follows it.
+// The content of a file: a mark, a digest, and the text that it is the digest of.
 std::string state_file(std::string_view key, std::string_view text) {
   std::string body = hex_of(key.size());
   body.append(hex_of(text.size())).append("\n").append(key).append(text);

@@ -61,7 +61,7 @@ class StateFiles final : public mcp::MemoryStore {
   void save(std::string_view key, std::string text) override;
 
  private:
-  // What is to be in a file.
+  // The content of a file.
   struct Content {
     std::string key;
     std::string text;

@@ -69,10 +69,10 @@ class Account {
     tight_ = tight_part(bound);
     may_hold_all_ = parent_ == nullptr || bound >= parent_->bound_;
   }
-  // For the root only; null: none.
+  // Only for the root. Null: no events.
   void set_events(AccountEvents* events) { events_ = events; }
   // `on_tight`: an account, or the root, has come near its bound. Called once, until there is room
-  // again. For the root only; null: nobody hears of it.
+  // again. Only for the root. Null: not called.
   void set_watch(std::function<void()> on_tight) { on_tight_ = std::move(on_tight); }
 
   [[nodiscard]] size_t used() const { return used_; }
@@ -156,7 +156,7 @@ class AccountRef {
   Account* account_ = nullptr;
 };
 
-// What bytes are kept for.
+// The purpose for which bytes are kept.
 enum class Holding : uint8_t {
   receiving,  // received parts of bodies, messages and header blocks, and what waits for its turn
   unsent,     // answers and events that their receivers have not taken

@@ -1,4 +1,5 @@
-// Random: the core's source of randomness. It is passed in, so that a simulation can be repeated.
+// Random: the core's source of randomness, which is passed in, so that a simulation can be
+// repeated.
 #pragma once
 
 #include <random>

@@ -52,8 +52,8 @@ constexpr std::string_view trim(std::string_view text, std::string_view blanks =
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-// same_text(): whether a text is a constant one. same_short_text(): whether two texts are the same,
-// most of which are short.
+// same_text(): whether a text is a given constant. same_short_text(): whether two texts are equal;
+// fast for short ones.
 //
 // The constant's size is known where this is inlined, so that nothing is called: names of methods
 // are compared several times a call.

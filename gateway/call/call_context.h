@@ -1,4 +1,4 @@
-// What the core is told of a client's message: where it comes from, and what it means.
+// A client's message, as the core is told of it: where it comes from, and what it means.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ struct CallContext {
   bool wants_events = false;  // notifications of the call go to ReplySink::on_event()
 };
 
-// What decides how a client's message is read, besides its text.
+// Facts, besides the text, that decide how a client's message is read.
 struct Reading {
   config::Isolation isolation = config::Isolation::shared;  // how clients share the child
   std::optional<PeerKind> peer_kind{};                      // of the client

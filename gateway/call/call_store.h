@@ -74,7 +74,7 @@ class CallDeadlines {
   // The call must not be in the heap yet, and its deadline must not change while it is. Without
   // effect for a call without a deadline (TimePoint::max()).
   void add(Call& call);
-  // For a call that has expired and has a later deadline now. Among equal deadlines it keeps its
+  // Adds a call that has expired and has a later deadline now. Among equal deadlines it keeps its
   // turn.
   void add_again(Call& call) { push(call); }
   // Without effect for a call that is not in the heap.

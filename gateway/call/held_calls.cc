@@ -44,7 +44,7 @@ KeptRequest::KeptRequest(const Request& request)
     moves.move(*part);
   }
   context_.params = nullptr;
-  // Whoever judges it later has to know who it is of.
+  // A filter that judges the request later has to know its client.
   if (context_.principal != nullptr) {
     context_.principal = &principal_.emplace(*context_.principal);
   }

@@ -1,5 +1,5 @@
-// Insertion: a change of a message on its way to a child. It adds members to an object of the
-// client's message, replaces the value of a member, or leaves members out.
+// Insertion: a change of a message on its way to a child: members that are added to an object,
+// another value of a member, or members that are left out.
 //
 // Copies nothing. If the object for the members is missing, `head` and `tail` create it. Owner: the
 // Outgoing that has it.

@@ -185,7 +185,7 @@ void RuleFilter::judge(CallPtr& call, const Request& request) {
                       Outcome::of(rpc::Fault::denied), "no rule allows it");
 }
 
-// A list of which readers could see more than what is left of it is shown to nobody.
+// A list is not shown if readers could see more in it than the elements that a cut leaves.
 void RuleFilter::show(CallPtr& call, Answer& answer, const ListCut& cut) {
   if (!has_clear_list(answer, cut.list->member)) {
     return chain_.on_fault(std::move(call), unclear_list());

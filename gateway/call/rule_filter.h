@@ -28,7 +28,7 @@ struct CallRuling {
   const char* rejection = nullptr;        // why readers could disagree about a denied message
 };
 
-// The rules by which the answer to a list is cut.
+// The rules for cutting the answer to a list.
 struct ListCut {
   const ListShape* list = nullptr;
   std::shared_ptr<const policy::Rules> judged_by;  // the rules that judged the call
@@ -134,7 +134,8 @@ class RuleFilter final : public Filter {
     return rules_.admits(principal);
   }
 
-  // Whether a child's message with this method may reach the client. Counts those that may not.
+  // Whether a child's message with this method may reach the client. Counts the messages that may
+  // not.
   [[nodiscard]] bool lets_agent(const policy::Principal* principal, std::string_view method) const {
     const bool lets = !rules_.any() || rules_.lets_agent(principal, method);
     if (!lets) services_.observer.on_rejected(services_.backend, Rejection::denied);

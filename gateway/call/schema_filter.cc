@@ -52,7 +52,7 @@ bool SchemaFilter::fits(const Method& method, const rpc::Envelope& message) {
 }
 
 void SchemaFilter::on_request(CallPtr& call, const Request& request) {
-  // It could be another method, which the document knows.
+  // The message could be read as another method, which the document knows.
   if (config_.any() && request.message.has_lookalikes) {
     return chain_.on_fault(
         std::move(call),

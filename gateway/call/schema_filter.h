@@ -3,8 +3,8 @@
 //
 // Job: answer a request whose params do not fit by the error that JSON-RPC has for it, with the
 // places and what was expected; drop such a notification; turn a result that does not fit into a
-// fault. What the document does not know passes, except messages that could be others. Owner: the
-// backend. Limits: those of the document and of SchemaCheck.
+// fault. Methods that are not in the document pass, except messages that could be read as others.
+// Owner: the backend. Limits: the limits of the document and of SchemaCheck.
 #pragma once
 
 #include <optional>

@@ -52,7 +52,7 @@ struct CheckConfig {
   friend bool operator==(const CheckConfig&, const CheckConfig&) = default;
 };
 
-// What the file of `schema` has; null: there is none. Equal by its text.
+// The content of the file that `schema` names; null: no file. Equal by its text.
 struct SchemaDocument {
   std::shared_ptr<const schema::OpenRpcDocument> document;
 

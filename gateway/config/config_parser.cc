@@ -64,9 +64,9 @@ void sort_by_place(std::vector<ConfigError>& errors) {
   });
 }
 
-// Finds mistakes that the parser reads as something else. It reads an unclosed quote as a text up
-// to the end of the file. It reads a comma outside a list as an empty document, again and again,
-// because it does not get past the comma.
+// Finds mistakes that the parser reads as something else. The parser reads an unclosed quote as a
+// text up to the end of the file. A comma outside a list is an empty document for it, again and
+// again, because it does not get past the comma.
 class MistakeFinder final : public YAML::EventHandler {
  public:
   explicit MistakeFinder(const std::string& yaml) : yaml_(yaml) {}

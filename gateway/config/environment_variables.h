@@ -1,4 +1,4 @@
-// Environment variables: those that children get, and ${NAME} in texts of the configuration.
+// Environment variables: the environment of children, and ${NAME} in texts of the configuration.
 #pragma once
 
 #include <cstddef>

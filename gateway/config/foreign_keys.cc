@@ -142,7 +142,7 @@ std::optional<std::string> backend_hint(const Value& entry, const Section& secti
   return std::nullopt;
 }
 
-// Of a virtual server.
+// The hint for a key of backends that stands at a virtual server.
 std::optional<std::string> server_hint(const Value& entry) {
   constexpr std::array<std::string_view, 4> kOfMembers = {"check", "pins", "lock", "schema"};
   if (std::ranges::find(kOfMembers, entry.name()) == kOfMembers.end()) return std::nullopt;

@@ -114,7 +114,7 @@ class Section {
   // Whether the value at `key` could not be read: the member has its default, which no rule should
   // judge.
   [[nodiscard]] bool failed(std::string_view key) const;
-  // The content of a file; nothing: there is none, or it cannot be read, which is recorded at
+  // The content of a file. Nothing: no file is named, or it cannot be read, which is recorded at
   // `key`.
   [[nodiscard]] std::optional<std::string> read_file_if_any(std::string_view key,
                                                             const std::string& file,

@@ -25,7 +25,7 @@ std::optional<int64_t> in_range(const std::optional<Number>& number, const Integ
   return number->integer;
 }
 
-// By position. `values` holds the fallbacks, as far as there are any.
+// Reads numbers by position. `values` holds the fallbacks, where there are fallbacks.
 std::optional<std::string> read_array(std::string_view params, std::span<const IntegerParam> specs,
                                       std::span<std::optional<int64_t>> values) {
   NumberArray elements(params);

@@ -53,7 +53,7 @@ class CheckJudge final : public ListJudge {
     std::vector<ToolsRef> lists;
     TimePoint asked{};  // for the latest list
   };
-  // The lists that a call fits. Calls of a tool share it.
+  // Fitting: the lists that a call fits. Calls of a tool share it.
   struct Fitting {
     std::vector<ToolsRef> lists;
     const ToolList::Tools::value_type* tool =
@@ -71,7 +71,8 @@ class CheckJudge final : public ListJudge {
     FittingRef fitting;
     void clear() { fitting.reset(); }
   };
-  // What has been found of a tool that is on a list. It holds until the lists of the scope change.
+  // The lists that calls of a listed tool fit, found once. Valid until the lists of the scope
+  // change.
   struct Found {
     ListScope scope = 0;
     FittingRef fitting;    // null: nothing; the tool's name is as calls spell it

@@ -72,7 +72,7 @@ void ListRequests::look() {
   }
   if (next != TimePoint::max()) timer_.arm(next);
   for (const auto& [key, own] : late) {
-    // What was done about another one may have ended it, and begun the next one.
+    // The handling of another late request may have ended this one, and begun the next one.
     const auto request = requests_.find(key);
     const bool is_there = request != requests_.end() && request->second.own == own;
     if (!is_there || request->second.due > now()) continue;

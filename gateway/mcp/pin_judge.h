@@ -76,7 +76,7 @@ class PinJudge final : public ListJudge {
   [[nodiscard]] bool is_old(ListScope scope, size_t list) const;
   // The pinned names of a whole list that it does not show.
   [[nodiscard]] Pinned missing_in(size_t list, const Seen& seen) const;
-  // What clients saw of the list of a running child.
+  // Notes which part of the list of a running child clients have seen.
   void note_shown(const call::Call& call, size_t list, uint64_t child, Seen& seen, bool is_whole);
   void refuse(call::CallPtr call, std::string_view method, policy::ElementKind kind,
               std::string_view name, std::string_view why);

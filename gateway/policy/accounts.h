@@ -62,7 +62,7 @@ class Accounts final : private AccountKeeper {
     std::string client;  // a principal's name, or an address; empty: neither is known
     size_t bytes = 0;
   };
-  // The clients that hold most, without those that hold nothing; the largest first.
+  // The clients that hold most, the largest first. Clients that hold nothing are left out.
   [[nodiscard]] std::vector<Holder> largest(size_t most) const;
   // Calls visit(Account&) for each client's.
   template <class Visitor>

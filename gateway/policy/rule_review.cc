@@ -39,7 +39,7 @@ constexpr std::array<NameList, 5> kNameLists{{{"methods", &RuleConfig::methods},
                                               {"prompts", &RuleConfig::prompts},
                                               {"from_agent", &RuleConfig::from_agent}}};
 
-// Of what clients say.
+// Whether the rule is about everything that clients say.
 bool is_about_everything(const RuleConfig& rule) {
   // Every message has a method.
   return rule.names_nothing() || any_covers(rule.methods, kAnything);
@@ -145,7 +145,7 @@ class RuleReview {
                              " about all of it, and the first rule that fits decides"});
   }
 
-  // Whether `earlier` is about all that `rule` is about by this name.
+  // Whether `earlier` covers, by this name, every message that `rule` covers.
   [[nodiscard]] bool decides(const RuleConfig& earlier, const RuleConfig& rule,
                              const NameList* list, std::string_view name) const {
     if (list != nullptr && any_covers(earlier.*list->names, name)) return true;

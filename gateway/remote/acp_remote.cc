@@ -192,7 +192,7 @@ void AcpRemote::read(std::span<char> text) {
 void AcpRemote::forward(const rpc::Envelope& envelope) {
   const std::string id(envelope.id);
   if (envelope.kind == rpc::MessageKind::request) {
-    // An open request is told again to those who come back.
+    // The agent sends an open request again to a client that comes back.
     if (asked_.size() >= kMaxAsked || !asked_.insert(id).second) return;
   } else if (envelope.kind != rpc::MessageKind::notification) {
     const auto call = calls_.find(id);

@@ -1,5 +1,5 @@
 // ClientMessage: a message of the client, or a batch, with the facts that are needed to send it on.
-// MessageQueue: those that wait. SessionMemory: those that define the client's session.
+// MessageQueue: messages that wait. SessionMemory: messages that define the client's session.
 #pragma once
 
 #include <cstddef>

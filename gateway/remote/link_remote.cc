@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kUnauthorized = 401;
 
-// The `initialize` of MCP names a revision; that of a language server does not.
+// The `initialize` of MCP names a revision; the `initialize` of a language server does not.
 bool is_mcp_greeting(const ClientMessage& message) {
   return message.is_greeting() &&
          rpc::find_member(rpc::member_or_empty(message.text, "params"), "protocolVersion");

@@ -134,7 +134,7 @@ class RemotePost final : private RemoteStream::Owner {
   [[nodiscard]] bool holds_others() const {
     return !is_taken_ && (!message_.is_request() || message_.is_greeting());
   }
-  // The session in which the message was sent; set by the owner.
+  // The session of the message; set by the owner.
   SessionTag session;
 
  private:

@@ -145,7 +145,7 @@ void RemoteStream::on_body(std::string_view bytes) {
 
 void RemoteStream::on_end(const WebFailure* failure) {
   end_transfer();
-  // It does not matter whether a refusal was cut.
+  // A refusal that was cut is a refusal all the same.
   const bool is_refused = head_.status != 0 && !head_.is_success();
   owner_.on_stream_end(is_refused ? nullptr : failure);
 }

@@ -1,12 +1,12 @@
 // Correlator: the ids that the gateway gives to requests, and what stands behind each of them.
 //
 // Job: give each request to one receiver (a child, or the client of a session) a wire id, and find
-// the request when its answer comes. The id is a 31-bit integer: a slot, and below it a generation,
-// so a receiver of one request at a time sees ids that are short, and grow by one. They begin above
-// those that clients count for themselves: what a client says of its own ids, and is passed on as
-// it is, should hit nobody else's by chance. A late, repeated or invented answer misses. Entries
-// stay in the order of their opening. Owner: a CallTable, or a Session for its asks. Limit:
-// kMaxEntries, or the capacity given.
+// the request when its answer comes. A wire id is a 31-bit integer: a slot, and in the low digits a
+// generation, so a receiver of one request at a time sees short ids that grow by one. Wire ids
+// begin above the ids that clients usually count for themselves. So an id that a client writes into
+// its own payload, and that is passed on unchanged, does not name another client's request by
+// chance. A late, repeated or invented answer misses. Entries stay in the order of their opening.
+// Owner: a CallTable, or a Session for its asks. Limit: kMaxEntries, or the capacity given.
 #pragma once
 
 #include <algorithm>

@@ -90,8 +90,8 @@ const char* judge_id(const Members& members, const EnvelopeLimits& limits) {
   return nullptr;
 }
 
-// Editors and servers send null for no params, against section 4.2. It counts as omitted, and is
-// passed on as received.
+// Editors and servers send null for no params, against section 4.2. Null params count as omitted,
+// and are passed on as received.
 bool has_null_params(const Members& members) { return members.values[kParams] == "null"; }
 
 const char* judge_call(const Members& members, const EnvelopeLimits& limits) {
@@ -395,7 +395,8 @@ class DocumentReader {
   bool too_many_ = false;
 };
 
-// It has another member, so that one may be added before it.
+// Whether a message omits the version. It then has another member, so the version can be added
+// before that one.
 bool omits_version(const ParsedMessage& message) {
   return message.ok() && is_absent(find_member(message.envelope.text, kKeys[kJsonrpc]));
 }

@@ -25,7 +25,7 @@ std::string json_string(std::string_view text) {
   return written;
 }
 
-// What precedes params; empty: there are none.
+// The text that precedes params; empty: no params.
 std::string_view params_key(std::string_view params) {
   return params.empty() ? std::string_view() : R"(,"params":)";
 }

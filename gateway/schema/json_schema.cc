@@ -45,7 +45,7 @@ std::string quoted_key(std::string_view key) {
   return '"' + std::string(cut_utf8(key, kMaxShownKey)) + '"';
 }
 
-// What the schemas for the whole say of its members.
+// The checks of its members in all schemas for the whole value.
 std::vector<const ObjectChecks*> checks_of_whole(const CompiledSchema& schema) {
   std::vector<const ObjectChecks*> found;
   std::unordered_set<NodeId> seen;

@@ -116,7 +116,8 @@ class Cut {
     out += is_object ? '}' : ']';
   }
   [[nodiscard]] bool stays(ValueId item) const { return kept_.contains(item) || has_cuts(item); }
-  // The lists of which parts go: all methods, all components, those of a kind.
+  // Whether parts of this list are removed: the list of all methods, of all components, or of the
+  // components of a kind.
   [[nodiscard]] bool has_cuts(ValueId item) const {
     if (item == methods_ || item == components_) return true;
     return components_ != kNone && item > components_ && item < tree_.next(components_) &&

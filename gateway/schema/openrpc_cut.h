@@ -1,5 +1,5 @@
-// An OpenRPC document without what a client may not use: the methods, and the components to which
-// only these refer.
+// An OpenRPC document for a client: without the methods that the client may not use, and without
+// the components to which only those methods refer.
 //
 // Owner: none; pure. Linear in the document.
 #pragma once

@@ -16,10 +16,10 @@ namespace stdgate::schema {
 
 namespace {
 
-// OpenRPC's own schema, as a JSON Schema of draft 7: what a document of OpenRPC 1.x has where.
-// What a schema can't say, like names that are there twice, OpenRpcDocument finds. Where an object
-// or a reference to one may stand, `if` says which of both it is to be: so a fault is told at its
-// own place.
+// OpenRPC's own schema, as a JSON Schema of draft 7: the form of a document of OpenRPC 1.x.
+// OpenRpcDocument finds what a schema cannot express, such as names that occur twice. Where an
+// object or a reference to one may stand, `if` decides which of both it is to be, so a fault is
+// told at its own place.
 constexpr std::string_view kOpenRpcSchema = R"json({
 "$schema": "http://json-schema.org/draft-07/schema#",
 "type": "object",
@@ -211,7 +211,8 @@ struct OpenRpcDocument::Reading {
     if (!value || tree.kind(*value) != JsonKind::string) return {};
     return std::string(tree.string(*value, scratch));
   }
-  // What a value or reference (a JSON Reference within the document) means; nothing: told.
+  // The value that a value or reference (a JSON Reference within the document) stands for; nothing:
+  // it leads nowhere, which has been told.
   std::optional<ValueId> resolved(ValueId value, const std::string& place) {
     // A reference to a reference, and so on: no circle is longer.
     constexpr int kMaxSteps = 16;
@@ -276,7 +277,7 @@ void OpenRpcDocument::read_methods(Reading& reading) {
 void OpenRpcDocument::read_method(Reading& reading, ValueId method, const std::string& place) {
   const std::string name = reading.text(method, "name");
   const auto params = reading.tree.find(method, "params");
-  // It may be what a reference leads to, which no schema has judged.
+  // The method may be the target of a reference, which no schema has judged.
   if (name.empty() || !params || reading.tree.kind(*params) != JsonKind::array) {
     return reading.fail(place, "a method, with name and params");
   }

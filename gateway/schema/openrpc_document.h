@@ -54,7 +54,7 @@ class OpenRpcDocument {
   [[nodiscard]] size_t methods() const { return methods_.size(); }
 
  private:
-  // What is known while the document is read.
+  // The state while the document is read.
   struct Reading;
 
   OpenRpcDocument() : compiled_(std::make_unique<CompiledSchema>()) {}

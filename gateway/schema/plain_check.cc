@@ -23,10 +23,10 @@ constexpr uint64_t kHighBits = 0x8080808080808080;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Passes values: each function that takes a position returns the one behind what it has passed.
-// Null, by stop(): that does not fit, or is unclear. What is usual is inlined, all else is a call.
-// Every position is in a container, or at a value that shows its own end. So the text goes on at
-// it, and the end is looked for only where more than a byte is read.
+// Passes values: each function that takes a position returns the position behind the value that it
+// has passed. Null, by stop(): the value does not fit, or is unclear. Usual cases are inlined, all
+// others are calls. Every position is in a container, or at a value that shows its own end. So the
+// text goes on at the position, and its end is looked for only where more than a byte is read.
 class PlainCheck {
  public:
   PlainCheck(const CompiledSchema& schema, std::string_view text)
@@ -76,7 +76,8 @@ class PlainCheck {
   [[gnu::noinline]] const char* pass_parts(const SchemaNode& node, const char* const begin) {
     if (depth_ == PlainLimits::kMaxDepth || !spend(1)) return stop(begin);
     const size_t depth = depth_ + 1;
-    // Each part begins anew, and pays for itself and for what it has passed.
+    // Each part reads the value from its beginning, and pays for itself and for the bytes that it
+    // has passed.
     const auto is_paid = [&](const char* at) {
       const char* const reached = at == nullptr ? stopped_ : at;
       return spend(1 + static_cast<size_t>(reached - begin)) && at != nullptr;

@@ -1,4 +1,4 @@
-// What the plain check needs to know of a schema, found out once.
+// Prepares a schema for the plain check, once.
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -31,7 +31,7 @@ bool is_plain(const ObjectChecks& checks) {
          checks.dependent_schemas.empty() && checks.unevaluated == kNoNode;
 }
 
-// What a member of this name nearly always begins with.
+// Prepares the bytes with which a member of this name nearly always begins.
 void prepare(Property& property) {
   property.first = 1;  // with this mask, nothing begins with it
   property.mask = 0;

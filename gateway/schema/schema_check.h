@@ -26,7 +26,7 @@ enum class Fit : uint8_t {
   unclear,  // it would take too long to find out, or goes too deep
 };
 
-// What was expected of a key that is there twice.
+// The expectation that a key which occurs twice has missed.
 inline constexpr std::string_view kTwice = "once, and is there twice";
 
 // Where a text does not fit, and what was expected there.

@@ -69,7 +69,7 @@ std::optional<NodeId> SchemaCompiler::add(ValueId schema) {
   note_names(schema, 0);
   const NodeId node = node_of(schema);
   if (complete(before)) return node;
-  // What refers to it later fails by itself.
+  // A schema that refers to this one later fails by itself.
   std::erase_if(nodes_, [before](const auto& one) { return one.second >= before; });
   out_.nodes.resize(before);
   chains_.resize(before);
@@ -77,7 +77,7 @@ std::optional<NodeId> SchemaCompiler::add(ValueId schema) {
   return std::nullopt;
 }
 
-// Fills the nodes that are new, and those that they lead to.
+// Fills the new nodes, and the nodes that they lead to.
 bool SchemaCompiler::complete(size_t first) {
   out_.resources.resize(resources_.size());
   for (; dynamic_done_ < dynamic_.size(); ++dynamic_done_) {

@@ -1,4 +1,4 @@
-// The names within a document by which schemas refer to each other: `$id`, anchors, pointers.
+// Names within a document, by `$id`, anchors and pointers: schemas refer to each other by them.
 #include <algorithm>
 #include <array>
 

@@ -17,7 +17,7 @@ const Property* find_property(const ObjectChecks& checks, std::string_view name)
 
 namespace {
 
-// Of the nodes of maps.
+// Bytes of a node of a map, about.
 constexpr size_t kOfNode = 48;
 
 size_t bytes_of(const std::vector<NodeId>& nodes) { return nodes.capacity() * sizeof(NodeId); }

@@ -119,7 +119,7 @@ struct SchemaNode {
   bool is_plain = false;        // see plain_check.h
   bool is_plain_alone = false;  // and has no parts
   uint8_t plain_types = 0;      // if it is plain alone, its types
-  // Those of them of which nothing else is checked. Arrays and objects do not count.
+  // The types in `plain_types` of which nothing else is checked. Arrays and objects do not count.
   uint8_t bare_types = 0;
   uint16_t resource = 0;  // the schema resource that contains it
   // `enum` and `const`: lists of values in the schema's text. The value must be in each list.

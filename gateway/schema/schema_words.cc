@@ -1,4 +1,4 @@
-// What is expected, in words for people and models.
+// The words of SchemaCheck for what was expected, for people and models.
 #include "gateway/schema/schema_check.h"
 
 namespace stdgate::schema {

@@ -233,8 +233,8 @@ class Outline {
  public:
   explicit Outline(std::string_view pattern) : pattern_(pattern) {}
 
-  // Calls visit(at, depth) for each character that groups or separates, until it returns true. The
-  // place where it did; npos: nowhere. `depth` is that of the groups around.
+  // Calls visit(at, depth) for each character that groups or separates, until it returns true.
+  // Returns the place where it did; npos: nowhere. `depth`: the number of groups around.
   template <class Visitor>
   size_t find(Visitor&& visit) const {
     size_t depth = 0;

@@ -60,8 +60,8 @@ class StateSeal {
   // Nothing: the text was not sealed here or in this context, or has been changed.
   virtual std::optional<std::string> open(std::string_view sealed, std::string_view context) = 0;
 
-  // As seal(), for texts that load balancers read too: they begin with the name of the replica, as
-  // session ids do, and are equal for equal text and context.
+  // Seals a text that load balancers read too. The result begins with the name of the replica, as
+  // session ids do. Equal texts with equal context give equal results.
   virtual std::string seal_named(std::string_view plain, std::string_view context) {
     return seal(plain, context);
   }

@@ -69,7 +69,7 @@ class AskIndex {
   };
 
   AskIndex() = default;
-  // `on_ended` hears of the end of each request of a child. It must not call back.
+  // `on_ended` hears of the end of each request of a child, and must not call back.
   explicit AskIndex(std::function<void(const Ask&, QuestionEnd)> on_ended)
       : on_ended_(std::move(on_ended)) {}
   AskIndex(const AskIndex&) = delete;

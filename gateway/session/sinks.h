@@ -47,8 +47,7 @@ class EventSink {
   [[nodiscard]] virtual bool is_backed_up() const = 0;
 };
 
-// The handle under which a ReplySink is registered in Callers, and the number by which the sink
-// recognizes its call.
+// Caller: the handle of a ReplySink in Callers. Tag: a number that the sink has given to its call.
 using Caller = Handle;
 using Tag = uint64_t;
 
@@ -63,8 +62,8 @@ struct Reply {
   std::string_view scope{};         // with insufficient_scope: see FaultReport
   // The code of an error, if the transport tells it besides, as an HTTP status.
   std::optional<int64_t> error_code{};
-  // The child's answer, under an id of its own, of which head and tail are parts. Null: the text is
-  // of the gateway, or was changed.
+  // The child's answer under its own id; head and tail are parts of it. Null: the text is of the
+  // gateway, or was changed.
   const rpc::Envelope* whole = nullptr;
   Outcome outcome = Outcome::ok();  // of `whole`
   [[nodiscard]] size_t size() const { return head.size() + id.size() + tail.size(); }
@@ -108,8 +107,7 @@ class Callers {
     return sink == nullptr ? nullptr : *sink;
   }
 
-  // The caller of the gateway's own calls. It has no sink, and no entry in the table has this
-  // index.
+  // The caller of the gateway's own calls, which has no sink. No entry in the table has this index.
   static constexpr Caller kGateway{Handle::kNone - 1, 0};
 
  private:

@@ -43,7 +43,7 @@ constexpr std::array kDoctorOptions{
 constexpr Duration kTimeout = std::chrono::seconds(30);
 // A package with its dependencies may have some hundred MB.
 constexpr Duration kFetchTimeout = std::chrono::seconds(90);
-// For what is tried behind the first step.
+// Time for the steps after the first one.
 constexpr Duration kLeastRest = std::chrono::seconds(30);
 constexpr Duration kMostRest = std::chrono::seconds(90);
 // Helpers of a server notice its end, and end, a moment after it.

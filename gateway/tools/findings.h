@@ -44,7 +44,7 @@ struct PackageFetch {
 // installed in the folder where it runs, or above. Looks for folders.
 std::optional<PackageFetch> package_fetch_of(const config::BackendConfig& backend);
 
-// What findings_of() has to know besides the observations.
+// The facts that findings_of() needs besides the observations.
 struct FindingContext {
   const config::BackendConfig& backend;
   const config::LimitsConfig& limits;
@@ -68,7 +68,7 @@ inline constexpr std::string_view kAsks =
     "npx asks whether it may install the package, and nobody is there";
 inline constexpr std::string_view kDoNotAsk = "write npx -y";
 
-// What is wrong with a command, as the observations of one of its processes show it. Pure.
+// The mistakes of a command, as the observations of one of its processes show them. Pure.
 std::vector<Finding> findings_of(const Observations& seen, const FindingContext& context);
 
 // Lines of stderr for a report: what a server says of the doctor's own questions is marked.
@@ -106,11 +106,11 @@ class DoctorTime {
   DoctorTime(const Clock& clock, Duration whole)
       : clock_(clock), whole_(whole), until_(clock.now() + whole) {}
 
-  // For a step that would have this long.
+  // The time for a step that would have this long.
   [[nodiscard]] Duration left(Duration wanted) const;
   // Whether no further attempt may begin.
   [[nodiscard]] bool is_over() const { return clock_.now() >= until_; }
-  // What was waited for, if the time is over.
+  // The step that was waited for, if the time is over.
   [[nodiscard]] std::optional<Finding> shortage(const std::vector<Step>& steps) const;
 
  private:

@@ -61,8 +61,8 @@ BackendLines lines_of(const app::CommandLine& command_line, std::vector<std::str
 tl::expected<config::Config, std::string> parse_gateway_text(const std::string& text,
                                                              std::string_view file);
 
-// What the gateway would refuse in this backend: the first mistake, as "env.KEY: why"; empty: none.
-// Files that it names are not read.
+// The first mistake in this backend for which the gateway would refuse it, as "env.KEY: why";
+// empty: none. Files that it names are not read.
 std::string mistake_in(const BackendLines& backend);
 
 struct EditedConfig {

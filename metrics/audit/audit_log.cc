@@ -207,7 +207,7 @@ void AuditLog::write_call(std::string_view event, std::string_view backend, cons
   append_text(line_, "transport", transport_name(call.transport), kMaxName);
   append_text(line_, "method", call.method_name, kMaxName);
   append_text(line_, "outcome", call.outcome.name(), kMaxName);
-  // What is said of an error may be the words of a server.
+  // The detail of an error is left out: it may be the words of a server.
   if (call.outcome == Outcome::ok()) append_text(line_, "detail", call.detail, kMaxName);
   append_milliseconds(line_, "duration_ms", call.total);
   append_number(line_, "connection", call.connection);

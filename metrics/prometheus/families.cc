@@ -309,7 +309,7 @@ static_assert(std::ranges::all_of(kFamilies, [](const FamilyRow& row) {
   return &row == &kFamilies[static_cast<size_t>(row.id)];
 }));
 
-// Number of cells like those of `row` in its scope, in the rows before `end`.
+// Number of cells of this scope in the rows before `end`: of histograms, or of numbers.
 constexpr size_t cells_before(size_t end, Scope scope, bool histograms) {
   size_t count = 0;
   for (size_t i = 0; i < end; ++i) {

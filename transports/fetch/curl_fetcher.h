@@ -61,7 +61,7 @@ class CurlMulti {
   // `user` is its CURLOPT_PRIVATE.
   void add(CURL* easy, CurlUser& user);
   void remove(CURL* easy, const CurlUser& user);
-  // For callbacks of libcurl, in which no transfer may be ended: on_progress() follows after their
+  // For callbacks of libcurl, which must not end a transfer: on_progress() follows after their
   // return.
   void tell_later(CurlUser& user);
 

@@ -71,7 +71,7 @@ void AcpExchange::start(acp::AcpConnections& connections, const acp::AcpConnecti
 
 void AcpExchange::respond(std::span<const std::string_view> json) {
   if (exchange_ == nullptr) return;
-  // Whose agent has refused, it has no connection.
+  // A client whose agent has refused has no connection.
   const bool is_open = announces_ && !connections_->has_ended(id_);
   const std::string fields = is_open ? acp_fields(id_) : std::string();
   Response response;

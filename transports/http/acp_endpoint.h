@@ -23,8 +23,8 @@ inline constexpr HttpError kUnknownAcpConnection{
     .message = "no such connection, or it has ended; initialize again",
     .refusal = Refusal::unknown_session};
 
-// The header lines that tell a client the id of its connection, and the cookie by which a load
-// balancer finds the replica that has it, if that has a name.
+// The header lines that tell a client the id of its connection. A named replica adds a cookie by
+// which a load balancer finds it again.
 std::string acp_fields(std::string_view connection_id);
 
 // AcpExchange: the response that a stream of a connection has, or `initialize`.

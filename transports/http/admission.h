@@ -1,4 +1,5 @@
-// Who may call, judged by the head of a request: the policy, and the rules for pages and sites.
+// AdmissionPolicy: whether a request may be served, by its head. OriginRules: which pages and sites
+// may send requests. Also the answers to pages of other origins (CORS).
 #pragma once
 
 #include <cstdint>

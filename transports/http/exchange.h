@@ -227,8 +227,8 @@ class Exchange {
   // The identity of the sender, or the error, if routing needed it. Kept for admission, so that a
   // signature is checked only once.
   std::optional<tl::expected<auth::Identity, IdentityError>> found;
-  // The revision of the authentication for which `identity` holds for every request with this head.
-  // 0: `identity` holds for this request only.
+  // `identity` holds for every request with this head while the authentication has this revision.
+  // 0: for this request only.
   uint32_t identity_revision = 0;
 
   // --- For routing: what follows from the head and the rules; see forget_judgement()

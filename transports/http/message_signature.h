@@ -1,5 +1,5 @@
-// Signatures of requests (RFC 9421): what a head says was signed, and whether that is enough.
-// With the structured fields that it is said in.
+// Signatures of requests (RFC 9421): what a head says was signed, and whether that is enough. Also
+// the structured fields that say it.
 //
 // Pure. A signature suffices if it covers @method; @target-uri, or @path and any @query;
 // content-digest if there is a body; and if it has created, keyid and nonce. One signature, in one

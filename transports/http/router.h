@@ -91,9 +91,9 @@ struct PathHints {
   std::string why;                      // there is nothing at `wanted`, a clause; empty: not known
 };
 
-// A path is near to `wanted` if it belongs to the same backend, or to one whose name is near, or if
-// it is the end of `wanted`: behind a version, or where there is but one backend. Case does not
-// matter. Costs up to 64 * 64 steps for each name of a backend.
+// A path is near to `wanted` in these cases: its backend is the same or has a near name; or it is
+// the end of `wanted`, behind a version, or where only one backend exists. Case does not matter.
+// Costs up to 64 * 64 steps for each name of a backend.
 PathHints path_hints(std::string_view wanted, std::vector<std::string_view> paths);
 
 struct Route {

@@ -86,8 +86,8 @@ class Loop final : public Clock {
 #endif
   }
 
-  // `watch` is called after each turn too, in all builds: for what any event may change. It has to
-  // be cheap while it waits for nothing.
+  // `watch` is called after each turn too, in all builds: for work that any event may cause. The
+  // call has to be cheap while there is no such work.
   void watch_turns(std::function<void()> watch) { turn_watch_ = std::move(watch); }
 
   // Calls flush() at the end of this turn; when asked during that, in the next turn, which then

@@ -1,4 +1,4 @@
-// What programs print: a command of the shell to its stdout, and children to their stderr.
+// Output of programs: the stdout of a command of the shell, and the stderr of children.
 #pragma once
 
 #include <sys/types.h>

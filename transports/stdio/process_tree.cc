@@ -158,7 +158,7 @@ uint64_t number_of(std::string_view text) {
   return value;
 }
 
-// Whether a list of controllers has that of memory.
+// Whether a list of controllers includes memory.
 bool names_memory(const std::string& path) {
   return read(path).find("memory") != std::string::npos;
 }

@@ -32,7 +32,7 @@ std::vector<pid_t> children_by_scan(pid_t pid);
 // opened.
 std::optional<std::string> read_whole(const std::string& path);
 
-// What a tree of processes uses.
+// Resources of a tree of processes.
 struct ProcessUsage {
   double cpu_seconds = 0;       // user and system, of descendants that were waited for too
   uint64_t resident_bytes = 0;  // pages that processes share count once for each
@@ -97,7 +97,7 @@ class MemoryWatch {
  public:
   MemoryWatch(net::Loop& loop, Log& log, CgroupPlaces places);
 
-  // The directory of a cgroup for a child that is about to be started; empty: there are none here.
+  // The directory of a cgroup for a child that is about to be started; empty: no cgroups here.
   std::string make_cgroup() { return cgroups_.make(); }
   void drop_cgroup(std::string cgroup) { cgroups_.remove(std::move(cgroup)); }
   // `events` hears of the tree under `guard`, which joins `cgroup`, from the outermost level of the

@@ -64,8 +64,9 @@ class WebSocketEndpoint : public http::Endpoint {
   rpc::EnvelopeParser parser_;  // of all connections
 };
 
-// GET /acp with an upgrade (RFD: Streamable HTTP and WebSocket transport): the id of the connection
-// in the 101, by which the client may come back to it. Owner: the endpoint of Streamable HTTP.
+// GET /acp with an upgrade (RFD: Streamable HTTP and WebSocket transport). The 101 response has the
+// id of the connection, and the client may come back with it. Owner: the endpoint of Streamable
+// HTTP.
 class AcpSocketEndpoint final : public WebSocketEndpoint {
  public:
   explicit AcpSocketEndpoint(acp::AcpConnections& connections)

@@ -164,8 +164,7 @@ size_t sources_of_names(const AuthConfig& auth) {
          auth.jwt.size();
 }
 
-// The variable of a backend's children by which two principals of `auth` could be confused; empty:
-// none.
+// A variable of a backend's children that could be equal for two principals of `auth`; empty: none.
 std::string ambiguous_variable(const AuthConfig& auth, const BackendConfig& backend) {
   if (backend.isolation != Isolation::principal || sources_of_names(auth) < 2) return {};
   for (const auto& [name, source] : backend.env_sources) {

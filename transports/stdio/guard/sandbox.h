@@ -1,5 +1,4 @@
-// What a command may do: its files and network, as the gateway asks for it, and the capabilities
-// that it keeps.
+// Sandbox: the files and the network that a command may reach. Also the capabilities that it keeps.
 #pragma once
 
 #include <linux/capability.h>
