@@ -15,6 +15,7 @@
 
 namespace stdgate::app {
 
+// SystemReading: the system's numbers, as OverloadWatch asks for them.
 class SystemReading {
  public:
   virtual ~SystemReading() = default;

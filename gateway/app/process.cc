@@ -87,7 +87,8 @@ class Process final : private http::AdminSource {
   }
 
   int run() {
-    // Before the listening sockets show that it runs.
+    // Signals are watched before the sockets listen, because a listening socket tells others that
+    // the process runs.
     for (const int signal : {SIGTERM, SIGINT, SIGHUP}) signals_.watch(signal);
     if (const auto opened = listeners_.open(config()); !opened) {
       fail_to_listen(opened.error());

@@ -15,6 +15,15 @@ namespace stdgate::config {
 
 // --- The environment of children: the keys env, env_file and env_inherit of a backend
 
+// A mistake in a file of environment variables.
+struct EnvFileError {
+  int line = 0;         // 1-based
+  std::string message;  // without any value, as these are secrets
+};
+
+// Only the first errors of a file are reported.
+inline constexpr size_t kMaxEnvFileErrors = 20;
+
 // Parses a file of environment variables, in the syntax that docker and dotenv have in common.
 //
 //   # a comment, and empty lines
@@ -25,14 +34,6 @@ namespace stdgate::config {
 // Each variable has one line, and nothing expands. A name has letters, digits, '_', '.' and '-',
 // and begins with no digit. If a name occurs twice, the last one counts. A byte order mark, and
 // carriage returns before line feeds, are skipped.
-struct EnvFileError {
-  int line = 0;         // 1-based
-  std::string message;  // without any value, as these are secrets
-};
-
-// Only the first errors of a file are reported.
-inline constexpr size_t kMaxEnvFileErrors = 20;
-
 tl::expected<std::map<std::string, std::string>, std::vector<EnvFileError>> parse_env_file(
     std::string_view text);
 

@@ -23,6 +23,7 @@
 
 namespace stdgate::config {
 
+// The state of one run over a file, which all its values and sections share.
 struct Reading {
   const Environment& environment;
   const FileReader& read_file;  // may be empty
@@ -30,6 +31,7 @@ struct Reading {
   std::map<std::string, std::set<std::string>> secrets;  // as in Config
 };
 
+// Value: one node of the tree, with its path and its place in the file. A value; copied.
 class Value {
  public:
   // `key_mark` is the place of the key (of an item: of the item).
@@ -93,6 +95,7 @@ class Value {
   std::reference_wrapper<Reading> reading_;
 };
 
+// Section: a map with fixed keys.
 class Section {
  public:
   // Records an error when `value` is no map; then the section is empty.

@@ -36,6 +36,7 @@ std::string unsupported_version_error(std::string_view requested, bool is_modern
 std::string list_request(std::string_view method, std::string_view cursor, std::string_view stamp);
 
 // --- Streams of subscriptions/listen. `id`: the id of the request, raw JSON
+
 // The member `result` that ends a stream.
 std::string listening_end(std::string_view id);
 // The notification that begins a stream: it names the lists, resources and tasks whose changes

@@ -139,6 +139,7 @@ class ChildLink {
   virtual void end(Duration grace) = 0;
 };
 
+// ChildLauncher: starts children. Implemented by transports/stdio, and by doubles of tests.
 class ChildLauncher {
  public:
   virtual ~ChildLauncher() = default;

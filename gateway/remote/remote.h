@@ -62,6 +62,7 @@ std::string answer_of(const Problem& problem, std::string_view id);
 // A URL in a form that may be shown: without user information and query.
 std::string shown_url(std::string_view url);
 
+// LocalClient: the client on stdin, as a Remote sees it.
 class LocalClient {
  public:
   virtual ~LocalClient() = default;

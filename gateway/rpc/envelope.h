@@ -60,6 +60,7 @@ struct RawMember {
   std::string_view value;
 };
 
+// Limits of what EnvelopeParser takes, and how it reads.
 struct EnvelopeLimits {
   size_t depth = 128;    // nesting of arrays and objects, the envelope itself being 1
                          // (in a batch the array is 1, its envelopes 2)
@@ -89,6 +90,7 @@ struct DocumentError {
 // The fault that answers it.
 FaultReport report_of(const DocumentError& error);
 
+// EnvelopeParser: reads a text into the envelopes of its messages.
 class EnvelopeParser {
  public:
   static constexpr size_t kMaxNoted = 16;  // members of params; if there are more, none is noted

@@ -297,7 +297,7 @@ bool JsonNumber::is_multiple_of(const JsonNumber& divisor) const {
   for (const char c : divisor.digits_) modulus = modulus * 10 + static_cast<uint64_t>(c - '0');
   const int64_t own = exponent_ - static_cast<int64_t>(digits_.size());
   const int64_t its = divisor.exponent_ - static_cast<int64_t>(divisor.digits_.size());
-  // The last digit is not 0: no power of ten divides them.
+  // The number has a digit other than 0 below the last place of the divisor, so it is no multiple.
   if (own < its) return false;
   uint64_t rest = 0;
   for (const char c : digits_) {

@@ -312,7 +312,8 @@ const char* TextPattern::compile_whole() {
     if (const char* const why = add("^(?:" + inside + ")", ahead.compiled)) return why;
     rest.remove_prefix(end + 1);
   }
-  // Of alternatives the first one alone would look ahead, and repeating it means something else.
+  // A look-ahead in front of alternatives belongs to the first of them alone, and a repeated one
+  // means something else.
   const bool is_repeated = rest.find_first_of("*+?{") == 0;
   if (is_repeated || has_alternatives(rest)) return kBacktracks;
   return add("^" + std::string(rest), compiled_);

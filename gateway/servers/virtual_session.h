@@ -36,6 +36,8 @@ struct PartServices {
   HeldBytes* held;
 };
 
+// Part: a session at one member, for one session of a client. Owner: the VirtualSession. Limit:
+// kMaxQueued calls that wait for the greeting.
 class Part final : private session::SessionSink {
  public:
   static constexpr size_t kMaxQueued = 256;

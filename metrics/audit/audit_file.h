@@ -59,7 +59,7 @@ struct LineHead {
 std::optional<LineHead> read_line_head(std::string_view line);
 // Whether `text` may be the beginning of a chain's first line.
 bool is_begun_line(std::string_view text);
-// Appends `{"sequence":…,"previous":"…"` of the line behind `end`.
+// Appends `{"sequence":…,"previous":"…"`, the beginning of the line that follows `end`.
 void append_line_head(std::string& out, const ChainEnd& end, size_t torn = 0);
 
 class AuditFile {

@@ -1,9 +1,8 @@
-// SimAgent: an agent of ACP without a process. It works on prompts, tells of it, asks for
-// permission in the middle, takes back what it asked, ends prompts without waiting, and dies. It
-// numbers what it tells in a session, and checks that each question is answered once, by its
-// client.
+// SimAgent: an agent of ACP without a process. SimAgents is the ChildLauncher that makes them.
 //
-// SimAgents is the ChildLauncher that makes them.
+// An agent works on prompts, sends updates, asks for permission in the middle, cancels its
+// questions, ends prompts without waiting, and dies. It numbers its updates in a session, and
+// checks that each question is answered once, by its client.
 #pragma once
 
 #include <array>
@@ -17,7 +16,7 @@
 
 namespace stdgate::sim {
 
-// What histories of agents are made for; each has to happen in some of them.
+// Events for which histories of agents are made. Each has to happen in some history.
 enum class AgentEvent : uint8_t {
   asked,
   asked_again,      // the client has come back

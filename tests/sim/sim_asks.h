@@ -30,8 +30,8 @@ class SimAsks {
 
   // `cause`: the request that it is asked for; null: none.
   void ask(const rpc::Envelope* cause, Duration delay, std::string_view method = {});
-  // Says `text`, the answer to a call, when all that was asked for the call has been answered, and
-  // not within `work`.
+  // Says `text`, the answer to a call, after all questions of the call have been answered, and not
+  // within `work`.
   void say_after(const rpc::Envelope& cause, std::string text, Duration work);
   // Whether anything is to be answered for this call before.
   [[nodiscard]] bool has_open(const rpc::Envelope& cause) const {
@@ -41,7 +41,7 @@ class SimAsks {
 
   // Of the calls that it has asked something for, be that answered or taken back.
   [[nodiscard]] std::set<std::string> asked() const;
-  // A call that has to wait for its client, and nobody else.
+  // Calls that have to wait for their clients, and for no one else.
   [[nodiscard]] const std::map<std::string, size_t>& open() const { return open_; }
   // Of which client it has been told the roots; raw, empty: of none.
   [[nodiscard]] const std::string& told_roots_of() const { return told_roots_of_; }

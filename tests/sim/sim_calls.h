@@ -1,9 +1,9 @@
-// SimCalls: the requests of one caller, and what it has to get for them; SimOwners: which child may
-// be heard by whom.
+// SimCalls: the requests of one caller, and the messages that it has to get for them. SimOwners:
+// which clients may hear which child.
 //
-// A request says who made it, and children repeat that in what they say because of it. They stamp
-// what they write: "from" is their pid, "seq" its place in their output. Whoever hears them checks
-// the stamps. Owner: a SimClient or a SimSession.
+// A request says who made it, and children repeat that in each message that it causes. They stamp
+// what they write: "from" is their pid, "seq" its place in their output. The receiver checks the
+// stamps. Owner: a SimClient or a SimSession.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ class SimOwners {
   [[nodiscard]] bool are_exclusive() const { return isolation_ == config::Isolation::session; }
   // `owner` has heard the child.
   void claim(int64_t pid, uint64_t owner, bool is_modern);
-  // The same for one of the children that calls have alone.
+  // Like claim(), for a child that a call has alone.
   void claim_own(int64_t pid, uint64_t owner) {
     const auto known = owners_.emplace(pid, owner).first;
     EXPECT_EQ(known->second, owner) << "a child of somebody else is heard";
@@ -101,7 +101,7 @@ class SimCalls {
   void check_cancelled(session::Tag tag);
   // The value holds a child's stamp, which is to be newer than those before.
   void check_stamp(std::string_view object);
-  // What a child says because of a call names its caller: that is to be this one.
+  // A message of a child that a call has caused names the caller, which has to be this one.
   void check_cause(std::string_view params) const;
   // A modern child wants to know something for this call.
   void check_question(session::Tag tag, std::string_view params) const;
@@ -147,7 +147,7 @@ class SimCalls {
   uint64_t requests_ = 0;
 };
 
-// What a child says says that it is one of the modern era.
+// Whether a message of a child says that the child is of the modern era.
 bool is_of_modern(std::string_view object);
 
 // The protocol's notification that takes a request back.

@@ -1,10 +1,11 @@
-// SimChild: a child process without a process. It reads its stdin in pieces, answers late, out of
-// order, twice or never, asks and takes back what it asked, talks nonsense in between, and dies
-// when it likes. It stamps what it writes, see SimCalls, and checks what it gets. With MCP it is of
-// one era or both: see SimModernSide for the modern one.
+// SimChild: a child process without a process. SimLauncher is the ChildLauncher that makes them,
+// and SimVoice is the output of one.
 //
-// SimLauncher is the ChildLauncher that makes them. A SimChild lives until its link is destroyed or
-// its exit has been told; events that are still under way then find nobody (weak pointers).
+// A child reads its stdin in pieces, answers late, out of order, twice or never, asks and cancels
+// its questions, talks nonsense in between, and dies when it likes. It stamps what it writes, see
+// SimCalls, and checks what it gets. With MCP it is of one era or both: see SimModernSide for the
+// modern one. A SimChild lives until its link is destroyed or its exit has been told; later events
+// have weak pointers, and find no child.
 #pragma once
 
 #include <cstdint>
@@ -58,14 +59,14 @@ class SimVoice {
   [[nodiscard]] virtual int pid() const = 0;
 };
 
-// A member of a request's params, or of their _meta; empty: there is none.
+// A member of a request's params, or of their _meta; empty: no such member.
 inline std::string said_in(const rpc::Envelope& request, std::string_view key) {
   if (const auto member = rpc::find_member(request.params, key)) return std::string(*member);
   const auto meta = rpc::find_member(request.params, "_meta");
   return std::string(meta ? rpc::find_member(*meta, key).value_or("") : std::string_view());
 }
 
-// Who made a request, and which it is, as members.
+// The caller of a request and its nonce, as members.
 inline std::string cause_of(const rpc::Envelope& request) {
   const std::string by = said_in(request, "by");
   const std::string nonce = said_in(request, "nonce");

@@ -1,11 +1,13 @@
-// SimEditor: a client of agents, over a WebSocket or Streamable HTTP. It prompts, answers what it
-// is asked late, twice or never, loses its connection at any moment, and what was under way there,
-// comes back to its agent or does not, and checks what it hears: each answer once, each update
-// once, each question again only after it has been away.
+// SimEditor: a client of agents, over a WebSocket or Streamable HTTP.
 //
-// Over HTTP it opens a stream for each session, or one for all (`one_stream`). What it has been
-// written is under way for a moment; a cut loses that, and the next stream begins behind what has
-// come. Owner: the simulation. It acts from the outermost level alone.
+// An editor prompts, and answers questions late, twice or never. It loses its connection at any
+// moment, with the messages under way there, and comes back to its agent or does not. It checks
+// what it hears: each answer once, each update once, each question again only after it has been
+// away.
+//
+// Over HTTP it opens a stream for each session, or one for all (`one_stream`). Messages to it are
+// under way for a moment. A cut loses these, and the next stream begins behind the last one that
+// has come. Acts from the outermost level alone. Owner: the simulation.
 #pragma once
 
 #include <cstdint>
@@ -36,14 +38,14 @@ class SimEditor {
   SimEditor(EditorServices& services, Kind kind, bool one_stream, policy::PrincipalRef principal);
 
   void act();
-  // It comes back, if it is away, and listens to everything.
+  // Comes back, if the editor is away, and listens to everything.
   void settle();
   // Without a word, for good; or by DELETE, where that is possible.
   void leave();
-  // All that it has asked for has been answered, and all that it was told has come.
+  // Checks that all requests have been answered, and that all events have come.
   void check_all_answered() const;
   [[nodiscard]] const std::string& id() const { return id_; }
-  // The id is of somebody else's connection.
+  // Tries the id of another client's connection.
   void try_id(const std::string& id) const;
 
  private:

@@ -1,4 +1,4 @@
-// SimEras: what the children of a history speak of MCP's two eras; SimDialogue: in which of them
+// SimEras: which of MCP's two eras the children of a history speak. SimDialogue: the era in which
 // the gateway talks with one child, held against every message that it writes.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace stdgate::sim {
 
 enum class Speaks : uint8_t { legacy, modern, both };
 
-// What a child does when it is asked server/discover.
+// How a child reacts to server/discover.
 enum class WhenAsked : uint8_t {
   answers,  // a legacy one with an error
   exits,

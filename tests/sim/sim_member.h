@@ -1,9 +1,9 @@
-// SimMember: an MCP server of one era in memory, as a member of a virtual server has it. It lists
-// tools and resources, which change; answers late, twice or never; asks its client, talks nonsense,
-// and dies when it likes. A tool answers with the nonce of its call.
+// SimMember: an MCP server of one era in memory, as a member of a virtual server has it. SimMembers
+// is the ChildLauncher that makes them.
 //
-// SimMembers is the ChildLauncher that makes them. A member lives until its link is destroyed or
-// its exit has been told.
+// A member lists tools and resources, which change; answers late, twice or never; asks its client,
+// talks nonsense, and dies when it likes. A tool answers with the nonce of its call. A member lives
+// until its link is destroyed or its exit has been told.
 #pragma once
 
 #include <memory>

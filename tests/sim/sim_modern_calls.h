@@ -1,5 +1,6 @@
-// SimModernCalls: the requests of one modern client, and what it has to get for them: its own
-// answers, questions that it can be asked, and a state that goes on with its call once.
+// SimModernCalls: the requests of one modern client, and the messages that it has to get for them:
+// its own answers, questions that it can be asked, and states that are good for one retry of the
+// same call.
 //
 // A task is what a user wants: one request, and the retries that its questions need. Owner: a
 // SimModernClient.
@@ -30,7 +31,7 @@ struct SimTask {
   std::string task;          // the id of one that it is about; empty: none
 };
 
-// What a call needs before it can go on.
+// SimNeeded: the state and the questions of a call that waits for its client.
 struct SimNeeded {
   struct Question {
     std::string key;  // raw
@@ -43,7 +44,7 @@ struct SimNeeded {
 
 class SimModernCalls {
  public:
-  // What a retry brings along.
+  // The state and the answers in a retry.
   struct Retry {
     std::string state;    // empty: none
     std::string answers;  // members of inputResponses
@@ -63,7 +64,7 @@ class SimModernCalls {
   // The answer to a question, one that lets the call go on or not.
   std::string answer_to(const SimNeeded::Question& question) const;
 
-  // What the client is asked, if it is asked something.
+  // The questions for the client, if the reply has any.
   std::optional<SimNeeded> check_reply(session::Tag tag, const session::Reply& reply);
   void check_event(session::Tag tag, std::string_view notification);
   void check_cancelled(session::Tag tag);

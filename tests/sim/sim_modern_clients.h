@@ -1,6 +1,8 @@
-// SimModernClient: a client of MCP's modern era. It calls, is asked and comes back with its
-// answers: right ones, some of them, twice, late or never, with states that are not its own; it
-// listens, and leaves in the middle, after which it goes on as another connection.
+// SimModernClient: a client of MCP's modern era.
+//
+// A client calls, gets questions, and retries with its answers: all of them, some, twice, late or
+// never, also with states of other clients. It listens. It leaves in the middle, and continues on
+// another connection.
 #pragma once
 
 #include <optional>

@@ -1,8 +1,8 @@
-// SimModernSide: how a child answers requests of MCP's modern era: it wants to know something
-// first, lets others keep what it says, and tells those who listen.
+// SimModernSide: how a child answers requests of MCP's modern era: with questions, with results
+// that may be cached, and with events for clients that listen.
 //
-// It keeps nothing between requests: what it has asked, and which process, is in the requestState
-// that it gives out. What comes back is held against that.
+// Nothing is kept between requests: the requestState that the child gives out has its questions and
+// its process. A retry is held against that.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ class SimModernSide {
   SimModernSide(SimWorld& world, const Temper& temper, SimVoice& voice, SimRecords& records)
       : world_(world), temper_(temper), voice_(voice), records_(records) {}
 
-  // What a discovery says, without what belongs to the request.
+  // The result of server/discover, without the members that belong to the request.
   [[nodiscard]] static std::string discovery();
   // The answer to a stamped request, after `work`. False: it is one as the legacy era has it.
   void answer(const rpc::Envelope& request, Duration work);

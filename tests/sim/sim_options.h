@@ -1,4 +1,4 @@
-// What one seed draws: the options of the backend, and the temper of its children.
+// The options of the backend, and the temper of its children, as one seed draws them.
 #pragma once
 
 #include "gateway/backend/backend.h"

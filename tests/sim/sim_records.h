@@ -1,5 +1,6 @@
-// What the children and the clients of a history have to know of each other, to check what reaches
-// them.
+// SimRecords: what the children and the clients of a history know of each other, to check the
+// messages that reach them. Its parts are the states, the cached answers, the tasks, and the signs
+// of life.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,7 +38,7 @@ class SimStates {
     std::string members;  // of params, of the request that it was issued for
     std::string nonce;    // the same
     std::string capabilities;
-    // It expires between these.
+    // The state expires between these times.
     TimePoint ends_first{};
     TimePoint ends_last{};
     bool is_used = false;  // its client has sent it, for the right request
@@ -51,17 +52,17 @@ class SimStates {
 
   State& issue(State state);
   State* find(const std::string& text);
-  // One that is somebody else's, and not used yet; null: there is none.
+  // A state of another principal that has not been used yet; null: no such state.
   const State* of_other(SimPrincipal principal);
   // Whether the call with this nonce waits for its client.
   [[nodiscard]] bool is_parked(const std::string& nonce) const;
-  // The child of that call has gone: it has no place among the parked ones.
+  // The child of the call with this nonce has gone, so the call has no place among the parked ones.
   void note_death(const std::string& nonce);
-  // The same for all.
+  // The children of all calls have gone.
   void note_death();
   // How many calls have such a place, as far as clients know: of all, or of one principal.
   [[nodiscard]] size_t parked() const;
-  // Those whose child has gone, which their clients have not heard yet.
+  // How many calls have lost their child, which their clients have not heard yet.
   [[nodiscard]] size_t lost() const;
   [[nodiscard]] size_t parked_of(SimPrincipal principal) const;
 
@@ -105,7 +106,8 @@ class SimKept {
   // The answer to `nonce` is given to another request, with `ttl_ms` left.
   void check_hit(const std::string& nonce, std::string_view method, SimPrincipal principal,
                  uint64_t ttl_ms) const;
-  // The same, while nothing runs; also of what may not be kept longer, or was asked by the gateway.
+  // Like check_hit(), while no child runs. Also for answers that must not be cached any more, or
+  // that the gateway has asked for.
   void check_remembered(const std::string& nonce, std::string_view method) const;
 
  private:
@@ -116,11 +118,12 @@ class SimKept {
   uint64_t order_ = 0;
 };
 
-// SimTasks: the tasks that modern children run, and the ids under which clients know them. Whoever
-// has been told of a task reaches its child, or hears that there is no such task; nobody else does.
+// SimTasks: the tasks that modern children run, and the ids under which clients know them. A client
+// that has been told of a task reaches its child, or hears that there is no such task. No other
+// client does.
 //
-// Children count their tasks from 1 each, so that an id of one is an id of the others too. Owner:
-// the records of a history.
+// Each child counts its tasks from 1, so an id of one child is an id of the others too. Owner: the
+// records of a history.
 class SimTasks {
  public:
   static constexpr std::string_view kCapabilities =
@@ -148,7 +151,7 @@ class SimTasks {
   // The raw id of one more task.
   std::string begin(int64_t pid, SimPrincipal principal, Duration ttl);
   Task* find(int64_t pid, const std::string& raw);
-  // What is said of a task reaches the gateway.
+  // A message about the task reaches the gateway.
   void note_told(int64_t pid, const std::string& raw);
   // Whether clients know tasks of this child that are open.
   [[nodiscard]] bool has_open(int64_t pid) const;
@@ -157,7 +160,7 @@ class SimTasks {
   void note_given(const std::string& text, int64_t pid, const std::string& raw,
                   SimPrincipal principal);
   [[nodiscard]] const Known* find(const std::string& text) const;
-  // Anybody's; null: there is none.
+  // A task of any client; null: no task.
   const Known* some();
 
  private:
@@ -210,9 +213,9 @@ class SimLife {
     TimePoint arrived{};
     Duration timeout{};  // without a sign of life
   };
-  // A call is sent once more.
+  // A call is sent again.
   void forget(const std::string& nonce) { calls_.erase(nonce); }
-  // What a call may rely on.
+  // Facts about a call that extend its time.
   struct Terms {
     bool reports = false;  // it is told of progress
     bool alone = false;    // its child serves its client alone
@@ -257,8 +260,7 @@ class SimLife {
   std::map<int64_t, std::vector<Ask>> asked_;  // the same: what is open
 };
 
-// SimRecords: what the children and the modern clients of a history have to know of each other, to
-// check what reaches them.
+// SimRecords: the records of one history.
 struct SimRecords {
   SimRecords(SimWorld& world, const backend::BackendOptions& options)
       : is_sticky(options.config.pool.sticky),
@@ -269,7 +271,7 @@ struct SimRecords {
         kept(world),
         life(world, options.input_timeout) {}
 
-  // Who a caller is, see SimOwners::next_caller().
+  // The principal of a caller, see SimOwners::next_caller().
   [[nodiscard]] SimPrincipal principal_of(uint64_t caller) const {
     const auto known = principals.find(caller);
     return known == principals.end() ? 0 : known->second;

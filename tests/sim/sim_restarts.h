@@ -51,7 +51,7 @@ class SimRestarts {
   void on_drain() { is_draining_ = true; }
 
  private:
-  // That of a child which ended by itself says whether it was.
+  // Whether a child that ended by itself with this reason was ready.
   static bool was_ready(ExitReason reason) {
     return reason == ExitReason::signal || reason == ExitReason::exit_zero ||
            reason == ExitReason::exit_nonzero;

@@ -1,5 +1,5 @@
 // SimTally: which of the events that the simulation is made for have happened, over one history or
-// many. What never happens over all seeds is not tested: the test fails then.
+// many. The test fails if one of them never happens over all seeds, because it is not tested then.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// What tests of a backend have in common: its bench, the texts of messages, the words for what is
+// The common part of tests of a backend: its bench, the texts of messages, the words for what is
 // expected. Such tests live in this namespace.
 #pragma once
 

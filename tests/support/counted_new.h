@@ -1,5 +1,5 @@
-// Counts the allocations of the program that it is linked into, those of all its threads. A source
-// of its own: in one with callers the compiler would see through operator new and warn.
+// Counts the allocations of the program that it is linked into, in all threads. It has a source of
+// its own: in one source with the callers the compiler would see through operator new and warn.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,8 @@
-// FakeChild: a child process in memory that does exactly what a test tells it to.
+// FakeChild: a child process in memory that does exactly what a test tells it to. FakeLauncher
+// makes them, and ChildRecorder keeps what a link tells.
 //
-// Nothing happens by itself: a child starts, speaks, and ends when the test says so. It is also
-// owned by its launcher, so that a test may look at it after its end.
+// Nothing happens by itself: a child starts, speaks, and ends when the test says so. Its launcher
+// owns it too, so that a test may look at it after its end.
 #pragma once
 
 #include <memory>
@@ -19,7 +20,7 @@ class FakeChild final : public MemoryChild {
  public:
   FakeChild(pool::ChildEvents& events, int pid) : MemoryChild(events), pid_(pid) {}
 
-  // What the process does. Nothing of it may happen after its end.
+  // The actions of the process. No action may come after its end.
   void start() { tell_started(pid_); }
   void output(std::string bytes) { tell_output(bytes); }  // as they are
   void say(const std::string& text) { output(text + "\n"); }
@@ -37,15 +38,15 @@ class FakeChild final : public MemoryChild {
   void drain_stdin();
   void write_stderr(std::string line) { last_words_.push_back(std::move(line)); }
 
-  // What it has been sent: lines since the last take, without their ends.
+  // The lines that it has been sent since the last take, without their ends.
   std::vector<std::string> take_lines();
-  // The first of them alone; empty when there is none.
+  // The first of these lines; empty: no line.
   std::string take_line() { return has_line() ? take_input_line() : std::string(); }
   // The ids of the requests among the lines since the last take, in order.
   std::vector<std::string> take_ids();
 
   [[nodiscard]] size_t unsent() const { return unsent_; }
-  // The waits with which it was asked to go, in order.
+  // The grace of each end() so far, in order.
   [[nodiscard]] const std::vector<Duration>& ends() const { return ends_; }
   [[nodiscard]] int pid() const { return pid_; }
 
@@ -75,7 +76,7 @@ class FakeLauncher final : public pool::ChildLauncher {
 
   std::string missing;  // what is wrong with the program; empty: nothing
 
-  // In the order of their launch; those that have ended included.
+  // Children in the order of their launch, ended ones included.
   [[nodiscard]] FakeChild& child(size_t index) { return *children_.at(index); }
   [[nodiscard]] size_t launched() const { return children_.size(); }
   [[nodiscard]] size_t running() const;

@@ -1,8 +1,8 @@
 // FakeEventSink: the response to one HTTP request of a session, in memory; keeps what it gets, and
 // fails the test when it is used after its end.
 //
-// It can be backed up, and its client can leave in the middle of any call: `during` runs inside of
-// each.
+// The sink can be backed up, and its client can leave in the middle of any call: `during` runs
+// inside each call.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -19,7 +19,7 @@ class FakeFetcher final : public fetch::Fetcher {
     ++under_way;
     return std::make_unique<Given>(*this);
   }
-  // What is under way ends so.
+  // Ends the fetch that is under way, with this result.
   void finish(const fetch::Fetched& fetched) {
     const Done done = std::exchange(done_, nullptr);
     done(fetched);

@@ -62,7 +62,7 @@ class FakeWeb final : public remote::WebClient {
   }
 
   [[nodiscard]] Sent& last() { return *sent.back(); }
-  // Those of a method that are still under way.
+  // The requests with this method that are still under way.
   [[nodiscard]] std::vector<Sent*> open(remote::WebMethod method) const {
     std::vector<Sent*> found;
     for (const auto& one : sent) {

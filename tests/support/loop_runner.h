@@ -8,8 +8,8 @@
 
 namespace stdgate::test {
 
-// Turns until `condition` holds after one. It is asked after each event, and every millisecond for
-// what the loop does not see. False when `limit` has passed.
+// Turns the loop until `condition` holds after a turn. The condition is evaluated after each event,
+// and every millisecond for changes that the loop does not see. False when `limit` has passed.
 template <class Condition>
 bool run_until(net::Loop& loop, Condition&& condition, Duration limit = std::chrono::seconds(20)) {
   loop.refresh_now();

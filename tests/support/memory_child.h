@@ -1,9 +1,9 @@
-// MemoryChild: the process behind a child link, in memory. What it says and does, derived classes
-// say.
+// MemoryChild: the process behind a child link, in memory. Derived classes decide what it says and
+// does.
 //
 // Job: keep what it is sent, tell what happens as ChildEvents demands it, and fail the test where
-// the core breaks what ChildLink demands. Owner: its link, and whoever wants to look at it after
-// its end.
+// the core breaks what ChildLink demands. Owner: its link, and a test that looks at it after its
+// end.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ class MemoryChild {
     return std::make_unique<Link>(std::move(child));
   }
 
-  // Whether anybody is told: it has not ended, and its link is there.
+  // Whether events are still told: the child has not ended, and its link exists.
   [[nodiscard]] bool running() const { return events_ != nullptr; }
   // Whether its output is wanted.
   [[nodiscard]] bool is_read() const { return is_read_; }

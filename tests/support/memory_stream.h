@@ -1,7 +1,7 @@
 // MemoryStream: a Stream without a socket. The test is its peer, by a MemoryPeer.
 //
-// What is written is taken at once, unless the peer does not take anything; then it is unsent. The
-// peer's methods call the stream's owner, so they are for the outermost level only.
+// Written bytes are taken at once, unless the peer takes nothing; then they are unsent. The peer's
+// methods call the stream's owner, so they are for the outermost level only.
 #pragma once
 
 #include <string>

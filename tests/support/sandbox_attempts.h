@@ -1,4 +1,4 @@
-// What a sandboxed child must not be able to do, attempted. Each result is 0, or errno.
+// Attempts at everything that a sandboxed child must not be able to do. Each result is 0, or errno.
 #pragma once
 
 #include <string>
@@ -23,9 +23,9 @@ Attempts attempt_unix(const std::string& path);
 Attempts attempt_reading(const std::string& path);
 // A program that was put together in memory.
 Attempts attempt_memory_code();
-// What belongs to the file or directory at `path` beside its content: each is set to what it is.
+// Sets each attribute of the file or directory at `path`, beside its content, to its present value.
 Attempts attempt_metadata(const std::string& path);
-// Everything that changes what is in the directory `path`, in which a file "old" is.
+// Attempts each change of the content of the directory `path`, which has a file "old".
 Attempts attempt_writing(const std::string& path);
 
 }  // namespace stdgate::test

@@ -14,13 +14,13 @@
 
 namespace stdgate::test {
 
-// What is asked: the bytes of one request, and those that only the end of its answer has.
+// SteadyCall: the bytes of one request, and bytes that only the end of its answer has.
 struct SteadyCall {
   std::string opening;  // sent once, before. Empty: none
   std::string request;
   std::string answer_end;
   std::string opening_end = "\r\n\r\n";  // of the answer to `opening`
-  // Where the line goes by which that answer named a session; zero: nowhere.
+  // Place in `request` for the line by which that answer named a session; zero: none.
   size_t session_place = 0;
 };
 
@@ -33,7 +33,7 @@ SteadyCall echo_over_websocket(std::string_view path, std::string_view id = "1")
 SteadyCall echo_over_mcp(std::string_view path, std::string_view more_fields = "");
 // A call of the tool "form" with ten arguments in 100 bytes, likewise.
 SteadyCall form_over_mcp(std::string_view path);
-// The same of MCP's modern era, without a session; `tool`: the echo child takes any name.
+// A call of the tool `tool` in MCP's modern era, without a session. The echo child takes any name.
 SteadyCall echo_over_modern_mcp(std::string_view path, std::string_view more_fields = "",
                                 std::string_view tool = "echo");
 
@@ -45,7 +45,7 @@ class SteadyClient {
   // `at_once` requests are sent with one write; their answers are awaited together.
   SteadyClient(SteadyCall call, size_t at_once) : call_(std::move(call)), at_once_(at_once) {}
 
-  // Connects, as soon as somebody listens, and has the first call answered.
+  // Connects as soon as the socket has a listener, and waits for the answer to the first call.
   bool prepare(const std::string& socket_path);
   bool run(size_t rounds);
 

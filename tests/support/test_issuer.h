@@ -26,7 +26,7 @@ class TestIssuer {
   // A token of these parts, signed as `algorithm` says, whatever the header does.
   [[nodiscard]] std::string token(std::string_view algorithm, std::string_view header,
                                   std::string_view claims) const;
-  // The same with the usual header.
+  // Like token(), with the usual header.
   [[nodiscard]] std::string token(std::string_view algorithm, std::string_view claims) const;
   // Signed with the public key as a shared secret (HS256), in PEM.
   [[nodiscard]] std::string confused_token(std::string_view claims) const;

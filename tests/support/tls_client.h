@@ -1,5 +1,4 @@
-// TlsClient: the client's end of a TLS connection in memory, by libssl. What carries the bytes is
-// the test's.
+// TlsClient: the client's end of a TLS connection in memory, by libssl. The test carries the bytes.
 #pragma once
 
 #include <memory>
@@ -31,7 +30,7 @@ class TlsClient {
 
   // Takes what the server has sent. False: the connection has failed; error() says why.
   bool receive(std::string_view sealed);
-  // What is to be sent to the server.
+  // Takes the bytes that are to be sent to the server.
   std::string take_sealed();
   void write(std::string_view plain);
   void shutdown_write();

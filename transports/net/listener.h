@@ -29,6 +29,7 @@ namespace stdgate::net {
 // its port. None for other families.
 ClientAddress to_client_address(const sockaddr_storage& address);
 
+// ListenerEvents: the receiver of the connections of a Listener.
 class ListenerEvents {
  public:
   virtual ~ListenerEvents() = default;

@@ -42,8 +42,8 @@ struct ProcessUsage {
 ProcessUsage process_tree_usage(pid_t root);
 
 // --- What children use: memory, measured once a second, and CPU time for the metrics
-// Where the files of cgroups are.
 
+// Where the files of cgroups are.
 struct CgroupPlaces {
   std::string mount = "/sys/fs/cgroup";
   std::string own = "/proc/self/cgroup";  // says which cgroup this process is in

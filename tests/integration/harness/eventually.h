@@ -14,7 +14,7 @@ using Millis = std::chrono::milliseconds;
 bool eventually(std::string_view what, const std::function<bool()>& condition,
                 Millis deadline = Millis(10'000));
 
-// The same without a failure: only whether it came to hold.
+// Whether `condition` holds within the deadline. Does not fail the test.
 bool holds_within(Millis deadline, const std::function<bool()>& condition);
 
 }  // namespace stdgate::harness

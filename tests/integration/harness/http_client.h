@@ -99,8 +99,8 @@ class HttpClient {
 
 // --- Requests as bytes, and all that comes back, for tests that send what no client would
 
-// A request with these header lines, each with its CRLF. With a body it is JSON. The request asks
-// the server to close the connection.
+// A request with these header lines, each with its CRLF. A body is JSON. The request asks the
+// server to close the connection.
 std::string raw_request(const std::string& method, const std::string& target,
                         const std::string& fields, const std::string& body);
 

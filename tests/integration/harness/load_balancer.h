@@ -40,7 +40,7 @@ class LoadBalancer {
   pid_t pid_ = -1;
 };
 
-// A port that nobody uses at that address of the loopback network.
+// A free port at that address of the loopback network.
 int free_port(const std::string& host);
 
 }  // namespace stdgate::harness

@@ -19,7 +19,7 @@ std::string open_mcp_session(HttpClient& client, const std::string& path = "/mcp
 // --- Requests of MCP's modern era (2026-07-28), as a client sends them: the body, and the fields
 // of the head that repeat parts of it
 
-// A request. `params`: its members beside _meta; may be empty. `capabilities`: those of the client.
+// A request. `params`: its members beside _meta; may be empty. `capabilities`: of the client.
 std::string modern_request(const std::string& method, const std::string& params = "",
                            const std::string& id = "1", const std::string& capabilities = "{}");
 // `name`: of what is asked for; empty: nothing is named. `more`: other fields.
@@ -33,7 +33,7 @@ HttpResponse post_modern(HttpClient& client, const std::string& method,
 // Sends `subscriptions/listen` for changes of tools to /mcp; the response begins with its first
 // event.
 void listen_for_tools(HttpClient& client, const std::string& id);
-// What a client says to begin a session.
+// The params with which a client begins a session.
 std::string initialize_params(const std::string& capabilities = "{}");
 
 }  // namespace stdgate::harness

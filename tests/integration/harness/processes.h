@@ -31,9 +31,9 @@ size_t peak_resident_bytes(pid_t pid);
 // Bytes that a process has written so far, to files, pipes and sockets (proc(5): wchar).
 size_t bytes_written_by(pid_t pid);
 
-// What can be read of a file. Empty: there is no such file, or it belongs to a process that is gone
-// or of another user. Part of the file: the process has ended meanwhile. Uses read(), because
-// iterators would throw then.
+// The content of a file, as far as it can be read. Empty: there is no such file, or it belongs to a
+// process that is gone or of another user. Part of the file: the process has ended meanwhile. Uses
+// read(), because iterators would throw then.
 std::string read_file(const std::filesystem::path& path);
 
 // One line a process, for messages.
