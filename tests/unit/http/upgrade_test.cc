@@ -9,8 +9,8 @@
 
 #include "tests/unit/http/http_world.h"
 #include "transports/http/client_connection.h"
-#include "transports/http/router.h"
 #include "transports/http/exchange.h"
+#include "transports/http/router.h"
 
 namespace stdgate::test {
 namespace {
