@@ -145,14 +145,9 @@ void ClaimFilter::go_on(call::CallPtr call, const call::Request& former, Ruling 
 bool ClaimFilter::concerns(const Asked& asked) const {
   if (is_about_list(asked.method) || asked.method == kListenMethod) return true;
   // Legacy requests are written for legacy children, and reach no others.
-  if (asked.client_kind != PeerKind::stateless) return pool_.peer_kind() != PeerKind::stateful;
-  if (is_about_task(asked.method)) return true;
-  if (asked.params == nullptr) return true;
-  const McpParams& read = *asked.params;
-  const bool is_meta_clear = read.meta || rpc::is_absent(read.meta);
-  return !is_meta_clear || read.has_similar(kMetaParam | kStateParam | kResponsesParam) ||
-         read.of_meta.has_similar_keys || !rpc::is_absent(read.request_state) ||
-         !rpc::is_absent(read.input_responses) || !rpc::is_absent(read.of_meta.related_task);
+  const bool is_legacy = asked.client_kind != PeerKind::stateless;
+  if (is_legacy && pool_.peer_kind() == PeerKind::stateful) return false;
+  return is_about_task(asked.method) || asked.params == nullptr || may_have_claims(*asked.params);
 }
 
 std::vector<ClaimFilter::Opened> ClaimFilter::open_all(const Asked& asked) const {

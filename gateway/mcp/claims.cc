@@ -139,6 +139,13 @@ std::vector<Claim> claims_of_request(std::string_view params, std::string_view m
   return search.take();
 }
 
+bool may_have_claims(const McpParams& read) {
+  const bool is_meta_clear = read.meta || rpc::is_absent(read.meta);
+  return !is_meta_clear || read.has_similar(kMetaParam | kStateParam | kResponsesParam) ||
+         read.of_meta.has_similar_keys || !rpc::is_absent(read.request_state) ||
+         !rpc::is_absent(read.input_responses) || !rpc::is_absent(read.of_meta.related_task);
+}
+
 std::vector<Claim> claims_of_result(std::string_view payload, std::string_view method) {
   Search search(Writer::server);
   if (is_about_list(method)) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "gateway/base/time.h"
+#include "gateway/mcp/mcp_params.h"
 #include "gateway/pool/pool_services.h"
 
 namespace stdgate::mcp {
@@ -38,6 +39,9 @@ inline bool is_about_list(std::string_view method) { return method.ends_with("/l
 
 // In the order of the text. `method` is decoded; `params` and `payload` are raw JSON.
 std::vector<Claim> claims_of_request(std::string_view params, std::string_view method);
+// Whether claims_of_request() may find claims in params that have been read so, for methods that
+// are about no list, task or listening. Saves the search.
+bool may_have_claims(const McpParams& read);
 std::vector<Claim> claims_of_result(std::string_view payload, std::string_view method);
 std::vector<Claim> claims_of_notification(std::string_view params, std::string_view method);
 

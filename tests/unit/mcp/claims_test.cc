@@ -153,7 +153,31 @@ TEST(ClaimPlaces, OfRequests) {
   };
   for (const Case& one : cases) {
     EXPECT_EQ(found(claims_of_request(one.params, one.method)), one.expected) << one.params;
+    const bool is_call = one.method == "tools/call" && !one.expected.empty();
+    EXPECT_TRUE(!is_call || may_have_claims(read_params(one.params))) << one.params;
   }
+}
+
+// The other spellings in which a claim is found.
+TEST(ClaimPlaces, AreNotedWhereParamsAreRead) {
+  for (
+      const std::string_view members :
+      {R"("requestState":"s")", R"("requestState":7)", R"("REQUESTSTATE":[])",
+       R"("requestSt\u0061te":"s")", R"("reque\u017ftState":"s")",
+       R"("requestState":null,"requestState":"b")", R"("requestState":"b","RequestState":null)",
+       R"("_META":{"io.modelcontextprotocol/related-task":{"taskId":"r"}})",
+       R"("_met\u0061":{"io.modelcontextprotocol/related-task":{"taskId":"r"}})",
+       R"("_meta":{},"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"r"}})",
+       R"("_meta":{"IO.modelcontextprotocol/related-task":{"TASKID":"r"}})",
+       R"("_meta":{"io.modelcontextprotocol\/related-task":{"taskId":"r"}})",
+       R"("inputResponses":{"q":{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"r"}}}})",
+       R"("INPUTresponses":{"q":{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"r"}}}})"}) {
+    const std::string params = object(R"("name":"t",)" + std::string(members));
+    EXPECT_FALSE(claims_of_request(params, "tools/call").empty()) << params;
+    EXPECT_TRUE(may_have_claims(read_params(params))) << params;
+  }
+  EXPECT_FALSE(may_have_claims(
+      read_params(R"({"name":"t","_meta":{"progressToken":1},"arguments":{"requestState":"s"}})")));
 }
 
 TEST(ClaimPlaces, OfResults) {
