@@ -18,7 +18,7 @@ Shutdown::Shutdown(const Clock& clock, TimerQueue& timers, Log& log, backend::Up
       clients_(std::move(clients)),
       drain_timeout_(drain_timeout),
       stopped_(std::move(stopped)),
-      timer_(timers, [this] { advance(); }) {}
+      timer_(timers, [this] { end_turn(); }) {}
 
 void Shutdown::request(int signal) {
   const bool is_first = step_ == Step::running;
@@ -44,31 +44,19 @@ void Shutdown::request(int signal) {
   advance();
 }
 
-// What ends here is destroyed at the end of a turn, so the next step begins in another one.
-void Shutdown::end_turn() {
-  if (requested() && is_step_over()) timer_.arm(clock_.now());
-}
-
-bool Shutdown::is_step_over() const {
-  if (step_ == Step::stopped) return false;
-  if (clock_.now() >= deadline_) return true;
-  if (step_ == Step::last_calls) return are_last_calls_in();
-  return step_ == Step::draining ? is_drained() : !backends_.has_children();
-}
-
 void Shutdown::advance() {
   const Step before = step_;
   const bool is_late = clock_.now() >= deadline_;
   if (step_ == Step::last_calls && (is_late || are_last_calls_in())) drain();
   if (step_ == Step::draining) {
-    const bool is_over = is_drained();
-    if (!is_over && is_late) {
+    const bool is_drained = backends_.calls() == 0 && clients_.is_idle();
+    if (!is_drained && is_late) {
       cut_off_ = backends_.calls() > 0;
       log_.write(LogLevel::warn, "drain timed out",
                  {{"calls", static_cast<uint64_t>(backends_.calls())}});
       backends_.fail_calls(rpc::faults::shutting_down());
     }
-    if (is_over || is_late) end_children();
+    if (is_drained || is_late) end_children();
   } else if (step_ == Step::ending && (!backends_.has_children() || is_late)) {
     stop();
   }
@@ -86,8 +74,6 @@ bool Shutdown::are_last_calls_in() const {
   if (clients_.is_idle() || passed >= kReadCalls) return true;
   return passed >= kLastCalls && !clients_.has_requests();
 }
-
-bool Shutdown::is_drained() const { return backends_.calls() == 0 && clients_.is_idle(); }
 
 void Shutdown::drain() {
   step_ = Step::draining;

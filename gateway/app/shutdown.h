@@ -52,7 +52,9 @@ class Shutdown {
   void request(int signal);
 
   // After each turn of the loop.
-  void end_turn();
+  void end_turn() {
+    if (requested() && step_ != Step::stopped) advance();
+  }
 
   // How long the shutdown may take from the first request on.
   [[nodiscard]] Duration patience() const;
@@ -65,8 +67,6 @@ class Shutdown {
   enum class Step : uint8_t { running, last_calls, draining, ending, stopped };
 
   void advance();
-  [[nodiscard]] bool is_step_over() const;
-  [[nodiscard]] bool is_drained() const;
   // When the step ends, or may end, although nothing happens.
   [[nodiscard]] TimePoint due() const;
   [[nodiscard]] bool are_last_calls_in() const;
