@@ -18,7 +18,7 @@ Shutdown::Shutdown(const Clock& clock, TimerQueue& timers, Log& log, backend::Up
       clients_(std::move(clients)),
       drain_timeout_(drain_timeout),
       stopped_(std::move(stopped)),
-      timer_(timers, [this] { end_turn(); }) {}
+      poll_(timers, [this] { advance(); }) {}
 
 void Shutdown::request(int signal) {
   const bool is_first = step_ == Step::running;
@@ -45,7 +45,6 @@ void Shutdown::request(int signal) {
 }
 
 void Shutdown::advance() {
-  const Step before = step_;
   const bool is_late = clock_.now() >= deadline_;
   if (step_ == Step::last_calls && (is_late || are_last_calls_in())) drain();
   if (step_ == Step::draining) {
@@ -60,13 +59,7 @@ void Shutdown::advance() {
   } else if (step_ == Step::ending && (!backends_.has_children() || is_late)) {
     stop();
   }
-  if (step_ != Step::stopped) timer_.arm(step_ == before ? due() : clock_.now());
-}
-
-TimePoint Shutdown::due() const {
-  if (step_ != Step::last_calls) return deadline_;
-  const bool is_early = clock_.now() < first_at_ + kLastCalls;
-  return std::min(deadline_, first_at_ + (is_early ? kLastCalls : kReadCalls));
+  if (step_ != Step::stopped) poll_.arm(clock_.now() + kPoll);
 }
 
 bool Shutdown::are_last_calls_in() const {
@@ -94,7 +87,6 @@ void Shutdown::end_children() {
 
 void Shutdown::stop() {
   step_ = Step::stopped;
-  timer_.disarm();
   clients_.close_all();
   log_.write(LogLevel::info, "stopped", {{"calls_cut_off", cut_off_}});
   stopped_();

@@ -11,8 +11,8 @@
 // A second request skips to the end: children are killed, connections closed. After the end, a
 // request only reaches the owner, which may still have work to finish. A repeated signal within
 // kSameRequest is no second request: timeout(1), and some supervisors, signal the process and then
-// its group. Looks after each turn of the loop whether a step is done. Each step begins in a turn
-// of its own, so what the last one has written is sent first. Owner: the worker.
+// its group. Owner: the worker. Polls every kPoll whether a step is done: finer polling would gain
+// nothing.
 #pragma once
 
 #include <functional>
@@ -34,6 +34,7 @@ struct ClientSide {
 
 class Shutdown {
  public:
+  static constexpr Duration kPoll = std::chrono::milliseconds(5);
   static constexpr Duration kSameRequest = std::chrono::milliseconds(500);
   // Longer than the way between a load balancer and the gateway. A connection that carries a
   // request in this time ends with its answer. So only connections that were idle for this long end
@@ -51,11 +52,6 @@ class Shutdown {
   // A request by this signal. The first one begins the shutdown; another one ends it at once.
   void request(int signal);
 
-  // After each turn of the loop.
-  void end_turn() {
-    if (requested() && step_ != Step::stopped) advance();
-  }
-
   // How long the shutdown may take from the first request on.
   [[nodiscard]] Duration patience() const;
   [[nodiscard]] bool requested() const { return step_ != Step::running; }
@@ -67,8 +63,6 @@ class Shutdown {
   enum class Step : uint8_t { running, last_calls, draining, ending, stopped };
 
   void advance();
-  // When the step ends, or may end, although nothing happens.
-  [[nodiscard]] TimePoint due() const;
   [[nodiscard]] bool are_last_calls_in() const;
   void drain();
   void end_children();
@@ -81,7 +75,7 @@ class Shutdown {
   const ClientSide clients_;
   const Duration& drain_timeout_;
   const std::function<void()> stopped_;
-  Timer timer_;
+  Timer poll_;
   Step step_ = Step::running;
   TimePoint deadline_{};  // of the last calls and the drain together, then of each step
   int first_signal_ = 0;

@@ -137,10 +137,7 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
                   });
                 }),
       started_at_(loop_.now()) {
-  loop_.watch_turns([this] {
-    generation_.end_turn();
-    shutdown_.end_turn();
-  });
+  loop_.watch_turns([this] { generation_.end_turn(); });
   loop_.check_each_turn([this] { check_invariants(); });
 }
 

@@ -47,14 +47,12 @@ class RunningWorker {
   std::string url;
 
  private:
-  static constexpr Duration kPoll = std::chrono::milliseconds(5);
-
   void run(const app::WorkerServices& services) {
     app::Worker worker(config_, services, [] {});
     net::Loop& loop = worker.loop();
     Timer poll(loop.timers(), [&] {
       if (stop_) return worker.shut_down(SIGTERM);
-      poll.arm(loop.now() + kPoll);
+      poll.arm(loop.now() + app::Shutdown::kPoll);
     });
     poll.arm(loop.now());
     const auto address = worker.clients().listen(*Address::parse("127.0.0.1:0"));

@@ -44,13 +44,7 @@ struct ShutdownBench {
 
   void advance_to(Duration since_start) {
     clock.set(TimePoint(since_start));
-    turn();
-  }
-
-  // What a turn of the loop does.
-  void turn() {
     timers.run_due(clock.now());
-    shutdown.end_turn();
   }
 };
 
@@ -81,7 +75,7 @@ TEST(Shutdown, LastCallsAreTakenBeforeItDrains) {
   ShutdownBench bench;
   bench.signal_at(Duration{0}, SIGTERM);
   EXPECT_FALSE(bench.accepts);
-  bench.advance_to(app::Shutdown::kLastCalls - nanoseconds(1));
+  bench.advance_to(app::Shutdown::kLastCalls - app::Shutdown::kPoll);
   EXPECT_FALSE(bench.drained);
   bench.advance_to(app::Shutdown::kLastCalls);
   EXPECT_TRUE(bench.drained);
@@ -94,7 +88,7 @@ TEST(Shutdown, WhatHasComeByThenIsReadFirst) {
   bench.advance_to(app::Shutdown::kLastCalls);
   EXPECT_FALSE(bench.drained);
   bench.requests = false;
-  bench.turn();
+  bench.advance_to(app::Shutdown::kLastCalls + app::Shutdown::kPoll);
   EXPECT_TRUE(bench.drained);
 }
 
@@ -102,7 +96,7 @@ TEST(Shutdown, WhoSendsSlowlyPutsTheEndOffForAWhileOnly) {
   ShutdownBench bench;
   bench.requests = true;
   bench.signal_at(Duration{0}, SIGTERM);
-  bench.advance_to(app::Shutdown::kReadCalls - nanoseconds(1));
+  bench.advance_to(app::Shutdown::kReadCalls - app::Shutdown::kPoll);
   EXPECT_FALSE(bench.drained);
   bench.advance_to(app::Shutdown::kReadCalls);
   EXPECT_TRUE(bench.drained);
@@ -113,29 +107,8 @@ TEST(Shutdown, WithoutClientsItDrainsAtOnce) {
   bench.idle = true;
   bench.signal_at(Duration{0}, SIGTERM);
   EXPECT_TRUE(bench.drained);
-  EXPECT_EQ(bench.stopped, 0) << "what was written goes first";
-  bench.turn();
+  bench.advance_to(app::Shutdown::kPoll);
   EXPECT_EQ(bench.stopped, 1);
-}
-
-// Nothing happens between its times: it is not woken to look.
-TEST(Shutdown, SleepsUntilSomethingHappens) {
-  ShutdownBench bench(milliseconds(60'000));
-  bench.signal_at(Duration{0}, SIGTERM);
-  const auto next = [&bench] { return bench.timers.next_due()->time_since_epoch(); };
-  EXPECT_EQ(next(), app::Shutdown::kLastCalls);
-  bench.requests = true;
-  bench.advance_to(app::Shutdown::kLastCalls);
-  EXPECT_EQ(next(), app::Shutdown::kReadCalls);
-  bench.advance_to(app::Shutdown::kReadCalls);
-  EXPECT_TRUE(bench.drained);
-  bench.turn();
-  EXPECT_EQ(next(), milliseconds(60'000));
-  bench.idle = true;
-  bench.turn();
-  bench.turn();
-  EXPECT_EQ(bench.stopped, 1);
-  EXPECT_EQ(bench.timers.next_due(), std::nullopt);
 }
 
 TEST(Shutdown, WithoutTimeToDrainThereAreNoLastCalls) {
@@ -157,7 +130,7 @@ TEST(Shutdown, ASignalAfterTheEndHurriesNothingButTheOwner) {
   ShutdownBench bench;
   bench.idle = true;
   bench.signal_at(Duration{0}, SIGTERM);
-  bench.turn();
+  bench.advance_to(app::Shutdown::kPoll);
   ASSERT_EQ(bench.stopped, 1);
   bench.signal_at(milliseconds(100), SIGTERM);
   EXPECT_EQ(bench.stopped, 1) << "the same signal";
