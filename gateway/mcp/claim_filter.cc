@@ -109,9 +109,6 @@ void ClaimFilter::take(call::CallPtr& call, const call::Request& request) {
   const call::CallContext& context = request.context;
   // Claims that are given out for this call belong to this client.
   if (context.principal != nullptr) call->identity = policy::identity_of(context.principal);
-  // Legacy children give nothing out with the results of tools.
-  const bool is_legacy = context.peer_kind != PeerKind::stateless && call->tool;
-  if (is_legacy && pool_.peer_kind() == PeerKind::stateful) return;
   auto ruling =
       judge({request.message, request.method, static_cast<const McpParams*>(context.params),
              call->identity, context.peer_kind});

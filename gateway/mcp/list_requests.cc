@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gateway/mcp/era_bridge.h"
@@ -10,8 +11,8 @@
 
 namespace stdgate::mcp {
 
-tl::expected<void, rpc::FaultReport> ask_for_page(const PageRequest& page, const PageServices& from,
-                                                  const std::function<void(call::Call&)>& prepare) {
+tl::expected<void, RefusedPage> ask_for_page(const PageRequest& page, const PageServices& from,
+                                             const std::function<void(call::Call&)>& prepare) {
   std::string text = list_request(page.method, page.cursor, from.dialect.stamp());
   const rpc::KnownMessage known(text);
   const rpc::Envelope& request = known.envelope();
@@ -32,7 +33,9 @@ tl::expected<void, rpc::FaultReport> ask_for_page(const PageRequest& page, const
   // A legacy child gets it without its stamp.
   const call::PeerChanges changes = from.dialect.omissions(request);
   message.inserted = changes.view();
-  return from.pool.submit(call, message);
+  auto taken = from.pool.submit(call, message);
+  if (taken) return {};
+  return tl::unexpected(RefusedPage{std::move(taken.error()), std::move(call)});
 }
 
 ListRequests::ListRequests(const pool::PoolServices& services, pool::Pool& pool, OnLate on_late)

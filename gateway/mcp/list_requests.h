@@ -83,10 +83,14 @@ struct PageServices {
   pool::Pool& pool;
   const McpDialect& dialect;
 };
-// Asks for the page. prepare(call) is called before the pool gets the call. An error: no child
-// takes it.
-tl::expected<void, rpc::FaultReport> ask_for_page(const PageRequest& page, const PageServices& from,
-                                                  const std::function<void(call::Call&)>& prepare);
+// No child takes the request. Its call lives as long as this, as others know it by now.
+struct RefusedPage {
+  rpc::FaultReport report;
+  call::CallPtr call;
+};
+// Asks for the page. prepare(call) is called before the pool gets the call.
+tl::expected<void, RefusedPage> ask_for_page(const PageRequest& page, const PageServices& from,
+                                             const std::function<void(call::Call&)>& prepare);
 
 // ListRequests: the gateway's own requests for lists that are under way, and the children that have
 // left one unanswered.

@@ -201,7 +201,7 @@ void ListedFilter::ask(const Key& key, session::SessionId session, std::string_v
                             {services_, pool_, dialect_}, prepare);
   if (taken) return;
   requests_.remove(key);
-  listings_[key].refusal = std::move(taken.error());
+  listings_[key].refusal = std::move(taken.error().report);
   end_asking(key, false);
 }
 
