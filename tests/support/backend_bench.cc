@@ -76,7 +76,8 @@ void BackendBench::call(FakeClient& client, const std::string& id, session::Tag 
 
 void BackendBench::advance(Duration duration) {
   const TimePoint end = clock.now() + duration;
-  // A timer may be armed for now by another one: one more round each.
+  // A timer that fires may arm another timer for the present time, so the due times are read again
+  // in each round.
   for (auto due = timers.next_due(); due && *due <= end; due = timers.next_due()) {
     clock.set(std::max(clock.now(), *due));
     timers.run_due(clock.now());

@@ -1,5 +1,5 @@
-// BackendBench: a backend over fake children, with its clients, the time and the observer in the
-// test's hand. Time stands still until advance().
+// BackendBench: a backend over fake children. The test controls its clients, its clock and its
+// observer. Time stands still until advance().
 #pragma once
 
 #include <optional>
@@ -17,12 +17,12 @@
 namespace stdgate::test {
 
 backend::BackendOptions plain_options();
-// Sessions get children of their own.
+// Options of a backend that gives each session a child of its own.
 backend::BackendOptions session_options(uint32_t max_children);
 
 class BackendBench {
  public:
-  // Starts the backend.
+  // The constructors start the backend.
   explicit BackendBench(backend::BackendOptions options);
   BackendBench(backend::BackendOptions options, std::unique_ptr<pool::Dialect> dialect);
 
@@ -32,26 +32,26 @@ class BackendBench {
   // Sends a request with this id and method "m".
   void call(FakeClient& client, const std::string& id = "1", session::Tag tag = 0);
 
-  // Opens a session for the client; the fault when it is refused.
+  // Opens a session for the client. If the session is refused, the fault is returned.
   std::optional<rpc::FaultReport> open(FakeSession& session, const ClientAddress& from = {});
   backend::Admission send(FakeSession& session, std::string text, session::Tag tag = 0);
   void call(FakeSession& session, const std::string& id = "1", session::Tag tag = 0);
   void close(FakeSession& session) { backend.close_session(session.id, {}); }
   void leave(FakeClient& client) { backend.cancel_calls_of(client.caller()); }
 
-  // From now on a client may have so many sessions with a child of their own.
+  // Limits how often a client may start a session that has a child of its own.
   void limit_session_starts(double per_second, double burst) {
     session_starts.emplace(per_second, burst);
     services.session_starts = &*session_starts;
   }
 
-  // Time passes; timers fire at their times, in order.
+  // Moves the clock forward. Timers fire at their times, in order.
   void advance(Duration duration);
-  // Timers that are due now fire.
+  // Fires the timers that are due now.
   void settle() { advance(Duration{0}); }
 
   FakeChild& child(size_t index) { return launcher.child(index); }
-  // Starts the process launched last.
+  // Starts the child that was launched last.
   FakeChild& start_child();
   [[nodiscard]] pool::BackendStatus status() const { return backend.status(); }
 
@@ -63,7 +63,7 @@ class BackendBench {
   Random random{7};
   StoragePool storages;
   policy::Accounts accounts{{.gateway = size_t{256} << 20, .client = size_t{64} << 20}};
-  AccountRef account = accounts.of({});  // of all clients
+  AccountRef account = accounts.of({});  // shared by all clients
   session::Callers callers{1000};
   std::optional<policy::ClientRates> session_starts;
   FakeSeal seal;

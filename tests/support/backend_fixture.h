@@ -1,5 +1,5 @@
-// The common part of tests of a backend: its bench, the texts of messages, the words for what is
-// expected. Such tests live in this namespace.
+// Common parts of the tests of a backend: the bench, the texts of messages, and helpers for
+// expectations. Such tests live in this namespace.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -28,14 +28,14 @@ using testing::Pair;
 using testing::SizeIs;
 using testing::StartsWith;
 
-// Sessions get children of their own; `warm` ones wait for sessions to come.
+// Sessions get children of their own; `warm` children are kept ready for sessions to come.
 inline backend::BackendOptions lease_options(uint32_t max, uint32_t warm = 0) {
   backend::BackendOptions options = session_options(max);
   options.config.pool.warm = warm;
   return options;
 }
 
-// Answers what the child has been asked, and what it is asked for that.
+// Answers all requests at the child, and the requests that arrive because of these answers.
 inline void answer_all(FakeChild& child) {
   for (auto ids = child.take_ids(); !ids.empty(); ids = child.take_ids()) {
     for (const std::string& id : ids) child.answer(id);

@@ -18,12 +18,12 @@ void* counted_malloc(size_t size) {
 
 void* operator new(size_t size) { return counted_malloc(size); }
 void* operator new[](size_t size) { return counted_malloc(size); }
-// std::stable_sort takes its buffer so.
+// std::stable_sort allocates its buffer with this form.
 void* operator new(size_t size, const std::nothrow_t& /*tag*/) noexcept {
   stdgate::test::note_allocation();
   return std::malloc(size);
 }
-// simdjson takes what it parses into so.
+// simdjson allocates its buffers with this form.
 void* operator new[](size_t size, const std::nothrow_t& /*tag*/) noexcept {
   stdgate::test::note_allocation();
   return std::malloc(size);

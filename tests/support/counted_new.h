@@ -1,5 +1,6 @@
-// Counts the allocations of the program that it is linked into, in all threads. It has a source of
-// its own: in one source with the callers the compiler would see through operator new and warn.
+// Counts the allocations of the program that it is linked into, in all threads. The definitions
+// have a source file of their own: if the compiler saw operator new next to its callers, it would
+// warn.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +8,7 @@
 namespace stdgate::test {
 
 size_t allocation_count();
-// One more, by an allocator that is not operator new.
+// Counts an allocation that did not come through operator new.
 void note_allocation();
 
 }  // namespace stdgate::test

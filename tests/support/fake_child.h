@@ -1,8 +1,8 @@
 // FakeChild: a child process in memory that does exactly what a test tells it to. FakeLauncher
-// makes them, and ChildRecorder keeps what a link tells.
+// makes FakeChilds, and ChildRecorder keeps the events of a child link.
 //
-// Nothing happens by itself: a child starts, speaks, and ends when the test says so. Its launcher
-// owns it too, so that a test may look at it after its end.
+// A child starts, writes and ends only when the test says so. The launcher owns each child too, so
+// a test may look at a child after its end.
 #pragma once
 
 #include <memory>
@@ -20,11 +20,11 @@ class FakeChild final : public MemoryChild {
  public:
   FakeChild(pool::ChildEvents& events, int pid) : MemoryChild(events), pid_(pid) {}
 
-  // The actions of the process. No action may come after its end.
+  // The actions of the process. No action is allowed after its end.
   void start() { tell_started(pid_); }
-  void output(std::string bytes) { tell_output(bytes); }  // as they are
+  void output(std::string bytes) { tell_output(bytes); }  // written unchanged
   void say(const std::string& text) { output(text + "\n"); }
-  // Answers the request with the given id as it stands on its stdin.
+  // Writes the answer to the request with the given id, as that id is spelled on stdin.
   void answer(const std::string& id, const std::string& result = "true");
   void close_output() { tell_output_end(); }
   void use_memory(uint64_t bytes) { tell_memory(bytes); }
@@ -33,20 +33,20 @@ class FakeChild final : public MemoryChild {
   void fail_to_start(std::string why) {
     tell_exit({pool::ExitStatus::Kind::not_started, 2, std::move(why)});
   }
-  // From now on nothing is read from its stdin, until drain_stdin().
+  // Stops reading stdin, until drain_stdin().
   void stop_reading() { reads_ = false; }
   void drain_stdin();
   void write_stderr(std::string line) { last_words_.push_back(std::move(line)); }
 
-  // The lines that it has been sent since the last take, without their ends.
+  // The lines that were sent to the child since the last take, without line ends.
   std::vector<std::string> take_lines();
-  // The first of these lines; empty: no line.
+  // The first of these lines; empty if no line has arrived.
   std::string take_line() { return has_line() ? take_input_line() : std::string(); }
   // The ids of the requests among the lines since the last take, in order.
   std::vector<std::string> take_ids();
 
   [[nodiscard]] size_t unsent() const { return unsent_; }
-  // The grace of each end() so far, in order.
+  // The grace of each end() call so far, in order.
   [[nodiscard]] const std::vector<Duration>& ends() const { return ends_; }
   [[nodiscard]] int pid() const { return pid_; }
 
@@ -63,7 +63,7 @@ class FakeChild final : public MemoryChild {
   std::vector<std::string> last_words_;
 };
 
-// FakeLauncher: launches FakeChilds, and keeps them.
+// FakeLauncher: launches FakeChilds, and owns them.
 class FakeLauncher final : public pool::ChildLauncher {
  public:
   std::unique_ptr<pool::ChildLink> launch(const pool::LaunchSpec& spec,
@@ -74,7 +74,7 @@ class FakeLauncher final : public pool::ChildLauncher {
     return tl::unexpected(pool::LaunchProblem{"not-found", missing});
   }
 
-  std::string missing;  // what is wrong with the program; empty: nothing
+  std::string missing;  // what is wrong with the program; empty if nothing is wrong
 
   // Children in the order of their launch, ended ones included.
   [[nodiscard]] FakeChild& child(size_t index) { return *children_.at(index); }
@@ -85,7 +85,7 @@ class FakeLauncher final : public pool::ChildLauncher {
   std::vector<std::shared_ptr<FakeChild>> children_;
 };
 
-// ChildRecorder: the events of one child link, kept for a test to look at.
+// ChildRecorder: keeps the events of one child link for a test to look at.
 struct ChildRecorder final : pool::ChildEvents {
   void on_started(int started_pid) override {
     pid = started_pid;
@@ -106,9 +106,9 @@ struct ChildRecorder final : pool::ChildEvents {
   int pid = 0;
   std::string output;
   int writable = 0;
-  uint64_t memory = 0;  // as last told
+  uint64_t memory = 0;  // of the last report
   std::optional<pool::ExitStatus> exit;
-  std::vector<std::string> order;  // each kind of event at its first time
+  std::vector<std::string> order;  // each kind of event, where it came first
 };
 
 }  // namespace stdgate::test

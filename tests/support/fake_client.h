@@ -1,4 +1,4 @@
-// FakeClient: a caller in memory: keeps what it gets, and may do something on each answer.
+// FakeClient: a caller in memory, which keeps the answers, and may run an action on each answer.
 #pragma once
 
 #include <functional>
@@ -39,7 +39,7 @@ class FakeClient final : public session::ReplySink {
   void on_cancelled(session::Tag tag) override { cancelled.push_back(tag); }
 
   [[nodiscard]] session::Caller caller() const { return caller_; }
-  // Texts of the answers so far.
+  // The texts of the answers so far.
   [[nodiscard]] std::vector<std::string> texts() const {
     std::vector<std::string> texts;
     for (const Answer& answer : answers) texts.push_back(answer.text);

@@ -1,8 +1,8 @@
-// FakeEventSink: the response to one HTTP request of a session, in memory; keeps what it gets, and
-// fails the test when it is used after its end.
+// FakeEventSink: the response to one HTTP request of a session, in memory. The sink keeps what it
+// receives, and fails the test if it is used after its end.
 //
-// The sink can be backed up, and its client can leave in the middle of any call: `during` runs
-// inside each call.
+// A test can make the sink report that it is backed up. `during` runs inside each call, so that the
+// client can leave in the middle of a call.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -63,10 +63,10 @@ class FakeEventSink final : public session::EventSink {
     return backed_up;
   }
 
-  // The client has gone: nobody may use this any more.
+  // The client has left; the sink must not be used any more.
   void leave() { over = true; }
 
-  // The data of the events since the last take, priming events left out.
+  // The data of the events since the last take, without priming events.
   std::vector<std::string> take() {
     std::vector<std::string> texts;
     for (const Event& event : std::exchange(events, {})) {
@@ -77,10 +77,10 @@ class FakeEventSink final : public session::EventSink {
 
   std::vector<Event> events;
   std::optional<std::string> json;
-  std::string scope;  // with it
+  std::string scope;  // sent with `json`
   bool streaming = false;
   bool ended = false;  // by end_stream()
-  bool over = false;   // however
+  bool over = false;   // for any reason
   bool backed_up = false;
   std::function<void()> during;
 

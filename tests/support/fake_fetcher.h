@@ -1,4 +1,4 @@
-// FakeFetcher: remembers what is to be fetched, and answers when the test says so.
+// FakeFetcher: records the fetches that are requested, and answers when the test says so.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ class FakeFetcher final : public fetch::Fetcher {
     ++under_way;
     return std::make_unique<Given>(*this);
   }
-  // Ends the fetch that is under way, with this result.
+  // Ends the fetch in progress with this result.
   void finish(const fetch::Fetched& fetched) {
     const Done done = std::exchange(done_, nullptr);
     done(fetched);
@@ -31,8 +31,8 @@ class FakeFetcher final : public fetch::Fetcher {
   }
 
   std::vector<std::string> urls;
-  std::vector<std::string> bodies;  // of these
-  std::vector<std::string> fields;  // of the last one
+  std::vector<std::string> bodies;  // of the fetches in `urls`
+  std::vector<std::string> fields;  // of the last fetch
   int under_way = 0;
 
  private:

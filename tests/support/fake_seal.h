@@ -1,4 +1,4 @@
-// FakeSeal and RandomSessionIds: what tests use in place of sealed texts and session ids.
+// FakeSeal and RandomSessionIds: what tests use in place of the real seal and the real session ids.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,8 @@
 
 namespace stdgate::test {
 
-// FakeSeal: texts that stand for what was sealed, without encryption. Named texts are numbered
-// apart.
+// FakeSeal: hands out short texts in place of sealed ones, without encryption. Named texts have a
+// numbering of their own.
 class FakeSeal final : public session::StateSeal {
  public:
   std::string seal(std::string_view plain, std::string_view context) override {
@@ -43,7 +43,7 @@ class FakeSeal final : public session::StateSeal {
   std::map<std::pair<std::string, std::string>, std::string> named_;
 };
 
-// RandomSessionIds: ids that say nothing, so a session ends with the process that opened it.
+// RandomSessionIds: ids that carry no state, so a session ends with the process that opened it.
 class RandomSessionIds final : public session::SessionIds {
  public:
   // Makes an id that cannot be guessed: 128 random bits as text.

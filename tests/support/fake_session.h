@@ -1,4 +1,4 @@
-// FakeSession: the client of a session in memory; keeps what it gets.
+// FakeSession: the client of a session, in memory, which keeps what it receives.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -51,17 +51,17 @@ class FakeSession final : public session::SessionSink {
   }
 
   [[nodiscard]] session::Caller caller() const { return caller_; }
-  // Answers and messages since the last take, in their order.
+  // The answers and messages since the last take, in order.
   std::vector<std::string> take() { return std::exchange(received, {}); }
 
-  session::SessionId id;  // once it is open
+  session::SessionId id;  // set when the session is open
   session::ClientHold held = session::ClientHold::connection;
-  bool listens = false;  // a call of its connection does
+  bool listens = false;  // whether a call of the connection listens
   std::vector<std::string> received;
   std::vector<session::Tag> cancelled;
   std::optional<session::SessionEnd> end;
   std::string end_message;
-  std::vector<std::string> received_before_end;  // and not taken by then
+  std::vector<std::string> received_before_end;  // what had not been taken when the session ended
   bool reading = true;
   std::function<void(bool)> on_reading;  // may be empty
 

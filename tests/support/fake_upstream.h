@@ -1,7 +1,7 @@
-// FakeUpstream: an upstream without a pool and children: it answers by itself.
+// FakeUpstream: an upstream that answers by itself, without a pool and children.
 //
-// A request "hold" is answered by release(), "hello" tells its session first; every other request
-// is answered at once, with its params as result.
+// A request "hold" waits for release(). A request "hello" sends a message to its session before the
+// answer. Every other request is answered at once, with its params as the result.
 #pragma once
 
 #include <array>
@@ -126,7 +126,7 @@ class FakeUpstream final : public backend::Upstream {
     return status;
   }
 
-  // Answers the calls that are held, the last one first.
+  // Answers the held calls, the last one first.
   void release() {
     while (!held_.empty()) {
       const Held call = std::move(held_.back());

@@ -1,7 +1,8 @@
-// FakeWeb: a WebClient in memory. The test is the server: it sees the requests, and answers them.
+// FakeWeb: a WebClient in memory. The test plays the server: it sees the requests, and answers
+// them.
 //
-// RemoteWorld: what a Remote needs beside it: a clock that stands still, timers, chance with a
-// seed, and a client that notes what it is told.
+// RemoteWorld: what a Remote needs beside it: a clock that stands still, timers, seeded randomness,
+// and a client that records what it is told.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +26,7 @@ class FakeWeb final : public remote::WebClient {
  public:
   struct Sent {
     remote::WebRequest request;
-    remote::WebEvents* events = nullptr;  // null: it has been given up, or has ended
+    remote::WebEvents* events = nullptr;  // null: the request was given up, or has ended
     bool is_paused = false;
 
     [[nodiscard]] std::string field(const std::string& name) const {
@@ -42,7 +43,7 @@ class FakeWeb final : public remote::WebClient {
     }
     void end() { finish(nullptr); }
     void fail(remote::WebFailure failure) { finish(&failure); }
-    // The whole response.
+    // Sends the whole response.
     void answer(int status, const std::string& type = {}, std::string_view text = {},
                 std::vector<std::pair<std::string, std::string>> fields = {}) {
       if (!type.empty()) fields.emplace_back("content-type", type);
@@ -62,7 +63,7 @@ class FakeWeb final : public remote::WebClient {
   }
 
   [[nodiscard]] Sent& last() { return *sent.back(); }
-  // The requests with this method that are still under way.
+  // The requests with this method that have not ended.
   [[nodiscard]] std::vector<Sent*> open(remote::WebMethod method) const {
     std::vector<Sent*> found;
     for (const auto& one : sent) {
@@ -109,7 +110,7 @@ class RemoteWorld : private remote::LocalClient, private remote::Authorizer {
     }
     clock.set(until);
   }
-  // Nothing: it is no message.
+  // Nothing if `text` is no valid message.
   static std::optional<remote::ClientMessage> message(std::string text) {
     rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
     const auto document = parser.parse({text.data(), text.size()});
@@ -122,12 +123,12 @@ class RemoteWorld : private remote::LocalClient, private remote::Authorizer {
   TimerQueue timers;
   Random random{1};
   std::vector<std::string> told;   // messages to the client
-  std::vector<std::string> lines;  // for people
+  std::vector<std::string> lines;  // messages for people
   std::optional<remote::Exit> left;
-  std::string token;       // shown in each request
-  std::string next_token;  // what renew() gives; empty: there is none
+  std::string token;       // sent with each request
+  std::string next_token;  // the token that renew() gives; empty: renewal is impossible
   size_t renewals = 0;
-  size_t rooms = 0;  // how often the client was told that there is room
+  size_t rooms = 0;  // how often on_room() was called
 
  private:
   void send(std::string_view text) override { told.emplace_back(text); }

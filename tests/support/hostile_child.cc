@@ -1,20 +1,22 @@
 // hostile_child: a stdio JSON-RPC child that tries what a child must not be able to do.
 //
-// Methods; an attempt's result is 0, or errno:
-//   attack {"pid": N}       reaches for the process N in every way: {"environ": 13, "kill": 1, ...}
-//   attack_own {}           the same with a child of its own, which it may
-//   connect {"name": "x"}   to the abstract socket of that name: {"connect": 1}
-//   capabilities {}         {"effective": MASK}
-//   kill {"pid": N, "signal": S}   {"kill": 0}
+// Methods and their results. The result of an attempt is 0, or errno:
+//   attack {"pid": N}       attacks the process N in every way: {"environ": 13, "kill": 1, ...}
+//   attack_own {}           attacks a child of its own, which is allowed
+//   connect {"name": "x"}   connects to the abstract socket "x": {"connect": 1}
+//   capabilities {}         reports its capabilities: {"effective": MASK}
+//   kill {"pid": N, "signal": S}   sends the signal: {"kill": 0}
 //   syscalls {}, sockets {}, connects {"port": N}, listening {"port": N}, unix {"path": "x"},
 //   reading {"path": "x"}, metadata {"path": "x"}, writing {"path": "x"}, memory_code {}
-//                           see sandbox_attempts.h
-//   again {"call": "x", ...}  the same method and its params, attempted by a detached descendant
-//                           that has executed this program anew, with LD_PRELOAD
-//   descriptors {}          {"3": 0, ...}, those that are open beside 0, 1 and 2
-//   fork_bomb {}            {"forks": N, "fork": 11}: so many living processes, then why no more
-//   outlive {}              {"pid": N} of a detached descendant that minds no signal
-//   run_as_root {"path": "x"}  {"run": 0} when this program at `path` runs as root: is it setuid?
+//                           make the attempts of sandbox_attempts.h
+//   again {"call": "x", ...}  a detached descendant executes this program again, with LD_PRELOAD,
+//                           and attempts the method "x" with these params
+//   descriptors {}          lists the open descriptors beside 0, 1 and 2: {"3": 0, ...}
+//   fork_bomb {}            forks until fork(2) fails: {"forks": N, "fork": 11}, the number of
+//                           living processes and the errno
+//   outlive {}              leaves a detached descendant that ignores signals: {"pid": N}
+//   run_as_root {"path": "x"}  executes the copy of this program at `path`, to see whether it is
+//                           setuid: {"run": 0} if it runs as root
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -74,7 +76,8 @@ int read_link(pid_t pid, const char* file) {
   return result_of(::readlink(proc(pid, file).c_str(), bytes.data(), bytes.size()));
 }
 
-// Any of them: opened, or seen where it leads. (That there are so many is seen by its user anyway.)
+// Whether any descriptor can be opened, or its link read. The process's own user may list the
+// descriptors in any case.
 int reach_descriptors(pid_t pid) {
   DIR* const list = ::opendir(proc(pid, "fd").c_str());
   if (list == nullptr) return errno;
@@ -90,7 +93,7 @@ int reach_descriptors(pid_t pid) {
   return result;
 }
 
-// Where nothing is mapped: EFAULT says that it was allowed to look.
+// Reads an address where nothing is mapped: EFAULT shows that access was granted.
 int read_memory(pid_t pid) {
   char byte = 0;
   const iovec here{&byte, 1};
@@ -127,7 +130,7 @@ int with_pidfd(pid_t pid, const std::function<int(int)>& use) {
 
 using stdgate::test::Attempts;
 
-// SIGURG does nothing to who takes it.
+// SIGURG is ignored by default, so a signal that gets through does no harm.
 Attempts attack(pid_t pid) {
   const auto kcmp = [pid] {
     return result_of(::syscall(SYS_kcmp, ::getpid(), pid, KCMP_VM, 0, 0));
@@ -161,7 +164,7 @@ Attempts attack(pid_t pid) {
 }
 
 Attempts attack_own() {
-  // It has nothing of the gateway's to hold open.
+  // The forked process must not hold a descriptor of the gateway open.
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {{"pipe", errno}};
   const pid_t own = ::fork();
@@ -186,7 +189,7 @@ Attempts connect_to(const std::string& name) {
   return {{"connect", result}};
 }
 
-// The text of a member, without quotes; trusts its caller.
+// The text of a member, without quotes. The input is trusted to be well formed.
 std::string member(const std::string& json, const std::string& name) {
   const size_t key = json.find('"' + name + "\":");
   if (key == std::string::npos) return "";
@@ -226,7 +229,7 @@ Attempts open_descriptors() {
   return found;
 }
 
-// At most so many, where nothing stops it.
+// The limit if nothing else stops the fork bomb.
 constexpr int kMaxForks = 500;
 
 Attempts fork_bomb() {
@@ -247,8 +250,8 @@ Attempts fork_bomb() {
   return {{"forks", static_cast<int>(children.size())}, {"fork", error}};
 }
 
-// Runs `work` in a process of its own session whose parent is gone; its output comes through a
-// pipe.
+// Runs `work` in a session of its own, in a process whose parent has ended. The output comes back
+// through a pipe.
 std::string detached(const std::function<void(int out)>& work) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return "";
@@ -284,7 +287,7 @@ std::string outlive() {
 constexpr const char* kAnswer = "--answer";
 constexpr const char* kAmIRoot = "--am-i-root";
 
-// `program`: this one, as it was started.
+// `program`: the path by which this program was started.
 std::string again(const char* program, std::string line) {
   line.replace(line.find("\"method\""), 8, "\"former\"");
   line.replace(line.find("\"call\""), 6, "\"method\"");

@@ -1,4 +1,4 @@
-// Runs a loop until something has happened.
+// Functions that run a loop until something has happened.
 #pragma once
 
 #include <chrono>
@@ -8,8 +8,8 @@
 
 namespace stdgate::test {
 
-// Turns the loop until `condition` holds after a turn. The condition is evaluated after each event,
-// and every millisecond for changes that the loop does not see. False when `limit` has passed.
+// Turns the loop until `condition` holds. The condition is evaluated after each event, and also
+// every millisecond, because some changes cause no event. Returns false when `limit` has passed.
 template <class Condition>
 bool run_until(net::Loop& loop, Condition&& condition, Duration limit = std::chrono::seconds(20)) {
   loop.refresh_now();
@@ -26,7 +26,7 @@ bool run_until(net::Loop& loop, Condition&& condition, Duration limit = std::chr
   return true;
 }
 
-// Lets the loop turn for `time`; for showing that something does not happen.
+// Turns the loop for `time`, to show that something does not happen.
 inline void run_for(net::Loop& loop, Duration time) {
   run_until(
       loop, [] { return false; }, time);

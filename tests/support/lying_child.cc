@@ -1,19 +1,20 @@
-// lying_child: a stdio JSON-RPC child whose every answer is an argument, for tests of servers that
+// lying_child: a stdio JSON-RPC child whose answers are its arguments, for tests of servers that
 // lie.
 //
-// lying_child [METHOD=TEXT …] [anything without '=': a mark by which a test finds the process]
-//   A request or notification of METHOD is met by TEXT, one of "*" by what has no rule of its own.
-//   Where a method has several rules, they serve in turn, and the last one for ever. TEXT is
-//   written with these replaced:
-//     @NL@          the end of a line; there is one at the end of all
+// lying_child [METHOD=TEXT …] [anything without '=': a mark that lets a test find the process]
+//   The child answers a request or notification of METHOD with TEXT. The METHOD "*" stands for
+//   all methods without a rule of their own. Several rules of a method are used in turn, and the
+//   last rule is repeated. In TEXT these words are replaced:
+//     @NL@          an end of line; another one always follows TEXT
 //     @ID@          the raw id of the request
-//     @ID:METHOD@   that of the last request of this method
-//     @COUNT@       how many requests of the method there have been
+//     @ID:METHOD@   the raw id of the last request of METHOD
+//     @COUNT@       the number of requests of the method so far
 //     @FILL:N@      N letters
-//     @NEST:N@      N arrays within each other
-//     @MANY:N:X@    N times X, with commas between them, '#' in X being a number from 0 on
-//   or one of: "" nothing; "!exit"; "!kill", by itself; "!cut X", ends in the middle of the line X
-//   history       is answered with the lines read so far, unless there is a rule for it
+//     @NEST:N@      N nested arrays
+//     @MANY:N:X@    X, N times, separated by commas; '#' in X is replaced by 0, 1, 2, …
+//   These TEXTs are special: "" writes nothing; "!exit" exits; "!kill" sends itself SIGKILL;
+//   "!cut X" exits in the middle of the line X.
+//   Without a rule, the method "history" is answered with the lines read so far.
 #include <simdjson.h>
 #include <unistd.h>
 
@@ -101,7 +102,7 @@ class Liar {
     if (is_cut) std::_Exit(0);
   }
 
-  // What stands between two '@' that is no known word stays as it is.
+  // A word between two '@' that is not known stays as it is.
   std::string expanded(std::string_view text, const std::string& method, size_t count) {
     std::string out;
     while (!text.empty()) {

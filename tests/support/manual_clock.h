@@ -1,11 +1,11 @@
-// Clocks of tests: one that stands still until it is set, and a calendar that follows it.
+// Clocks for tests: one that stands still until it is set, and a calendar that follows that clock.
 #pragma once
 
 #include "gateway/base/time.h"
 
 namespace stdgate::test {
 
-// ManualClock: time that stands still until a test sets it.
+// ManualClock: time stands still until a test sets it.
 class ManualClock final : public Clock {
  public:
   [[nodiscard]] TimePoint now() const override { return now_; }
@@ -15,7 +15,7 @@ class ManualClock final : public Clock {
   TimePoint now_{std::chrono::hours(1)};
 };
 
-// Calendar: a wall clock that follows a test's clock from a day of 2027 on.
+// Calendar: a wall clock that starts on a day of 2027 and follows a test's clock.
 class Calendar final : public WallClock {
  public:
   [[nodiscard]] WallTime at(TimePoint time) const override {

@@ -1,9 +1,9 @@
-// MemoryChild: the process behind a child link, in memory. Derived classes decide what it says and
-// does.
+// MemoryChild: the process behind a child link, in memory. Derived classes decide what the child
+// writes and does.
 //
-// Job: keep what it is sent, tell what happens as ChildEvents demands it, and fail the test where
-// the core breaks what ChildLink demands. Owner: its link, and a test that looks at it after its
-// end.
+// Job: keep what the core sends, report events in the order that ChildEvents demands, and fail the
+// test if the core breaks the contract of ChildLink. Owner: its link, and a test that looks at it
+// after its end.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,15 +27,15 @@ class MemoryChild {
     return std::make_unique<Link>(std::move(child));
   }
 
-  // Whether events are still told: the child has not ended, and its link exists.
+  // Whether events can be reported: the child has not ended, and its link exists.
   [[nodiscard]] bool running() const { return events_ != nullptr; }
-  // Whether its output is wanted.
+  // Whether the core reads the child's output.
   [[nodiscard]] bool is_read() const { return is_read_; }
 
  protected:
   explicit MemoryChild(pool::ChildEvents& events) : events_(&events) {}
 
-  // While running().
+  // The tell functions may be called only while running().
   void tell_started(int pid) {
     tell([pid](pool::ChildEvents& events) { events.on_started(pid); });
   }
@@ -58,7 +58,7 @@ class MemoryChild {
     });
   }
 
-  // The first line of what it has been sent and has not taken, without its end.
+  // The first line of the input that has not been taken, without its end.
   [[nodiscard]] bool has_line() const { return input_.find('\n') != std::string::npos; }
   std::string take_input_line() {
     const size_t end = input_.find('\n');
@@ -67,7 +67,7 @@ class MemoryChild {
     return line;
   }
 
-  // Asked by the core, see ChildLink.
+  // Called by the core, see ChildLink.
   virtual void write(std::span<const std::string_view> parts) {
     for (const std::string_view part : parts) input_ += part;
   }
@@ -106,7 +106,7 @@ class MemoryChild {
   }
 
   pool::ChildEvents* events_;
-  bool telling_ = false;  // an event is being told
+  bool telling_ = false;  // an event is being reported
   bool is_read_ = true;
 };
 

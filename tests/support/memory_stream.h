@@ -1,7 +1,7 @@
-// MemoryStream: a Stream without a socket. The test is its peer, by a MemoryPeer.
+// MemoryStream: a Stream without a socket. The test is its peer, through a MemoryPeer.
 //
-// Written bytes are taken at once, unless the peer takes nothing; then they are unsent. The peer's
-// methods call the stream's owner, so they are for the outermost level only.
+// Written bytes are taken at once. If the peer takes nothing, they stay unsent. The peer's methods
+// call the stream's owner, so a test may call them only from the outermost level.
 #pragma once
 
 #include <string>
@@ -16,13 +16,13 @@ class MemoryStream;
 
 struct MemoryPeer {
   void send(std::string_view bytes);
-  void end();             // has finished writing
-  void fail(int error);   // is gone
-  void set_taking(bool);  // takes all that is unsent, and what comes
+  void end();             // the peer has finished writing
+  void fail(int error);   // the connection breaks
+  void set_taking(bool);  // true: takes all unsent bytes, and those to come
 
   std::string received;
   bool ended = false;              // the stream has finished writing, or is closed
-  MemoryStream* stream = nullptr;  // while it exists
+  MemoryStream* stream = nullptr;  // null after the stream's end
 };
 
 class MemoryStream final : public net::Stream {
@@ -65,7 +65,7 @@ class MemoryStream final : public net::Stream {
  private:
   friend struct MemoryPeer;
 
-  // As far as the owner reads.
+  // Delivers the pending bytes and the end, if the owner is reading.
   void deliver() {
     if (!is_read() || is_closed_) return;
     std::string bytes = std::exchange(input_, {});

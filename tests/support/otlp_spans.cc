@@ -32,7 +32,7 @@ T member(object from, std::string_view key) {
   return as<T>(value, key);
 }
 
-// 64-bit numbers are texts.
+// OTLP's JSON mapping writes 64-bit numbers as strings.
 int64_t number_text(element value, std::string_view key) {
   const auto text = as<std::string_view>(value, key);
   int64_t number = -1;
@@ -52,7 +52,7 @@ std::string id_text(element value, std::string_view key, size_t digits) {
   return std::string(text);
 }
 
-// KeyValue; the gateway has texts alone.
+// Reads a KeyValue list. The gateway uses string values only.
 std::map<std::string, std::string> attributes_of(element list) {
   std::map<std::string, std::string> out;
   for (const element item : as<array>(list, "attributes")) {

@@ -1,5 +1,5 @@
-// Spans of a document that OTLP sends in JSON, held against its schema (opentelemetry-proto,
-// trace.proto, and the JSON mapping of the OTLP specification).
+// Reads the spans of an OTLP document in JSON, and checks the document against its schema
+// (opentelemetry-proto, trace.proto, and the JSON mapping of the OTLP specification).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace stdgate::test {
 struct OtlpSpan {
   std::string trace_id;
   std::string span_id;
-  std::string parent_id;  // empty: none
+  std::string parent_id;  // empty: no parent
   std::string trace_state;
   std::string name;
   uint64_t flags = 0;
@@ -23,11 +23,11 @@ struct OtlpSpan {
   int64_t status = 0;  // 0: unset, 2: error
   std::string status_message;
   std::map<std::string, std::string> attributes;
-  std::map<std::string, std::string> resource;  // its attributes
+  std::map<std::string, std::string> resource;  // attributes of the resource
 };
 
-// Throws std::runtime_error, which says what offends the schema: a member that it has not, or
-// lacks, a value of another type, an id that is none.
+// Throws std::runtime_error with the offence against the schema: an unknown or missing member, a
+// value of a wrong type, or an invalid id.
 std::vector<OtlpSpan> read_otlp_spans(std::string_view document);
 
 }  // namespace stdgate::test

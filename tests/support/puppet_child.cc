@@ -1,33 +1,33 @@
 // puppet_child: a stdio JSON-RPC child that does what each call tells it, for tests of the gateway.
 //
-// puppet_child [mcp | mcp-refusing | mcp-library] [anything: a mark by which a test finds the
+// puppet_child [mcp | mcp-refusing | mcp-library] [anything: a mark that lets a test find the
 // process]
 //   mcp            an MCP server: answers initialize, and ends with code 3 at any other request
 //                  before notifications/initialized
 //   mcp-refusing   an MCP server that answers initialize with an error
-//   mcp-library    an MCP server with more than one of all that is listed
-// Methods; params are named, "_meta" may be among them:
-//   pid, cwd, env          what the process says about itself
-//   history                the lines read so far, an array of texts
+//   mcp-library    an MCP server with several tools, resources and prompts
+// Methods; params are an object, which may contain "_meta":
+//   pid, cwd, env          report the process's own values
+//   history                is answered with the lines read so far, an array of texts
 //   hang                   is never answered
 //   exit {code}, signal {number}   ends the process without an answer
 //   say {line, instead}    writes the line, in which @ID@ stands for the call's id; with `instead`
-//                          that was the answer, else true follows
+//                          the line is the answer, otherwise the answer true follows
 //   complain {bytes}       writes these bytes to stderr
-//   blob {size}            is answered with a text of so many bytes
-//   leak {size}            keeps so many bytes more, for good
-//   push {count, size}     writes as many notifications "push", numbered "n" from 0, each with a
-//                          "fill" of so many bytes; is answered after them
+//   blob {size}            is answered with a text of `size` bytes
+//   leak {size}            allocates `size` bytes and never frees them
+//   push {count, size}     writes `count` notifications "push", numbered "n" from 0, each with a
+//                          "fill" of `size` bytes; is answered after them
 //   ask {method, params}   asks the client; is answered with the whole text of the client's answer
-//   deaf                   is answered, then nothing is read any more
-//   doze                   is answered, then nothing is read until SIGUSR1
-//   meet {notes}           waits for a second such call; then both get their progress in turns, by
-//                          the token that each has, then their answers
-//   tools/list, tools/call   with mcp: one tool, "fail", whose result says isError; "elicit", which
-//                            is not listed, asks the client, and its result is what it answers;
-//                            with mcp-library
-//                            read_file, delete_file (spelled with an escape) and write_file
-//   resources/list, resources/templates/list, prompts/list   two of each
+//   deaf                   is answered; then the child reads nothing any more
+//   doze                   is answered; then the child reads nothing until SIGUSR1
+//   meet {notes}           waits for a second such call; then both calls receive progress in turns,
+//                          each with its own token, and then their answers
+//   tools/list, tools/call   with mcp: the list has one tool, "fail", whose result says isError;
+//                            the unlisted tool "elicit" asks the client, whose answer is the
+//                            result; with mcp-library: read_file, delete_file (spelled with an
+//                            escape) and write_file
+//   resources/list, resources/templates/list, prompts/list   two elements in each list
 #include <simdjson.h>
 #include <unistd.h>
 
@@ -139,7 +139,7 @@ class Puppet {
   static void fail(const Call& call, std::string_view error) {
     write_line(R"({"jsonrpc":"2.0","id":)" + call.id + R"(,"error":)" + std::string(error) + "}");
   }
-  // The value of a parameter; `fallback` where it is missing or of another type.
+  // The value of a parameter; `fallback` if it is missing or of another type.
   template <class Value>
   static Value param(const Call& call, std::string_view name, Value fallback) {
     Value value = fallback;

@@ -1,4 +1,4 @@
-// RecordingLog: log events as lines "event key=value ...", kept for a test to look at.
+// RecordingLog: keeps log events as lines "event key=value ..." for a test to look at.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ struct RecordingLog final : Log {
     levels.push_back(level);
   }
 
-  // The first line of this event; null: there is none.
+  // The first line of this event; null if there is no such line.
   [[nodiscard]] const std::string* find(std::string_view event) const {
     for (const std::string& line : lines) {
       if (line.starts_with(event)) return &line;
@@ -51,7 +51,7 @@ struct RecordingLog final : Log {
 
   const LogLevel lowest;
   std::vector<std::string> lines;
-  std::vector<LogLevel> levels;  // of these
+  std::vector<LogLevel> levels;  // of these lines
 };
 
 }  // namespace stdgate::test

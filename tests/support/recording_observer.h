@@ -84,7 +84,7 @@ class RecordingObserver final : public Observer {
   int sessions = 0;
   bool breaker_open = false;
   std::map<ParkReason, int> parked;
-  int questions = 0;  // open
+  int questions = 0;  // open now
   std::map<QuestionEnd, int> question_ends;
   Duration longest_question{0};
   int parked_calls = 0;  // so far
@@ -103,7 +103,7 @@ class RecordingObserver final : public Observer {
   std::vector<StartReason> starts;
   std::vector<ExitReason> exits;
   std::vector<ReplaceReason> replaced;
-  std::vector<ReplaceReason> waits;  // children that serve on for their work
+  std::vector<ReplaceReason> waits;  // children that stay until their work is done
   std::vector<std::string> methods;
   std::vector<std::string> tools;
 };

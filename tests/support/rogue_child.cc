@@ -1,21 +1,24 @@
 // rogue_child: a stdio JSON-RPC child that misbehaves as told, for tests of the gateway.
 //
-// rogue_child MODE [NUMBER] [anything: a mark by which a test finds the process]
+// rogue_child MODE [NUMBER] [anything: a mark that lets a test find the process]
 //   rpc            answers each line with {"jsonrpc":"2.0","id":<its id>,"result":<its params>}
 //   cat            echoes bytes
-//   ignore-term    rpc, without minding SIGTERM
-//   ignore-eof     rpc, and stays when its input has ended
-//   stubborn       both
-//   grandchild     rpc, with a detached stubborn grandchild in a session of its own
-//   die-after N    rpc; after N answers it kills itself
-//   split-writes   rpc; each answer is written byte by byte
-//   garbage        rpc; before each answer a line that is no JSON and one that is no JSON-RPC
-//   late N         rpc; each answer comes N milliseconds late
-//   no-read        reads nothing before SIGUSR1, then all, and prints how many bytes it were
+//   ignore-term    like rpc, but ignores SIGTERM
+//   ignore-eof     like rpc, but stays when its input has ended
+//   stubborn       like rpc, but does both
+//   grandchild     like rpc, with a detached stubborn grandchild in a session of its own
+//   die-after N    like rpc, but kills itself after N answers
+//   split-writes   like rpc, but writes each answer byte by byte
+//   garbage        like rpc; before each answer it writes a line of invalid JSON and a line that
+//                  is no JSON-RPC
+//   late N         like rpc, but delays each answer by N milliseconds
+//   no-read        reads nothing before SIGUSR1, then reads to the end and prints the number of
+//                  bytes
 //   close-input    closes its stdin and stays
-//   flood-stdout   writes "x" for ever; flood-stderr N: writes N numbered lines to stderr
+//   flood-stdout   writes "x" for ever
+//   flood-stderr N   writes N numbered lines to stderr
 //   burst N        writes N bytes and exits at once
-//   exit N, abort, signal N
+//   exit N, abort, signal N   end the process in this way
 //   describe       prints environment, descriptors, directory, process group and no_new_privs
 #include <dirent.h>
 #include <fcntl.h>
@@ -49,8 +52,8 @@ void wait_for_ever() {
   for (;;) ::pause();
 }
 
-// The raw value of a member of the outermost object; empty when there is none. Trusts that `json`
-// is valid.
+// The raw value of a member of the outermost object; empty if the member is missing. `json` must be
+// valid.
 std::string_view member(std::string_view json, std::string_view name) {
   int depth = 0;
   bool in_string = false;
@@ -82,7 +85,7 @@ std::string_view member(std::string_view json, std::string_view name) {
 
 using Send = std::function<void(std::string_view answer)>;
 
-// Answers lines until the end of input; with notifications it does nothing.
+// Answers lines until the end of input, and ignores notifications.
 void serve(const Send& send) {
   std::string buffer;
   std::string answers;
@@ -187,7 +190,7 @@ void flood_stderr(long lines) {
   for (long i = 0; i < lines; ++i) write_all(STDERR_FILENO, "line " + std::to_string(i) + "\n");
 }
 
-// Also where a sanitizer would handle the signal.
+// Resets the signal's handler first, because a sanitizer may have installed its own.
 void die_of(int signal) {
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);

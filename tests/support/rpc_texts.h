@@ -1,4 +1,4 @@
-// JSON-RPC messages as texts, as FakeChild and BackendBench spell them, and such a text parsed.
+// JSON-RPC messages as texts, spelled as FakeChild and BackendBench spell them, and ParsedText.
 #pragma once
 
 #include <string>
@@ -28,13 +28,13 @@ inline std::string error_text(const std::string& id, int code, const std::string
          R"(,"message":")" + message + "\"}}";
 }
 
-// The id of a message whose id is a number.
+// The id of a message that has a numeric id.
 inline std::string id_in(const std::string& text) {
   const size_t start = text.find(R"("id":)") + 5;
   return text.substr(start, text.find_first_of(",}", start) - start);
 }
 
-// ParsedText: the text of one message, and its envelope, which views the text.
+// ParsedText: the text of one message, and the envelope that views the text.
 class ParsedText {
  public:
   explicit ParsedText(std::string text) : text_(std::move(text)) {

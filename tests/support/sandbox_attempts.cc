@@ -47,7 +47,7 @@ int closing(long fd) {
   return result;
 }
 
-// In a process of its own, so that what succeeds changes nothing here.
+// Runs the attempt in a process of its own, so that success has no effect on this process.
 int in_fork(const std::function<int()>& attempt) {
   const pid_t child = ::fork();
   if (child < 0) return errno;
@@ -61,7 +61,7 @@ int unshare_of(int flags) {
   return in_fork([flags] { return result_of(::unshare(flags)); });
 }
 
-// clone(2) itself, as libc hides its flags.
+// Calls clone(2) directly, because libc hides its flags.
 int clone_with(unsigned long flags) {
   const long child = ::syscall(SYS_clone, flags | SIGCHLD, 0, 0, 0, 0);
   if (child == 0) ::_exit(0);
@@ -78,7 +78,7 @@ int read_own_memory() {
 }
 
 #if defined(__x86_64__)
-// Through the system call ABI of 32 bit programs: getpid(2) is 20 there.
+// Uses the system call ABI of 32-bit programs, where getpid(2) has the number 20.
 int call_32_bit() {
   return in_fork([] {
     long result = 20;
@@ -156,7 +156,7 @@ int list(const std::string& path) {
   return 0;
 }
 
-// Events of a directory have the names of what is in it.
+// A watch on a directory would reveal the names of the files in it.
 int watch(const std::string& path) {
   const int queue = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   if (queue < 0) return errno;
@@ -165,7 +165,7 @@ int watch(const std::string& path) {
   return result;
 }
 
-// A program that stands in no directory: a copy of true(1).
+// Executes a program that is in no directory: a copy of true(1) in memory.
 int execute_from_memory() {
   const int program = ::open("/bin/true", O_RDONLY | O_CLOEXEC);
   const int memory = ::memfd_create("copy", MFD_CLOEXEC);
@@ -247,7 +247,7 @@ Attempts attempt_kernel() {
   };
 }
 
-// None of them with arguments that would do it.
+// The arguments are invalid, so nothing happens even where a call is allowed.
 Attempts attempt_machine() {
   return {{"reboot", result_of(::syscall(SYS_reboot, 0, 0, 0, nullptr))},
           {"swapon", result_of(::syscall(SYS_swapon, "/nonexistent", 0))},

@@ -1,7 +1,7 @@
-// small_gateway: a gateway of one child, to be killed by tests.
+// small_gateway: a gateway with one child, which tests kill.
 //
-// small_gateway GUARD COMMAND...   launches the command under the guard, prints its pid, waits for
-//                                  ever
+// small_gateway GUARD COMMAND...
+// Launches the command under the guard, prints its pid, and waits for ever.
 #include <unistd.h>
 
 #include <csignal>

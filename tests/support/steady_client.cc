@@ -13,7 +13,7 @@ namespace stdgate::test {
 
 namespace {
 
-constexpr size_t kTextSize = 40;  // makes the request one of 100 bytes
+constexpr size_t kTextSize = 40;  // the whole request is 100 bytes long
 
 std::string echo_params() { return R"({"text":")" + std::string(kTextSize, 'x') + R"("})"; }
 

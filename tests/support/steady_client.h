@@ -1,8 +1,10 @@
-// SteadyClient: one connection to a gateway's Unix socket that asks the same over and over.
+// SteadyClient: one connection to a gateway's Unix socket that sends the same request over and
+// over.
 //
-// Job: drive the steady state and be no part of what is measured: blocking, with a buffer of its
-// own, and without an allocation after prepare(). Owner: a test, or a measuring program.
-// Errors: false. Limits: kBufferSize bytes for all answers of a round, kPatience for each of them.
+// Job: drive the steady state without disturbing the measurement: blocking, with a buffer of its
+// own, and without an allocation after prepare(). Owner: a test, or a measuring program. Errors:
+// functions return false. Limits: kBufferSize bytes for all answers of a round, kPatience for each
+// answer.
 #pragma once
 
 #include <array>
@@ -14,26 +16,29 @@
 
 namespace stdgate::test {
 
-// SteadyCall: the bytes of one request, and bytes that only the end of its answer has.
+// SteadyCall: the bytes of one request, and bytes that occur only at the end of its answer.
 struct SteadyCall {
-  std::string opening;  // sent once, before. Empty: none
+  std::string opening;  // sent once, before the requests; may be empty
   std::string request;
   std::string answer_end;
-  std::string opening_end = "\r\n\r\n";  // of the answer to `opening`
-  // Place in `request` for the line by which that answer named a session; zero: none.
+  std::string opening_end = "\r\n\r\n";  // end of the answer to `opening`
+  // Where in `request` the session's header line is inserted, which the answer to `opening` names;
+  // zero: the request has no session.
   size_t session_place = 0;
 };
 
-// A call of `echo` with 100 bytes, or so many more as `id` (raw JSON) is longer than one digit: by
-// POST to `path`, with `more_fields` (lines) in the header, or on the WebSocket there.
+// A call of `echo` whose request has 100 bytes with an id of one digit. `id` is raw JSON. The call
+// is a POST to `path`, with `more_fields` as lines of the header, or a message on the WebSocket
+// there.
 SteadyCall echo_over_http(std::string_view path, std::string_view id = "1",
                           std::string_view more_fields = "");
 SteadyCall echo_over_websocket(std::string_view path, std::string_view id = "1");
 // A call of the MCP tool "echo" with the same text, in a session that is opened at `path`.
 SteadyCall echo_over_mcp(std::string_view path, std::string_view more_fields = "");
-// A call of the tool "form" with ten arguments in 100 bytes, likewise.
+// A call of the tool "form" with ten arguments in 100 bytes, in such a session.
 SteadyCall form_over_mcp(std::string_view path);
-// A call of the tool `tool` in MCP's modern era, without a session. The echo child takes any name.
+// A call of the tool `tool` in MCP's modern era, without a session. The echo child accepts any
+// name.
 SteadyCall echo_over_modern_mcp(std::string_view path, std::string_view more_fields = "",
                                 std::string_view tool = "echo");
 
@@ -42,7 +47,7 @@ class SteadyClient {
   static constexpr size_t kBufferSize = 64 << 10;
   static constexpr std::chrono::seconds kPatience{30};
 
-  // `at_once` requests are sent with one write; their answers are awaited together.
+  // `at_once` requests are sent with one write, and their answers are awaited together.
   SteadyClient(SteadyCall call, size_t at_once) : call_(std::move(call)), at_once_(at_once) {}
 
   // Connects as soon as the socket has a listener, and waits for the answer to the first call.
@@ -53,7 +58,7 @@ class SteadyClient {
   bool connect(const std::string& socket_path);
   bool open();
   bool send(std::string_view bytes);
-  // Reads until what has come in this round is of this size, or has this end.
+  // Read until the bytes of this round have the given size, or the given end.
   bool read_until_size(size_t size);
   bool read_until_end(std::string_view end);
   bool read_some();
@@ -62,7 +67,7 @@ class SteadyClient {
   SteadyCall call_;
   const size_t at_once_;
   std::string round_;       // all requests of a round
-  size_t answer_size_ = 0;  // of one
+  size_t answer_size_ = 0;  // of one answer
   net::FileDescriptor socket_;
   std::array<char, kBufferSize> buffer_{};
   size_t size_ = 0;

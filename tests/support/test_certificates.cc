@@ -86,7 +86,7 @@ Owned<X509> make_certificate(const CertificateWish& wish, EVP_PKEY* key, bool is
 struct TestAuthority::Parts {
   Owned<EVP_PKEY> key{EVP_EC_gen("P-256")};
   Owned<X509> certificate;
-  std::string chain;  // what stands behind a certificate that it signs
+  std::string chain;  // the issuers' certificates, for the chain of an issued one
 
   void sign(X509* other) const {
     X509_set_issuer_name(other, X509_get_subject_name(certificate.get()));

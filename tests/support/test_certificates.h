@@ -1,5 +1,5 @@
-// TestAuthority: certificates for tests, made on the spot: an authority, what it signs, and its
-// revocation list. All in PEM.
+// TestAuthority: a certificate authority for tests, made on the spot, which issues certificates and
+// a revocation list, all in PEM.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace stdgate::test {
 
-// A certificate, what stands behind it in its chain, and its key.
+// A certificate with its chain, and its key.
 struct Credential {
   std::string certificate;
   std::string key;
@@ -18,26 +18,26 @@ struct Credential {
 
 struct CertificateWish {
   std::string name = "localhost";
-  std::vector<std::string> hosts = {"localhost"};  // subjectAltName, beside 127.0.0.1
-  std::vector<std::string> uris = {};              // of it too
-  long begins_seconds = -3600;                     // from now
+  std::vector<std::string> hosts = {"localhost"};  // in subjectAltName, beside 127.0.0.1
+  std::vector<std::string> uris = {};              // in subjectAltName too
+  long begins_seconds = -3600;                     // counted from now
   long ends_seconds = 86400;
 };
 
 class TestAuthority {
  public:
   explicit TestAuthority(const std::string& name = "Test Authority");
-  // An intermediate one of `parent`.
+  // An intermediate authority below `parent`.
   TestAuthority(const std::string& name, TestAuthority& parent);
   ~TestAuthority();
   TestAuthority(const TestAuthority&) = delete;
   TestAuthority& operator=(const TestAuthority&) = delete;
 
-  // For servers and clients alike.
+  // The certificate is valid for servers and for clients.
   Credential issue(const CertificateWish& wish = {});
   [[nodiscard]] std::string certificate() const;
   [[nodiscard]] uint64_t serial() const;
-  // A list of what is revoked.
+  // The revocation list, with these serials.
   [[nodiscard]] std::string revocations(const std::vector<uint64_t>& serials = {},
                                         long ends_seconds = 86400) const;
 

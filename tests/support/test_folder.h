@@ -1,4 +1,4 @@
-// TestFolder: a temporary folder of one test; gone with it.
+// TestFolder: a temporary folder that is deleted at the end of its test.
 #pragma once
 
 #include <cstdlib>
@@ -23,7 +23,7 @@ class TestFolder {
   TestFolder(const TestFolder&) = delete;
   TestFolder& operator=(const TestFolder&) = delete;
 
-  // Writes the file as editors do, by replacing it; gives its whole name.
+  // Writes the file as editors do, by replacing it. Returns the full path.
   std::string write(const std::string& name, const std::string& text) const {
     const std::filesystem::path file = path_ / name;
     const std::filesystem::path fresh = path_ / (name + ".new");

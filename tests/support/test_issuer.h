@@ -1,4 +1,4 @@
-// TestIssuer: makes keys and tokens for tests, good ones and bad ones.
+// TestIssuer: makes keys and tokens for tests, valid and invalid ones.
 #pragma once
 
 #include <memory>
@@ -18,17 +18,18 @@ class TestIssuer {
   TestIssuer(const TestIssuer&) = delete;
   TestIssuer& operator=(const TestIssuer&) = delete;
 
-  // The public key as a JWK; `more` are members, each with a comma in front.
+  // The public key as a JWK. `more`: further members, each with a comma in front.
   [[nodiscard]] std::string jwk(std::string_view more = "") const;
-  // {"keys":[<jwk>]}
+  // The JWK Set {"keys":[<jwk>]}.
   [[nodiscard]] std::string jwks() const { return R"({"keys":[)" + jwk() + "]}"; }
 
-  // A token of these parts, signed as `algorithm` says, whatever the header does.
+  // A token of these parts. The signature follows `algorithm`, even if the header names another
+  // one.
   [[nodiscard]] std::string token(std::string_view algorithm, std::string_view header,
                                   std::string_view claims) const;
-  // Like token(), with the usual header.
+  // A token with the usual header for `algorithm`.
   [[nodiscard]] std::string token(std::string_view algorithm, std::string_view claims) const;
-  // Signed with the public key as a shared secret (HS256), in PEM.
+  // A token signed with HS256, whose shared secret is the public key in PEM.
   [[nodiscard]] std::string confused_token(std::string_view claims) const;
 
  private:

@@ -1,4 +1,5 @@
-// TlsClient: the client's end of a TLS connection in memory, by libssl. The test carries the bytes.
+// TlsClient: the client's end of a TLS connection in memory, with libssl. The test carries the
+// bytes.
 #pragma once
 
 #include <memory>
@@ -14,10 +15,10 @@ namespace stdgate::test {
 
 struct TlsClientOptions {
   std::string authority;                              // in PEM; empty: the server is not verified
-  std::string server_name = "localhost";              // of SNI, and verified
-  Credential credential = {};                         // none, if empty
+  std::string server_name = "localhost";              // sent as SNI, and verified
+  Credential credential = {};                         // empty: no client certificate
   int max_version = 0;                                // TLS1_2_VERSION; 0: any
-  std::string protocols = {};                         // of ALPN, as on the wire
+  std::string protocols = {};                         // for ALPN, in wire format
   std::shared_ptr<ssl_session_st> session = nullptr;  // to be resumed
 };
 
@@ -28,9 +29,9 @@ class TlsClient {
   TlsClient(const TlsClient&) = delete;
   TlsClient& operator=(const TlsClient&) = delete;
 
-  // Takes what the server has sent. False: the connection has failed; error() says why.
+  // Takes bytes of the server. False if the connection has failed; error() says why.
   bool receive(std::string_view sealed);
-  // Takes the bytes that are to be sent to the server.
+  // Returns the bytes that are to be sent to the server.
   std::string take_sealed();
   void write(std::string_view plain);
   void shutdown_write();
@@ -45,7 +46,7 @@ class TlsClient {
   [[nodiscard]] std::shared_ptr<ssl_session_st> session() const;
   [[nodiscard]] ssl_st* ssl() { return ssl_; }
 
-  std::string plain;  // received
+  std::string plain;  // received from the server
 
  private:
   bool advance();

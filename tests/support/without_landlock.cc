@@ -1,5 +1,5 @@
-// without_landlock [ARGUMENT]...: runs stdgate as on a kernel that has no Landlock: its system
-// calls give ENOSYS. For tests of what is said then.
+// without_landlock [ARGUMENT]...: runs stdgate as on a kernel without Landlock, whose system calls
+// fail with ENOSYS. Tests use it to check what stdgate reports then.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -10,7 +10,7 @@
 #include <iterator>
 
 int main(int /*argc*/, char** argv) {
-  constexpr unsigned kFirst = 444;  // landlock_create_ruleset to landlock_restrict_self
+  constexpr unsigned kFirst = 444;  // landlock_create_ruleset … landlock_restrict_self
   constexpr unsigned kLast = 446;
   sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
                         BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, kFirst, 0, 2),
