@@ -1,9 +1,9 @@
-// Agents and their clients in invented time, above the whole core: clients that lose their
-// connection at any moment, and come back, or do not. SimEditor and SimAgent say what must hold for
-// each; at the end nobody is there, and nothing is left.
+// Agents and their clients in simulated time, above the whole core. Clients lose their connection
+// at any moment, and come back or not. SimEditor and SimAgent say what must hold for each of them.
+// At the end all clients have left, and nothing may remain.
 //
-// A failing seed is repeated with STDGATE_SIM_SEED=<seed>; STDGATE_SIM_SEEDS sets how many are run,
-// from 1 on or from that seed.
+// A failing seed is repeated with STDGATE_SIM_SEED=<seed>. STDGATE_SIM_SEEDS sets how many seeds
+// are run, from 1 on or from that seed.
 
 #include <gtest/gtest.h>
 
@@ -85,7 +85,7 @@ class AgentSimulation {
       world_.after(world_.pick_duration(Duration{0}, std::chrono::seconds(60)), [this] {
         SimEditor& editor = *editors_[world_.pick(0, editors_.size() - 1)];
         if (world_.chance(0.1)) {
-          // Of another principal.
+          // The id belongs to an editor of another principal.
           const size_t mine = static_cast<size_t>(&editor == editors_[0].get() ? 0 : 5);
           editors_[mine]->try_id(editors_[5 - mine]->id());
         }
@@ -98,7 +98,8 @@ class AgentSimulation {
       for (const auto& editor : editors_) editor->settle();
       pass(std::chrono::seconds(20));
       for (const auto& editor : editors_) editor->settle();
-      // A question has its time from the moment on when the gateway looks, at most so often.
+      // The time of a question begins when the gateway looks for questions. Twenty such periods are
+      // enough for all questions.
       pass(20 * (options_.config.linger + options_.input_timeout) + options_.config.max_time);
       for (const auto& editor : editors_) editor->check_all_answered();
     }
@@ -166,7 +167,7 @@ class AgentSimulation {
   backend::Backend backend_;
   int opened_ = 0;
   test::RandomSessionIds ids_;
-  std::vector<std::unique_ptr<SimEditor>> editors_;  // who are told of its end
+  std::vector<std::unique_ptr<SimEditor>> editors_;  // connections_ report to them
   acp::AcpConnections connections_;
   EditorServices editor_services_;
 };

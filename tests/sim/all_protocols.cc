@@ -19,7 +19,7 @@ std::unique_ptr<pool::Dialect> make_dialect(const config::BackendConfig& config)
   return app::make_dialect(config, {"0", ""});
 }
 
-// The program becomes another one now and then, and the former one again.
+// Alternates between two memories, as if the program changed now and then, and changed back.
 backend::MakeSleepingServer make_sleeping() {
   const auto memory = [] { return std::make_shared<mcp::ServerMemory>([] {}); };
   auto find = [memories = std::array{memory(), memory()}, looks = size_t{0}]() mutable {

@@ -1,8 +1,8 @@
-// The whole core in invented time: many seeds, each a different history of clients and children.
-// What must hold in every one of them stands in check_always() and check_at_end().
+// The whole core in simulated time: many seeds, each a different history of clients and children.
+// check_always() and check_at_end() hold what must be true in every history.
 //
-// A failing seed is repeated with STDGATE_SIM_SEED=<seed>; STDGATE_SIM_SEEDS sets how many are run,
-// from 1 on or from that seed.
+// A failing seed is repeated with STDGATE_SIM_SEED=<seed>. STDGATE_SIM_SEEDS sets how many seeds
+// are run, from 1 on or from that seed.
 
 #include <gtest/gtest.h>
 
@@ -47,9 +47,9 @@ class Simulation {
     backends_.start();
   }
 
-  // What has happened to sessions.
+  // The events of sessions, children and calls that the observer was told.
   [[nodiscard]] const SimLedger& ledger() const { return ledger_; }
-  // All else.
+  // The counts of all other events.
   SimTally& tally() { return world_.tally(); }
 
   void run() {
@@ -59,8 +59,9 @@ class Simulation {
                                                        options_.config, starts_, records_,
                                                        ClientAddress::unix_user(i % 2)));
     }
-    // Nobody, and two principals, each with two connections; or one alone, whose pool it is. Those
-    // without a name have one address, or two, or the second has none.
+    // Modern clients are anonymous, or of one of two principals with two connections each. A pool
+    // that serves one principal has clients of that principal only. Anonymous clients have one
+    // address, or two, or the second client has none.
     for (size_t i = 0; is_mcp() && i < kModernClients; ++i) {
       const auto user = static_cast<uint32_t>(i == 3 ? world_.pick(0, 2) : i % 2);
       const ClientAddress address = user == 2 ? ClientAddress() : ClientAddress::unix_user(user);
@@ -94,7 +95,7 @@ class Simulation {
 
   [[nodiscard]] bool is_mcp() const { return options_.config.protocol == config::Protocol::mcp; }
 
-  // Sessions have no children of their own, or not any more.
+  // Whether sessions have no children of their own, or no longer have them.
   [[nodiscard]] bool shares_children() const {
     return backend_->status().isolation == config::Isolation::shared;
   }
@@ -125,8 +126,8 @@ class Simulation {
     }
   }
 
-  // Nobody is left: what waits for somebody to come back goes when its time is up, all else at
-  // once.
+  // All clients leave. Calls that wait for a client end at their time limit, everything else ends
+  // at once.
   void leave_alone() {
     tally().note(Seen::left_alone);
     leave_all();
@@ -154,7 +155,8 @@ class Simulation {
       tally().note(*peer_kind == PeerKind::stateless ? Seen::verdict_modern : Seen::verdict_legacy);
   }
 
-  // Some sessions are closed when the drain begins, the others outlive their children.
+  // Some sessions are closed when the drain begins; the others stay open until their children have
+  // ended.
   void shut_down() {
     note_verdict();
     records_.is_draining = true;
@@ -177,7 +179,7 @@ class Simulation {
       const bool has_begun = !is_mcp() || session->has_heard();
       if (session->is_open() && !session->has_ended() && !may_be_parked && has_begun) ++untold;
     }
-    // One that gave its place in the queue up has never had a child.
+    // A session that gave up its place in the queue has never had a child, so it is not told.
     EXPECT_LE(untold, ledger_.sessions_in(SessionState::parked))
         << "a session has lost its child and was not told";
     for (const auto& session : sessions_) {
@@ -192,23 +194,23 @@ class Simulation {
     world_.accounts().check_invariants();
     const config::BackendConfig& config = options_.config;
     const pool::BackendStatus status = backend_->status();
-    // One of each session, and one for all calls that have a child alone.
+    // Each session has a queue, and all calls that need a child alone share another queue.
     const size_t queues = 1 + (owners_.are_exclusive() ? status.sessions : 0) + (is_mcp() ? 1 : 0);
     EXPECT_LE(status.queued, config.pool.queue * queues);
     EXPECT_LE(status.queued_bytes, config.pool.queue_bytes * queues);
     EXPECT_LE(status.children.size(), config.pool.max);
     size_t listening = 0;
     size_t leased = 0;
-    size_t leaving = 0;  // of these; their places are free
+    size_t leaving = 0;  // leased children that drain; their places are free
     for (const pool::ChildStatus& child : status.children) {
-      // Those that only listen are not limited so, and those that no other child may get have room
-      // of their own.
+      // The limit does not count calls that only listen. Calls that no other child may get have
+      // room of their own.
       EXPECT_LE(child.in_flight, 2 * config.pool.max_in_flight + child.listening);
       listening += child.listening;
       leased += child.leased ? 1 : 0;
       leaving += child.leased && child.state == ChildState::draining ? 1 : 0;
     }
-    // Where they have children of their own, they may have all while there are no other calls.
+    // Sessions with children of their own may have all children while there are no other calls.
     const uint32_t kept = owners_.are_exclusive() ? 0 : std::max(config.pool.min, 1U);
     EXPECT_LE(leased - leaving, owners_.are_exclusive() || is_mcp() ? config.pool.max - kept : 0);
     check_only_process(status);
@@ -217,7 +219,7 @@ class Simulation {
     }
     check_listening(listening, status);
     check_parked(status);
-    // One that waits for a child and needs none any more is parked, revived or not.
+    // A session that waited for a child and needs none any more is parked, whether revived or not.
     EXPECT_LE(status.sessions, 2U * config.pool.sessions);
     EXPECT_LE(status.watches, config.pool.sessions);
     EXPECT_EQ(status.sessions, ledger_.sessions);
@@ -229,7 +231,7 @@ class Simulation {
     ledger_.restarts.check(world_.now(), status);
   }
 
-  // What a legacy server keeps for its principal is in one process.
+  // A legacy server that serves one principal keeps its state in one process.
   void check_only_process(const pool::BackendStatus& status) const {
     if (!options_.config.serves_one || status.peer_kind != PeerKind::stateful) return;
     const auto is_alive = [](const pool::ChildStatus& child) {
@@ -239,7 +241,7 @@ class Simulation {
     EXPECT_LE(std::ranges::count_if(status.children, is_alive), 1);
   }
 
-  // Each is a client's, or the one that the gateway has for a session.
+  // Each listening call belongs to a client, or is the gateway's own call for a session.
   void check_listening(size_t listening, const pool::BackendStatus& status) const {
     size_t most = status.sessions;
     for (const auto& client : modern_clients_) most += client->listening_calls();
@@ -303,7 +305,7 @@ class Simulation {
   SimLedger ledger_{world_, options_.config};
   SimLauncher launcher_;
   session::Callers callers_{1000};
-  const double starts_per_second_;  // of a client; 0: no limit
+  const double starts_per_second_;  // limit of each client; 0: no limit
   static constexpr double kStartBurst = 2;
   policy::ClientRates session_starts_{starts_per_second_, kStartBurst};
   SimStarts starts_{starts_per_second_, kStartBurst};
@@ -330,7 +332,7 @@ class Simulation {
   std::vector<std::unique_ptr<SimModernClient>> modern_clients_;
   bool backends_are_draining_ = false;
   uint64_t requests_ = 0;
-  // At the last look: calls whose sessions are asked, and children that had ended.
+  // State at the last check: calls whose sessions have been asked, and children that had ended.
   size_t rounds_ = 0;
   uint64_t exited_ = 0;
 };
@@ -355,7 +357,7 @@ TEST(CoreSimulation, EveryCallIsAnsweredOnce) {
   for (const ReplaceReason reason : {ReplaceReason::age, ReplaceReason::calls}) {
     EXPECT_GT(replaced[static_cast<size_t>(reason)], 0U) << replace_reason_name(reason);
   }
-  if (!kHasMcp) return;  // whose sessions alone outlive their children
+  if (!kHasMcp) return;  // only sessions of MCP outlive their children
   for (const ParkReason reason : {ParkReason::idle, ParkReason::place_needed,
                                   ParkReason::child_ended, ParkReason::replaced}) {
     EXPECT_GT(parked[static_cast<size_t>(reason)], 0U) << park_reason_name(reason);
@@ -363,7 +365,7 @@ TEST(CoreSimulation, EveryCallIsAnsweredOnce) {
   for (const RevivalOutcome outcome : {RevivalOutcome::same, RevivalOutcome::failed}) {
     EXPECT_GT(revived[static_cast<size_t>(outcome)], 0U) << revival_outcome_name(outcome);
   }
-  if (count < 2000) return;  // some are rare
+  if (count < 2000) return;  // some events are rare
   for (size_t i = 0; i < kSeenCount; ++i) {
     const uint64_t times = tally.of(static_cast<Seen>(i));
     EXPECT_GT(times, 0U) << kSeenNames[i] << " has never happened";

@@ -1,9 +1,11 @@
-// A virtual server over real pools in invented time: many seeds, each a different history of
-// clients of both eras, with and without sessions, and of members that die, sleep, hang, lie and
-// change. The laws: each call is answered or withdrawn, once, and by its own answer; when nobody is
-// there, nothing is left, neither calls nor sessions nor bytes.
+// A virtual server over real pools in simulated time: many seeds, each a different history. Clients
+// of both eras come with and without sessions. Members die, sleep, hang, lie and change.
 //
-// A failing seed is repeated with STDGATE_SIM_SEED=<seed>; STDGATE_SIM_SEEDS sets how many are run.
+// The laws: each call is answered once by its own answer, or withdrawn. When all clients have left,
+// no calls, sessions or bytes remain.
+//
+// A failing seed is repeated with STDGATE_SIM_SEED=<seed>. STDGATE_SIM_SEEDS sets how many seeds
+// are run.
 
 #include <gtest/gtest.h>
 
@@ -25,7 +27,7 @@
 namespace stdgate::sim {
 namespace {
 
-// Counts the calls of each backend, which end as often as they begin.
+// Counts the calls of each backend. As many calls must end as begin.
 class CallCounts final : public Observer {
  public:
   void on_call_started(BackendId backend) override { ++open_[backend]; }
@@ -44,7 +46,7 @@ class CallCounts final : public Observer {
   std::map<uint8_t, uint64_t> ended_;
 };
 
-// A client without a session, or one with a session.
+// A client, with or without a session.
 struct Person {
   std::unique_ptr<test::FakeClient> client;
   std::unique_ptr<test::FakeSession> session;
@@ -177,7 +179,7 @@ class ServerSimulation {
     call(person);
   }
 
-  // As a reload does.
+  // Changes the members as a reload of the configuration does.
   void change_members() {
     config::ServerConfig& team = config_.servers.front();
     std::vector<config::MemberConfig> left = all_members_;
@@ -303,7 +305,7 @@ class ServerSimulation {
     server_->accept(parser.parse(text).value().messages[0], context);
   }
 
-  // --- What they get
+  // --- What clients receive
 
   void close(Person& person, uint64_t id) {
     EXPECT_EQ(person.open.erase(id), 1U) << "call " << id << " has no answer to come";
@@ -363,7 +365,7 @@ class ServerSimulation {
     const TimePoint patience = world_.now() + std::chrono::minutes(3);
     while (upstreams_.calls() > 0 && world_.now() < patience && world_.step()) check_always();
     EXPECT_EQ(upstreams_.calls(), 0U) << "calls at members outlive the clients";
-    step_until(world_.now() + std::chrono::minutes(1));  // until the children of sessions have gone
+    step_until(world_.now() + std::chrono::minutes(1));  // ends the children of sessions
     for (backend::Backend* const backend : backends_) {
       EXPECT_EQ(backend->status().sessions, 0U) << backend->name();
       EXPECT_EQ(backend->status().watches, 0U) << backend->name();

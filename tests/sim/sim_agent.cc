@@ -14,7 +14,7 @@
 namespace stdgate::sim {
 
 namespace {
-// Few, so that the questions of several agents collide.
+// The list is short, so that the questions of several agents use the same ids.
 constexpr std::array<std::string_view, 5> kIds = {"1", "4096", R"("ask")", "null", R"("\u00e9")"};
 constexpr Duration kShort = std::chrono::milliseconds(300);
 }  // namespace
@@ -35,7 +35,7 @@ class SimAgent final : public test::MemoryChild, public std::enable_shared_from_
     std::string session;  // raw
     std::string nonce;
     uint64_t steps = 0;
-    size_t asks = 0;  // open
+    size_t asks = 0;  // open questions
     bool is_cancelled = false;
     bool is_over = false;
   };
@@ -110,7 +110,7 @@ class SimAgent final : public test::MemoryChild, public std::enable_shared_from_
     if (method == "session/new") {
       const std::string name = "s-" + std::to_string(pid_) + "-" + std::to_string(++sessions_);
       say(head + R"(,"result":{"sessionId":")" + name + R"("}})");
-      // As agents do that have commands, before anybody prompts.
+      // Agents that have commands send an update before the first prompt.
       if (world_.chance(0.5)) update('"' + name + '"');
       return;
     }
@@ -147,7 +147,7 @@ class SimAgent final : public test::MemoryChild, public std::enable_shared_from_
     --prompt.steps;
     if (world_.chance(0.4)) {
       ask(number);
-      // It waits for the answer, or goes on meanwhile.
+      // The agent waits for the answer, or continues in the meantime.
       if (prompts_[number].asks > 0 && world_.chance(0.7)) return;
     } else {
       update(prompt.session);
@@ -220,7 +220,7 @@ class SimAgent final : public test::MemoryChild, public std::enable_shared_from_
   size_t sessions_ = 0;
   std::vector<Prompt> prompts_;
   std::vector<Ask> asks_;
-  std::map<std::string, uint64_t> said_;  // updates, by session
+  std::map<std::string, uint64_t> said_;  // number of updates, by session
 };
 
 std::unique_ptr<pool::ChildLink> SimAgents::launch(const pool::LaunchSpec& /*spec*/,

@@ -1,8 +1,8 @@
 // SimAgent: an agent of ACP without a process. SimAgents is the ChildLauncher that makes them.
 //
 // An agent works on prompts, sends updates, asks for permission in the middle, cancels its
-// questions, ends prompts without waiting, and dies. It numbers its updates in a session, and
-// checks that each question is answered once, by its client.
+// questions, ends prompts without waiting, and dies. The updates of a session are numbered. The
+// agent checks that each question is answered once, by its client.
 #pragma once
 
 #include <array>
@@ -16,25 +16,25 @@
 
 namespace stdgate::sim {
 
-// Events for which histories of agents are made. Each has to happen in some history.
+// Events that histories of agents are made for. Each event has to happen in some history.
 enum class AgentEvent : uint8_t {
   asked,
-  asked_again,      // the client has come back
+  asked_again,      // a question, after the client has come back
   answered,         // a question, by its client
-  answered_twice,   // and again
+  answered_twice,   // a question, by its client for the second time
   taken_back,       // a question, by the agent
-  expired,          // a question
-  cut,              // a client is, from its connection
-  came_back,        // to it
-  replaced,         // before the former connection was known to be gone
-  lost,             // it came back, and its agent had gone
+  expired,          // a question was not answered in time
+  cut,              // a client lost its connection
+  came_back,        // a client, to its connection
+  replaced,         // a connection, before its end was noticed
+  lost,             // a client came back after its agent had ended
   ended_meanwhile,  // a prompt, while its client was away
   ended_with_open,  // a prompt with an open question
   cancelled,        // a prompt, by its client
   died,             // an agent
-  carried,          // a session, by the stream of its connection
-  held,             // an agent, as its client takes too little
-  stranger,         // somebody else has named a connection
+  carried,          // messages of a session, by the stream of its connection
+  held,             // output of an agent, because its client reads too slowly
+  stranger,         // another client used the id of a connection
   lingered_out,     // a connection of a client that has left for good
 };
 inline constexpr std::array<std::string_view, static_cast<size_t>(AgentEvent::lingered_out) + 1>
@@ -77,13 +77,13 @@ class SimAgents final : public pool::ChildLauncher {
       : world_(world), tally_(tally), dies_(dies) {}
   std::unique_ptr<pool::ChildLink> launch(const pool::LaunchSpec& spec,
                                           pool::ChildEvents& events) override;
-  // Processes that have been launched and have not ended.
+  // The number of processes that have been launched and have not ended.
   [[nodiscard]] size_t running() const;
 
  private:
   SimWorld& world_;
   AgentTally& tally_;
-  const double dies_;  // per message
+  const double dies_;  // probability per message
   int next_pid_ = 100;
   std::vector<std::weak_ptr<SimAgent>> agents_;
 };

@@ -12,7 +12,7 @@ namespace stdgate::sim {
 
 namespace {
 
-// Few, so that the requests of several children, and of one, collide.
+// The list is short, so that requests of one child, and of several children, use the same ids.
 constexpr std::array<std::string_view, 6> kAskIds = {"1",    "4096", R"("ask")",
                                                      "-2.0", "null", R"("\u00e9")"};
 struct Question {
@@ -106,7 +106,7 @@ void SimAsks::finish(Ask& ask) {
   voice_.say(text, std::max<Duration>(soon, from - world_.now()));
 }
 
-// Who answers need not name the request: then it is taken for the first one with this id.
+// An answer that does not name the request is taken for the first open request with this id.
 SimAsks::Ask* SimAsks::find(std::string_view id, std::optional<std::string_view> number) {
   if (number) {
     const size_t index = std::stoul(std::string(*number));
@@ -117,8 +117,9 @@ SimAsks::Ask* SimAsks::find(std::string_view id, std::optional<std::string_view>
   return found == asks_.end() ? nullptr : &*found;
 }
 
-// Once to each request, under its own id, and by the one that was asked. The gateway's own answers
-// do not name the request, so of those there may only be no more than requests.
+// Each request is answered once, under its own id, by the client that was asked. The gateway's own
+// answers do not name the request, so the check can only count that there are no more answers than
+// requests.
 void SimAsks::check_answer(const rpc::Envelope& answer) {
   EXPECT_GE(--unanswered_[std::string(answer.id)], 0) << "answered twice: " << answer.text;
   const std::string_view data = answer.kind == rpc::MessageKind::result

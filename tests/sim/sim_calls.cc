@@ -11,7 +11,7 @@ namespace stdgate::sim {
 
 namespace {
 
-// Few, so that callers collide all the time.
+// The list is short, so that callers use the same ids all the time.
 constexpr std::array<std::string_view, 6> kIds = {
     "1", R"("1")", "1.0", "12345678901234567890", R"("\u00e9")", "null"};
 constexpr std::array<std::string_view, 3> kTokens = {"1", R"("token")", "7"};
@@ -60,7 +60,7 @@ SimCalls::Request SimCalls::new_request(const std::string& method) {
                                               method + R"(","params":)" + params + "}"
                                         : R"({"params":)" + params + R"(,"method":")" + method +
                                               R"(","id":)" + call.id + R"(,"jsonrpc":"2.0"})";
-  // The gateway may answer these itself.
+  // The gateway may answer these methods itself.
   call.is_of_gateway = method == "initialize" || method == "logging/setLevel" ||
                        (method.starts_with("resources/") && method != "resources/read");
   call.may_be_asked = is_of_many_ && !call.is_of_gateway && method != "echo";
@@ -137,7 +137,7 @@ void SimCalls::check_reply(session::Tag tag, const session::Reply& reply) {
   open_.erase(call);
 }
 
-// What a child has against it, or what has kept the gateway from asking its client.
+// The error comes from the child, or says why the gateway could not ask the client.
 void SimCalls::check_error(const Call& call, std::string_view text) {
   EXPECT_EQ(protocol_, config::Protocol::mcp) << text;
   const std::string_view error = rpc::find_member(text, "error").value_or("{}");
@@ -165,10 +165,10 @@ void SimCalls::check_update(std::string_view params) const {
   EXPECT_TRUE(subscribed_.contains(uri)) << "not subscribed to: " << params;
 }
 
-// Each call is given up at its own time, whatever those of the others are.
+// Each call times out at its own time, whatever the times of other calls are.
 void SimCalls::check_time(const Call& call, const session::Reply& reply,
                           std::string_view text) const {
-  if (call.times.arrived == TimePoint{}) return;  // it was broken
+  if (call.times.arrived == TimePoint{}) return;  // a broken request has no times
   const TimePoint latest = call.times.arrived + max_time_;
   EXPECT_LE(world_.now(), latest) << "a call outlives its max_time";
   if (reply.fault != rpc::Fault::timeout) return;

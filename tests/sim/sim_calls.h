@@ -1,9 +1,9 @@
-// SimCalls: the requests of one caller, and the messages that it has to get for them. SimOwners:
-// which clients may hear which child.
+// SimCalls: the requests of one caller, and the messages that the caller has to receive for them.
+// SimOwners: the clients that may receive messages of a child.
 //
-// A request says who made it, and children repeat that in each message that it causes. They stamp
-// what they write: "from" is their pid, "seq" its place in their output. The receiver checks the
-// stamps. Owner: a SimClient or a SimSession.
+// A request names its caller, and children repeat the name in each message that the request causes.
+// Children stamp what they write: "from" is their pid, "seq" the number of the message in their
+// output. The receiver checks the stamps. Owner: a SimClient or a SimSession.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,9 +22,10 @@
 
 namespace stdgate::sim {
 
-// In a history where sessions have children of their own, a child is heard by one session only, or
-// by those without a session. Children of the modern era keep nothing of a client, and sessions may
-// share them from the moment on when the gateway has found out that they are so.
+// In a history where sessions have children of their own, only one session receives messages of a
+// child, or only callers without a session do. Children of the modern era keep no state of a
+// client. Sessions may share modern children as soon as the gateway has found out that they are
+// modern.
 class SimOwners {
  public:
   static constexpr uint64_t kNoSession = 0;
@@ -32,15 +33,15 @@ class SimOwners {
       : isolation_(config.isolation), shares_modern_(config.share_modern) {}
 
   [[nodiscard]] bool are_exclusive() const { return isolation_ == config::Isolation::session; }
-  // `owner` has heard the child.
+  // `owner` has received a message of the child.
   void claim(int64_t pid, uint64_t owner, bool is_modern);
-  // Like claim(), for a child that a call has alone.
+  // Like claim(), for a child that serves one call alone.
   void claim_own(int64_t pid, uint64_t owner) {
     const auto known = owners_.emplace(pid, owner).first;
     EXPECT_EQ(known->second, owner) << "a child of somebody else is heard";
   }
   uint64_t next() { return next_++; }
-  // Tells callers apart, those without a session included.
+  // An id that tells callers apart, including callers without a session.
   uint64_t next_caller() { return next_caller_++; }
 
  private:
@@ -57,15 +58,15 @@ class SimCalls {
   struct Call {
     std::string id;
     std::string nonce;
-    bool is_of_gateway = false;  // the answer need not be a child's own
+    bool is_of_gateway = false;  // the answer need not come from a child
     std::string progress_token;
     SimLife::Times times;
-    bool may_be_asked = false;  // each time its client is, it has more time
+    bool may_be_asked = false;  // each question to the client extends the call's time
   };
   struct Request {
     session::Tag tag = 0;
     std::string text;
-    std::optional<Duration> timeout{};  // nothing: the backend's
+    std::optional<Duration> timeout{};  // nothing: the backend's timeout
   };
 
   SimCalls(SimWorld& world, SimOwners& owners, const config::BackendConfig& backend,
@@ -79,7 +80,7 @@ class SimCalls {
         owner_(owner),
         caller_(owners.next_caller()) {}
 
-  // From now on its requests are for children that sessions of MCP share, or not.
+  // Says whether requests from now on go to children that sessions of MCP share.
   void share(bool shares) {
     is_of_many_ = shares && owner_ != SimOwners::kNoSession && protocol_ == config::Protocol::mcp;
   }
@@ -87,38 +88,38 @@ class SimCalls {
     return new_request(world_.chance(0.02) ? "initialize" : std::string(pick_method()));
   }
   Request new_greeting() { return new_request("initialize"); }
-  // The params of one that was answered elsewhere.
+  // The params of an initialize that another process has answered.
   std::string old_greeting() {
     Call call;
     call.nonce = std::to_string(world_.random()());
     return params_of("initialize", call);
   }
   Request new_broken_request();
-  // Of a call that may or may not be under way, in the protocol's way.
+  // Cancels a call that may or may not be under way, with the protocol's notification.
   std::string new_cancel();
 
   void check_reply(session::Tag tag, const session::Reply& reply);
   void check_cancelled(session::Tag tag);
-  // The value holds a child's stamp, which is to be newer than those before.
+  // Checks the stamp of a child in the object: its number must be higher than all before.
   void check_stamp(std::string_view object);
-  // A message of a child that a call has caused names the caller, which has to be this one.
+  // Checks that a message that a call has caused names this caller.
   void check_cause(std::string_view params) const;
-  // A modern child wants to know something for this call.
+  // Checks the question of a modern child about this call.
   void check_question(session::Tag tag, std::string_view params) const;
-  // A resource has been updated that the session has subscribed to.
+  // Checks that the session has subscribed to the updated resource.
   void check_update(std::string_view params) const;
-  // A progress that belongs to an open call.
+  // Checks that the progress belongs to an open call.
   void check_progress(std::string_view notification) const;
 
-  // Nothing of what is under way is answered any more.
+  // The open calls will not be answered any more.
   void forget_all() { open_.clear(); }
   [[nodiscard]] const Call* find(session::Tag tag) const;
   [[nodiscard]] size_t open() const { return open_.size(); }
   // Whether any child has answered.
   [[nodiscard]] bool has_heard() const { return !heard_.empty(); }
-  // As which it is known to children.
+  // The id that tells children who calls.
   [[nodiscard]] uint64_t caller() const { return caller_; }
-  // Some call has ended without the child's answer, and the child may still be at it.
+  // Whether a call has ended without the child's answer, so that the child may still work on it.
   [[nodiscard]] bool has_abandoned() const { return has_abandoned_; }
   [[nodiscard]] uint64_t requests() const { return requests_; }
 
@@ -134,15 +135,15 @@ class SimCalls {
   SimOwners& owners_;
   SimRecords& records_;
   const config::Protocol protocol_;
-  const Duration timeout_;  // of the backend
+  const Duration timeout_;  // default of the backend
   const Duration max_time_;
-  bool is_of_many_ = false;  // a session of MCP that shares children
+  bool is_of_many_ = false;  // this is a session of MCP that shares children
   const uint64_t owner_;
   const uint64_t caller_;
   bool has_abandoned_ = false;
   std::map<session::Tag, Call> open_;
-  std::map<int64_t, uint64_t> heard_;  // by child: the last stamp
-  std::set<std::string> subscribed_;   // resources, at any time
+  std::map<int64_t, uint64_t> heard_;  // the last stamp, by child
+  std::set<std::string> subscribed_;   // resources that were subscribed to at any time
   session::Tag next_tag_ = 1;
   uint64_t requests_ = 0;
 };
@@ -150,7 +151,7 @@ class SimCalls {
 // Whether a message of a child says that the child is of the modern era.
 bool is_of_modern(std::string_view object);
 
-// The protocol's notification that takes a request back.
+// The protocol's notification that cancels a request.
 std::string cancel_text(config::Protocol protocol, std::string_view id);
 
 }  // namespace stdgate::sim

@@ -19,7 +19,7 @@ namespace stdgate::sim {
 namespace {
 constexpr size_t kOversize = 70'000;  // over the limit that the simulation configures
 
-// Stands for the place of a message in all that a child writes.
+// Placeholder for the number of a message in the child's output.
 constexpr char kSeq = '@';
 }  // namespace
 
@@ -94,8 +94,8 @@ class SimChild final : public test::MemoryChild,
     }
   }
 
-  // One with open tasks is not ended because it is idle. It may be for a session that needs its
-  // place, or for what it has done.
+  // A child with open tasks is not ended for being idle. It may still be ended because a session
+  // needs its place, or because it has misbehaved.
   void check_end() const {
     const bool is_idle = world_.now() - written_to_ >= records_.idle_timeout;
     const bool may_be_for_another = !records_.is_shared || has_misbehaved_ || records_.is_draining;
@@ -120,12 +120,12 @@ class SimChild final : public test::MemoryChild,
       }
     });
   }
-  // What is parked for its questions is lost with it, also where it has taken them back: the client
-  // has not heard that.
+  // Calls that are parked for this child's questions are lost with the child. That includes
+  // cancelled questions, because the client has not heard of the cancel.
   void lose_asks() {
     if (temper_.serves_one) return records_.states.note_death();
     std::set<std::string> nonces = asks_.asked();
-    // What it has asked without naming a call is about the only one that it has.
+    // A question that names no call can only be about the child's only call.
     if (nonces.contains("")) nonces.merge(records_.life.calls_of(pid_));
     for (const std::string& nonce : nonces) {
       if (!records_.states.is_parked(nonce)) continue;
@@ -140,7 +140,7 @@ class SimChild final : public test::MemoryChild,
     tell_exit(status);
   }
 
-  // What it has said is still in its pipe, or has to wait behind that.
+  // Whether output is waiting: it is still in the pipe, or behind other output.
   [[nodiscard]] bool is_held() const { return !is_read() || !backlog_.empty(); }
 
   void read_backlog() {
@@ -151,7 +151,7 @@ class SimChild final : public test::MemoryChild,
     if (exit_to_tell_ && !is_held()) finish(*exit_to_tell_);
   }
 
-  // Takes a part of what waits in the pipe, as a slow reader would.
+  // Takes a part of what is in the pipe, as a slow reader does.
   void read_later() {
     if (reading_) return;
     reading_ = true;
@@ -205,7 +205,7 @@ class SimChild final : public test::MemoryChild,
     }
   }
 
-  // A slot that may well be in use, with a generation that no run gets to.
+  // An id whose slot is probably in use, with a generation that no run reaches.
   uint64_t invented_id() { return world_.pick(0, 9) | world_.pick(1000, 500'000) << 12; }
 
   void misbehave() {
@@ -227,7 +227,7 @@ class SimChild final : public test::MemoryChild,
     if (world_.chance(temper_.sends_notification)) {
       say(R"({"jsonrpc":"2.0","method":"note","params":{)" + stamp() + "}}", Duration{1});
     }
-    // What no modern child does.
+    // Modern children do none of the following.
     const bool is_mcp = temper_.protocol == config::Protocol::mcp;
     if (is_modern_ || (is_mcp && !dialogue_.is_legacy())) return;
     if (world_.chance(temper_.asks_the_client)) asks_.ask(nullptr, Duration{1});
@@ -241,13 +241,13 @@ class SimChild final : public test::MemoryChild,
     }
   }
 
-  // Speaks because of a request until the work is done, cancelled or not.
+  // Sends messages because of a request until the work is done, even if the request is cancelled.
   void talk(const rpc::Envelope& request, Duration work) {
     if (!world_.chance(dialogue_.is_own() ? temper_.talks_alone : temper_.talks)) return;
     const std::string by = said_in(request, "by");
     if (by.empty()) return;
     for (uint64_t i = world_.pick(1, 5); i > 0; --i) {
-      // What is asked often comes at once.
+      // Questions often come at once.
       const bool is_soon = world_.chance(0.5);
       const Duration last =
           is_soon ? std::min<Duration>(work, std::chrono::milliseconds(30)) : work;
@@ -286,14 +286,15 @@ class SimChild final : public test::MemoryChild,
     }
   }
 
-  // A call that is parked meanwhile ends by it.
+  // If the call is parked at that time, it ends by the unreadable answer.
   void say_unreadable(const rpc::Envelope& request, std::string text, Duration delay) {
     say(std::move(text), delay, [this, nonce = said_in(request, "nonce")] {
       if (!nonce.empty()) records_.states.note_death(nonce);
     });
   }
 
-  // What it says to a request that it understands. One that asks usually waits for the answers.
+  // Answers a request that the child understands. A child that has asked something usually waits
+  // for the answers first.
   void answer_well(const rpc::Envelope& request, Duration delay) {
     const std::string head = head_of(request);
     if (temper_.protocol == config::Protocol::mcp && world_.chance(temper_.demands_url)) {
@@ -330,7 +331,7 @@ class SimChild final : public test::MemoryChild,
 
   // --- The eras of MCP
 
-  // False: it is a request of the legacy era, which is served.
+  // Returns false for a request of the legacy era, which is answered elsewhere.
   bool answer_by_era(const rpc::Envelope& request, Duration delay) {
     const Speaks speaks = temper_.eras.speaks;
     const bool is_discovery = request.method == "server/discover";
@@ -339,7 +340,7 @@ class SimChild final : public test::MemoryChild,
       if (is_discovery && !dialogue_.is_modern()) {
         discover(request);
       } else {
-        // One that listens causes nothing.
+        // A request that listens causes no other messages.
         if (request.method != "subscriptions/listen") talk(request, delay);
         send_progress(request, delay);
         modern_side_.answer(request, delay);
@@ -363,7 +364,7 @@ class SimChild final : public test::MemoryChild,
                    [this] { dialogue_.note_discovery(); });
   }
 
-  // The answer to the question of which era it is.
+  // Sends the answer to the gateway's question about the era.
   void say_when_asked(std::string text, std::function<void()> on_told = nullptr) {
     constexpr auto kSoon = std::chrono::milliseconds(100);
     Duration delay = world_.pick_duration(Duration{1}, kSoon);
@@ -398,7 +399,7 @@ class SimChild final : public test::MemoryChild,
     return R"({"jsonrpc":"2.0","id":)" + std::string(request.id);
   }
 
-  // SimVoice
+  // --- SimVoice
   [[nodiscard]] std::string stamp() const override {
     return R"("from":)" + std::to_string(pid_) + R"(,"seq":)" + kSeq +
            (is_modern_ ? R"(,"era":"modern")" : "");
@@ -410,7 +411,7 @@ class SimChild final : public test::MemoryChild,
                {pool::ExitStatus::Kind::exited, 3, {}});
   }
   using SimVoice::say;
-  // Delivered in pieces but never mixed with another.
+  // The text is delivered in pieces, but never mixed with another text.
   void say(std::string text, Duration delay, std::function<void()> on_told) override {
     later(delay, [text = std::move(text), on_told = std::move(on_told)](SimChild& self) mutable {
       if (on_told) on_told();
@@ -447,9 +448,9 @@ class SimChild final : public test::MemoryChild,
   SimDialogue dialogue_;
   SimAsks asks_;
   SimModernSide modern_side_;
-  bool is_legacy_ = false;  // it has been greeted so
+  bool is_legacy_ = false;  // it was greeted as a legacy child
   bool is_modern_ = false;  // it serves requests that stand alone
-  uint64_t said_ = 0;       // stamped messages
+  uint64_t said_ = 0;       // number of stamped messages
   bool has_misbehaved_ = false;
   TimePoint written_to_{};
   bool stdin_closed_ = false;

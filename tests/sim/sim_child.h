@@ -1,11 +1,13 @@
-// SimChild: a child process without a process. SimLauncher is the ChildLauncher that makes them,
-// and SimVoice is the output of one.
+// SimChild: a child in memory. SimLauncher is the ChildLauncher that makes SimChilds, and SimVoice
+// is the output of a child.
 //
-// A child reads its stdin in pieces, answers late, out of order, twice or never, asks and cancels
-// its questions, talks nonsense in between, and dies when it likes. It stamps what it writes, see
-// SimCalls, and checks what it gets. With MCP it is of one era or both: see SimModernSide for the
-// modern one. A SimChild lives until its link is destroyed or its exit has been told; later events
-// have weak pointers, and find no child.
+// A child reads its stdin in pieces, answers late, out of order, twice or never, asks questions and
+// cancels them, writes nonsense in between, and dies at any time. Children stamp what they write,
+// see SimCalls, and check what they receive. With MCP a child is of one era or of both;
+// SimModernSide is the modern side.
+//
+// A SimChild lives until its link is destroyed or its exit has been reported. Events hold weak
+// pointers to it, so later events find no child.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +36,7 @@ class SimLauncher final : public pool::ChildLauncher {
   std::unique_ptr<pool::ChildLink> launch(const pool::LaunchSpec& spec,
                                           pool::ChildEvents& events) override;
 
-  // Processes that have been launched and have not ended.
+  // The number of processes that have been launched and have not ended.
   [[nodiscard]] size_t running() const;
 
  private:
@@ -45,28 +47,28 @@ class SimLauncher final : public pool::ChildLauncher {
   std::vector<std::weak_ptr<SimChild>> children_;
 };
 
-// SimVoice: the output of a child, as its parts write it.
+// SimVoice: the output of a child, for the parts of the child that write messages.
 class SimVoice {
  public:
   virtual ~SimVoice() = default;
-  // One message of output; `on_told` runs before it reaches the gateway.
+  // Writes one message; `on_told` runs before the message reaches the gateway.
   virtual void say(std::string text, Duration delay, std::function<void()> on_told) = 0;
   void say(std::string text, Duration delay) { say(std::move(text), delay, nullptr); }
-  // The process ends by itself.
+  // The process ends by itself within `patience`.
   virtual void die_within(Duration patience) = 0;
-  // Members of what it says; once a message. See SimCalls.
+  // The stamp, as members of a message. Each message has one stamp, see SimCalls.
   [[nodiscard]] virtual std::string stamp() const = 0;
   [[nodiscard]] virtual int pid() const = 0;
 };
 
-// A member of a request's params, or of their _meta; empty: no such member.
+// A member of a request's params, or of their _meta; empty if the member is missing.
 inline std::string said_in(const rpc::Envelope& request, std::string_view key) {
   if (const auto member = rpc::find_member(request.params, key)) return std::string(*member);
   const auto meta = rpc::find_member(request.params, "_meta");
   return std::string(meta ? rpc::find_member(*meta, key).value_or("") : std::string_view());
 }
 
-// The caller of a request and its nonce, as members.
+// The caller of a request and the request's nonce, as members.
 inline std::string cause_of(const rpc::Envelope& request) {
   const std::string by = said_in(request, "by");
   const std::string nonce = said_in(request, "nonce");

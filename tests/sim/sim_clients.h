@@ -1,5 +1,5 @@
-// SimClients: callers without a session who use the same ids, leave in the middle, and check every
-// answer they get.
+// SimClients: callers without a session that use the same ids, leave in the middle, and check every
+// answer.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace stdgate::sim {
 
-// One connection: at most a few calls at a time.
+// One connection, with a few calls at a time.
 class SimClient final : public session::ReplySink {
  public:
   SimClient(SimWorld& world, session::Callers& callers, SimOwners& owners,
@@ -23,7 +23,7 @@ class SimClient final : public session::ReplySink {
 
   // Sends a request, a notification, a cancel, or nonsense.
   void act();
-  // Closes the connection: calls under way are withdrawn, nothing may arrive afterwards.
+  // Closes the connection. Calls under way are withdrawn, and nothing may arrive afterwards.
   void leave();
 
   [[nodiscard]] size_t open_calls() const { return calls_.open(); }
@@ -41,7 +41,8 @@ class SimClient final : public session::ReplySink {
   session::Callers& callers_;
   backend::Upstreams& backends_;
   backend::Backend& backend_;
-  // Else which call a progress belongs to is a guess that may be wrong after one was given up.
+  // Without tokens the gateway guesses which call a progress belongs to. The guess may be wrong
+  // after a call was given up.
   const bool has_tokens_;
   std::optional<session::Caller> caller_;
   SimCalls calls_;

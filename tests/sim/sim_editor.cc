@@ -103,8 +103,8 @@ struct SimEditor::Stream final : session::EventSink {
   SimEditor& editor;
   const std::string id;
   const std::string session;
-  bool is_over = false;  // to the gateway
-  bool is_cut = false;   // to the client
+  bool is_over = false;  // the gateway has ended it
+  bool is_cut = false;   // the client has lost it
   std::deque<std::pair<uint64_t, std::string>> under_way;
 };
 
@@ -148,20 +148,20 @@ call::CallContext SimEditor::context() const {
   return context;
 }
 
-// --- What it does -----------------------------------------------------------------------------
+// --- Actions
 
 void SimEditor::act() {
   const uint64_t dice = world_.pick(0, 99);
   if (id_.empty()) return connect();
   if (!is_online()) return dice < 70 ? come_back() : void();
   if (dice < 10) return cut();
-  if (dice < 13) return come_back();  // its former connection is gone, and nobody knows
+  if (dice < 13) return come_back();  // the gateway still has its former connection
   if (dice < 14) return leave();
   if (!is_greeted_) return;
   if (sessions_.empty() || dice < 18) return begin_session();
   if (dice < 75) return prompt();
   if (dice < 85) return cancel();
-  send(R"({"jsonrpc":"2.0","id":2147483647,"result":{}})", "");  // nobody has asked that
+  send(R"({"jsonrpc":"2.0","id":2147483647,"result":{}})", "");  // answers no question
 }
 
 void SimEditor::connect() {
@@ -208,7 +208,7 @@ void SimEditor::attach() {
 
 void SimEditor::cut() {
   services_.tally.note(AgentEvent::cut);
-  if (!is_greeted_ && kind_ == Kind::http) return forget();  // nobody has been told its id
+  if (!is_greeted_ && kind_ == Kind::http) return forget();  // no client knows its id yet
   lose_carriers();
 }
 
@@ -261,7 +261,7 @@ void SimEditor::begin_session() { request("session/new", R"({"cwd":"/"})", ""); 
 void SimEditor::prompt() {
   const std::string session = sessions_[world_.pick(0, sessions_.size() - 1)];
   if (kind_ == Kind::http && !one_stream_ && !streams_.contains(session)) {
-    // As the clients do that open it beside: it comes in time, or does not.
+    // Some clients open the session's stream beside the prompt, so it comes in time, or too late.
     if (world_.chance(0.5)) {
       listen(session);
     } else {
@@ -335,7 +335,7 @@ void SimEditor::try_id(const std::string& id) const {
   EXPECT_EQ(services_.connections.find(id_, other, client_.principal.get()), nullptr);
 }
 
-// --- What it hears ----------------------------------------------------------------------------
+// --- Messages from the gateway
 
 void SimEditor::hear(const std::string& text) {
   const test::ParsedText message(text);
@@ -410,7 +410,7 @@ void SimEditor::hear_answer(const rpc::Envelope& envelope) {
   }
 }
 
-// --- Its ends ---------------------------------------------------------------------------------
+// --- Ends of connections
 
 void SimEditor::forget() {
   lose_carriers();

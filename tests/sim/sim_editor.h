@@ -1,13 +1,14 @@
 // SimEditor: a client of agents, over a WebSocket or Streamable HTTP.
 //
-// An editor prompts, and answers questions late, twice or never. It loses its connection at any
-// moment, with the messages under way there, and comes back to its agent or does not. It checks
-// what it hears: each answer once, each update once, each question again only after it has been
-// away.
+// An editor prompts, and answers questions late, twice or never. An editor loses its connection at
+// any moment, with the messages under way there, and comes back to its agent or not. Three rules
+// are checked: an answer arrives once, an update arrives once, and a question is repeated only
+// after the editor has been away.
 //
-// Over HTTP it opens a stream for each session, or one for all (`one_stream`). Messages to it are
-// under way for a moment. A cut loses these, and the next stream begins behind the last one that
-// has come. Acts from the outermost level alone. Owner: the simulation.
+// Over HTTP the editor opens a stream for each session, or one stream for all (`one_stream`). A
+// message to the editor is under way for a moment. A cut loses these messages, and the next stream
+// begins after the last message that arrived. Acts from the outermost level only. Owner: the
+// simulation.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ struct EditorServices {
   AgentTally& tally;
   backend::Upstream& backend;
   acp::AcpConnections& connections;
-  bool is_tight;  // there may be too little memory to keep what is missed
+  bool is_tight;  // memory may be too small to keep what clients miss
 };
 
 class SimEditor {
@@ -38,25 +39,25 @@ class SimEditor {
   SimEditor(EditorServices& services, Kind kind, bool one_stream, policy::PrincipalRef principal);
 
   void act();
-  // Comes back, if the editor is away, and listens to everything.
+  // If the editor is away, it comes back. Then it listens to everything.
   void settle();
-  // Without a word, for good; or by DELETE, where that is possible.
+  // Leaves for good, without a message or, where that is possible, with DELETE.
   void leave();
   // Checks that all requests have been answered, and that all events have come.
   void check_all_answered() const;
   [[nodiscard]] const std::string& id() const { return id_; }
-  // Tries the id of another client's connection.
+  // Uses the id of another client's connection.
   void try_id(const std::string& id) const;
 
  private:
   struct Call {
     std::string method;
     std::string session;
-    uint64_t returns = 0;  // of the client, when it was sent
+    uint64_t returns = 0;  // value of returns_ when the call was sent
   };
   struct Ask {
     std::string params;
-    uint64_t returns = 0;  // when it was told
+    uint64_t returns = 0;  // value of returns_ when the question arrived
     bool is_answered = false;
   };
   struct Socket;
@@ -78,7 +79,7 @@ class SimEditor {
   void hear(const std::string& text);
   void hear_ask(const rpc::Envelope& ask);
   void hear_answer(const rpc::Envelope& answer);
-  // Its connection is no more.
+  // Forgets the connection, which has ended.
   void forget();
   [[nodiscard]] acp::AcpConnection* connection() const;
   [[nodiscard]] call::CallContext context() const;
@@ -90,8 +91,8 @@ class SimEditor {
   const bool one_stream_;
   const policy::Client client_;
   std::string id_;
-  uint64_t visit_ = 0;    // counts connections
-  uint64_t returns_ = 0;  // to this one
+  uint64_t visit_ = 0;    // number of connections so far
+  uint64_t returns_ = 0;  // how often it came back to this connection
   bool is_greeted_ = false;
   bool is_listening_ = false;
   std::vector<std::unique_ptr<Socket>> sockets_;
@@ -99,13 +100,13 @@ class SimEditor {
   acp::AcpConnection::Kept kept_;
   std::vector<std::unique_ptr<Stream>> all_streams_;
   std::map<std::string, Stream*> streams_;      // by session
-  std::map<std::string, uint64_t> last_event_;  // the same
+  std::map<std::string, uint64_t> last_event_;  // by session
   std::vector<std::string> sessions_;
   std::map<int, Call> calls_;
   int last_id_ = 0;
   std::map<std::string, Ask> asks_;
-  std::map<std::string, std::set<uint64_t>> heard_;  // updates, by session
-  std::map<std::string, uint64_t> said_;             // so many there were, by session
+  std::map<std::string, std::set<uint64_t>> heard_;  // updates that arrived, by session
+  std::map<std::string, uint64_t> said_;             // updates that were sent, by session
 };
 
 }  // namespace stdgate::sim

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kModernMembers = {
     mcp::kVersionKey, mcp::kClientInfoKey, mcp::kClientCapabilitiesKey, mcp::kLogLevelKey};
-// Of the legacy era, so that no modern child knows them.
+// Methods that only the legacy era has, so modern children do not know them.
 constexpr std::array<std::string_view, 6> kGone = {
     "initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe",
     "roots/list"};
@@ -58,7 +58,7 @@ void SimDialogue::check_sent(const rpc::Envelope& message) {
   }
 }
 
-// Nothing of a modern request is in one for a legacy child.
+// Checks that a message for a legacy child has nothing of a modern request.
 void SimDialogue::check_bare(const rpc::Envelope& message) const {
   for (const std::string_view key : kModernMembers) {
     EXPECT_FALSE(rpc::find_member(meta_of(message), key)) << message.text;

@@ -1,5 +1,5 @@
-// SimEras: which of MCP's two eras the children of a history speak. SimDialogue: the era in which
-// the gateway talks with one child, held against every message that it writes.
+// SimEras: the eras of MCP that the children of a history speak. SimDialogue: the era that the
+// gateway uses with one child, checked with every message that the gateway writes.
 #pragma once
 
 #include <cstdint>
@@ -15,34 +15,35 @@ enum class Speaks : uint8_t { legacy, modern, both };
 
 // How a child reacts to server/discover.
 enum class WhenAsked : uint8_t {
-  answers,  // a legacy one with an error
+  answers,  // a legacy child answers with an error
   exits,
   ignores,
   answers_late,
 };
 
-// Of one history.
+// The eras of one history.
 struct SimEras {
   Speaks speaks = Speaks::legacy;
-  WhenAsked when_asked = WhenAsked::answers;  // most of its children
-  // Retries for modern children do not reach legacy ones: see can_serve_alone().
+  WhenAsked when_asked = WhenAsked::answers;  // reaction of most children
+  // Whether retries for modern children never reach legacy children, see can_serve_alone().
   bool keeps_answers_apart = true;
 };
 
 SimEras draw_eras(SimWorld& world);
 
-// The members of _meta that make a request one of the modern era.
+// Whether the members of _meta make the request one of the modern era.
 bool is_stamped(const rpc::Envelope& request);
 
 class SimDialogue {
  public:
   SimDialogue(SimWorld& world, const SimEras& eras) : world_(world), eras_(eras) {}
 
-  // Each message, when the gateway writes it.
+  // Checks a message at the time when the gateway writes it.
   void check_sent(const rpc::Envelope& message);
-  // The child's discovery reaches the gateway.
+  // Notes that the child's answer to server/discover reaches the gateway.
   void note_discovery();
-  // The child was begun with by a client, and not by the gateway for many.
+  // Whether the first message came from a client, and not from the gateway on behalf of many
+  // clients.
   [[nodiscard]] bool is_own() const { return is_own_; }
   [[nodiscard]] bool is_modern() const { return phase_ == Phase::modern; }
   [[nodiscard]] bool is_legacy() const { return phase_ == Phase::legacy; }

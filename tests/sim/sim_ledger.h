@@ -1,4 +1,4 @@
-// SimLedger: what the observer has been told over a history, and the balances that have to be even.
+// SimLedger: counts what the observer is told over a history, and checks that the counts balance.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -74,7 +74,7 @@ class SimLedger final : public Observer {
       case ParkedEnd::given_up:
         return world_.tally().note(Seen::given_up);
       case ParkedEnd::failed:
-        return;  // the child notes its own death: Seen::died_while_parked
+        return;  // the child itself notes its death: Seen::died_while_parked
     }
   }
   void on_cache_hit(BackendId) override { ++cache_hits; }
@@ -89,7 +89,7 @@ class SimLedger final : public Observer {
   uint64_t children_started = 0;
   uint64_t children_exited = 0;
   uint64_t sessions = 0;
-  int64_t parked_calls = 0;  // now
+  int64_t parked_calls = 0;  // open now
   uint64_t cache_hits = 0;
   std::array<int64_t, kSessionStateCount> by_state{};
   std::array<uint64_t, kReplaceReasonCount> replaced{};

@@ -202,7 +202,7 @@ class SimMembers::Child final : public test::MemoryChild,
         Duration{1});
   }
 
-  // --- What it says
+  // --- Output
 
   void reply(const rpc::Envelope& request, const std::string& member, Duration delay) {
     const std::string text =
@@ -223,9 +223,9 @@ class SimMembers::Child final : public test::MemoryChild,
   const MemberTemper& temper_;
   const bool is_modern_;
   const int pid_;
-  size_t offered_ = 2;  // elements of each list
+  size_t offered_ = 2;  // number of elements in each list
   size_t asked_ = 0;
-  std::string listening_;  // the id of the request; empty: none
+  std::string listening_;  // the id of the listening request; empty: no such request
   bool is_closed_ = false;
   bool has_exited_ = false;
 };

@@ -44,7 +44,7 @@ std::string unquoted(std::string_view raw) {
   return raw.size() < 2 ? std::string() : std::string(raw.substr(1, raw.size() - 2));
 }
 
-// Its caller, raw.
+// The caller of the task, raw.
 std::string said_by(const SimTask& task) {
   const std::string who = "{" + task.members + (task.members.empty() ? "" : ",") +
                           (task.of_meta.empty() ? R"("x":0)" : task.of_meta.substr(1)) + "}";
@@ -73,7 +73,7 @@ SimModernCalls::SimModernCalls(SimWorld& world, SimOwners& owners,
   records_.clients[caller_] = client_.empty() ? "#" + std::to_string(caller_) : client_;
 }
 
-// --- Requests ---------------------------------------------------------------------------------
+// --- Requests
 
 SimTask SimModernCalls::new_task() {
   if (world_.chance(0.3)) {
@@ -97,7 +97,7 @@ SimTask SimModernCalls::new_task() {
   return task;
 }
 
-// Mostly its own.
+// A request about a task, most often about a task of this client.
 std::optional<SimTask> SimModernCalls::task_about_one() {
   const SimTasks::Known* known = nullptr;
   for (int i = 0; i < 4 && (known == nullptr || known->principal != principal_); ++i) {
@@ -172,7 +172,7 @@ SimModernCalls::Request SimModernCalls::make(const SimTask& task, const Retry& r
 }
 
 SimModernCalls::Claim SimModernCalls::claim_of(const SimTask& task, const std::string& text) {
-  if (text.starts_with("m-")) return Claim::none;  // of a modern child
+  if (text.starts_with("m-")) return Claim::none;  // the state of a modern child
   const SimStates::State* const state = records_.states.find(text);
   if (state == nullptr) return Claim::forged;
   if (state->principal != principal_) return Claim::of_other;
@@ -184,7 +184,7 @@ SimModernCalls::Claim SimModernCalls::claim_of(const SimTask& task, const std::s
   if (state->is_used && !state->is_in_doubt) return Claim::used;
   if (world_.now() >= state->ends_last) return Claim::late;
   const pool::BackendStatus status = backend_.status();
-  // Of those whose child has gone only so many are remembered.
+  // The gateway remembers only `pool.parked` of the calls whose child has ended.
   const bool is_known = !state->is_lost || records_.states.lost() <= config_.pool.parked;
   const bool is_certain = is_known && !state->is_in_doubt && world_.now() < state->ends_first &&
                           status.peer_kind == PeerKind::stateful &&
@@ -215,7 +215,7 @@ std::optional<std::string> SimModernCalls::some_id() const {
 size_t SimModernCalls::listening() const {
   size_t most = 0;
   for (const auto& [tag, call] : open_) {
-    // Two tasks may run in two processes, each of which is asked.
+    // Two tasks may run in two processes, and the gateway listens at both.
     const bool names_tasks = call.task.members.find("taskIds") != std::string::npos;
     if (call.listens) most += names_tasks ? 2 : 1;
   }
@@ -277,7 +277,7 @@ void SimModernCalls::check_fault(const Call& call, const session::Reply& reply) 
   EXPECT_TRUE(may_be) << rpc::fault_name(*reply.fault) << " of " << call.task.method;
 }
 
-// Whether a legacy child could not be asked to serve it, as its client cannot be asked.
+// Whether the call is refused because no legacy child can serve it: its client cannot be asked.
 bool SimModernCalls::is_alone_refused(const Call& call) const {
   const bool is_strict = config_.isolation == config::Isolation::session;
   return !config_.bridges() ||
@@ -297,7 +297,7 @@ void SimModernCalls::check_error(const Call& call, std::string_view error) {
     check_task_refused(call);
   } else if (message == "requestState is not valid") {
     EXPECT_EQ(code, "-32602");
-    // One that waits for the list of tools may be late.
+    // A request that waits for the list of tools may come too late.
     const bool is_lost = call.state != nullptr && call.state->pid != 0 && !is_served(*call.state);
     EXPECT_FALSE(call.claim == Claim::good && world_.now() < call.state_ends && !is_lost)
         << "its own state, in time, is refused";
@@ -313,7 +313,7 @@ void SimModernCalls::check_error(const Call& call, std::string_view error) {
       if (call.claim == claim) world_.tally().note(seen);
     }
   } else if (code == "-32022") {
-    if (message == "no") return;  // the child's own
+    if (message == "no") return;  // the child's own error
     EXPECT_TRUE(is_alone_refused(call)) << error;
     world_.tally().note(Seen::wrong_era);
   } else if (code == "-32021") {
@@ -326,10 +326,10 @@ void SimModernCalls::check_error(const Call& call, std::string_view error) {
   }
 }
 
-// The state was taken, so it had to be good, and nobody else's request has been given it.
+// The state was accepted, so it must be valid, and no other request may have been accepted with it.
 void SimModernCalls::check_accepted(const Call& call) const {
   if (call.claim == Claim::none) return;
-  // The request that had used it may have ended since, see note_unanswered().
+  // The request that had used the state may have ended without using it up, see note_unanswered().
   const bool is_left = call.claim == Claim::used && call.state->is_in_doubt;
   EXPECT_TRUE(call.claim == Claim::good || call.claim == Claim::doubtful || is_left)
       << "a state is taken that is no good: " << static_cast<int>(call.claim);
@@ -337,9 +337,10 @@ void SimModernCalls::check_accepted(const Call& call) const {
   EXPECT_FALSE(std::exchange(call.state->is_accepted, true)) << "a state is taken twice";
 }
 
-// A request that waits for the list of tools, or finds no room to, may end before its state is
-// looked at: it is refused for now, and its client may send the state again. Nobody can see from
-// outside whether it was, so both are right from now on; but it is taken once in any case.
+// A request may end before its state is read, because it waits for the list of tools or finds no
+// room to wait. The request is then refused for the time being, and its client may send the state
+// again. A test cannot see whether the state was read, so both outcomes are right from now on. The
+// state is accepted at most once.
 void SimModernCalls::note_unanswered(const Call& call) {
   const bool has_used = call.claim == Claim::good || call.claim == Claim::doubtful;
   if (has_used && call.state != nullptr) call.state->is_in_doubt = true;
@@ -359,7 +360,7 @@ void SimModernCalls::check_complete(const Call& call, std::string_view result) {
     world_.tally().note(Seen::listening_ended);
     return;
   }
-  // A legacy child's greeting, which is nobody's own.
+  // The answer is made from a legacy child's greeting, which belongs to no client.
   if (call.task.method == "server/discover" && rpc::member_or_empty(result, "nonce").empty())
     return;
   const std::string nonce(rpc::member_or_empty(result, "nonce"));
@@ -393,7 +394,7 @@ void SimModernCalls::check_task_given(const Call& call, std::string_view result)
 
 void SimModernCalls::check_task_reached(const Call& call, std::string_view result) const {
   const std::string_view raw = rpc::member_or_empty(result, "raw");
-  if (raw.empty()) return;  // of a legacy child, which knows nothing of tasks
+  if (raw.empty()) return;  // a legacy child, which knows no tasks
   const SimTasks::Known* const known = records_.tasks.find(call.task.task);
   ASSERT_NE(known, nullptr) << "a task that nobody was given is reached: " << result;
   EXPECT_EQ(known->principal, principal_) << "another client's task is reached: " << result;
@@ -414,7 +415,7 @@ void SimModernCalls::check_task_refused(const Call& call) {
   world_.tally().note(Seen::task_lost);
 }
 
-// Which process serves whom.
+// Checks which process serves which client.
 void SimModernCalls::check_child(const Call& call, std::string_view result) {
   const auto from = static_cast<int64_t>(number_of(rpc::member_or_empty(result, "from")));
   EXPECT_TRUE(records_.heard.emplace(from, number_of(rpc::member_or_empty(result, "seq"))).second)
@@ -457,7 +458,7 @@ std::optional<SimNeeded> SimModernCalls::check_needed(const Call& call, std::str
       const bool is_declared = !rpc::member_or_empty(call.task.capabilities, capability).empty();
       EXPECT_TRUE(is_of_child || is_declared) << "asked what it cannot answer: " << request;
       const std::string_view nonce = rpc::member_or_empty(params, "nonce");
-      // Who has the turn is asked for all calls of its principal.
+      // With one principal, the call that has the turn is asked the questions of all calls.
       if (!nonce.empty() && !config_.serves_one) {
         EXPECT_EQ(nonce, call.task.nonce) << "another call's question: " << request;
       }
@@ -483,7 +484,8 @@ void SimModernCalls::note_state(const Call& call, const SimNeeded& needed) {
   if (config_.serves_one) world_.tally().note(Seen::asked_in_turn);
   if (call.claim != Claim::none) world_.tally().note(Seen::parked_again);
   const TimePoint last = world_.now() + input_timeout_;
-  // A retry gains time by an answer to what is still asked, which the client cannot know.
+  // An answer to an open question extends the time of a retry. The client cannot know whether it
+  // was one.
   const bool gains_time = call.claim == Claim::none;
   records_.states.issue({needed.state, 0, principal_, call.task.method, call.task.members,
                          call.task.nonce, call.task.capabilities,
@@ -527,7 +529,8 @@ void SimModernCalls::check_event(session::Tag tag, std::string_view notification
               *call.level);
     world_.tally().note(Seen::logged);
   } else if (method != "notifications/cancelled") {
-    // A child takes back what it has asked nobody; the only call at it hears of that.
+    // A child may cancel a question that no client has received. The notification reaches the only
+    // call at the child.
     EXPECT_EQ(method, "note") << notification;
   }
 }
@@ -557,7 +560,8 @@ void SimModernCalls::check_stream(Call& call, std::string_view method, std::stri
   }
   EXPECT_EQ(method, "notifications/tools/list_changed");
   EXPECT_NE(call.task.members.find(R"("toolsListChanged":true)"), std::string::npos);
-  // Not the gateway's own, by which what a child has said meanwhile stays true.
+  // Changes that the gateway itself reports do not count: what a child has answered meanwhile stays
+  // valid.
   if (!rpc::member_or_empty(params, "seq").empty()) records_.kept.note_change(method);
   world_.tally().note(Seen::heard_change);
 }

@@ -1,6 +1,6 @@
-// SimModernCalls: the requests of one modern client, and the messages that it has to get for them:
-// its own answers, questions that it can be asked, and states that are good for one retry of the
-// same call.
+// SimModernCalls: the requests of one modern client, and the messages that the client has to
+// receive for them. These are its own answers, questions that the client can be asked, and states
+// that are valid for one retry of the same call.
 //
 // A task is what a user wants: one request, and the retries that its questions need. Owner: a
 // SimModernClient.
@@ -24,18 +24,18 @@ namespace stdgate::sim {
 
 struct SimTask {
   std::string method;
-  std::string members;       // of params, all that stays the same in a retry
+  std::string members;       // members of params that stay the same in a retry
   std::string nonce;         // raw
-  std::string of_meta;       // members of _meta that say who calls, where params do not
+  std::string of_meta;       // members of _meta that name the caller, if params do not
   std::string capabilities;  // an object
-  std::string task;          // the id of one that it is about; empty: none
+  std::string task;          // the id of the task that the request is about; empty: no task
 };
 
 // SimNeeded: the state and the questions of a call that waits for its client.
 struct SimNeeded {
   struct Question {
     std::string key;  // raw
-    std::string ask;  // members of the answer that say what it answers
+    std::string ask;  // members of the answer that name the question
   };
   SimTask task;
   std::string state;
@@ -61,23 +61,23 @@ class SimModernCalls {
 
   SimTask new_task();
   Request make(const SimTask& task, const Retry& retry);
-  // The answer to a question, one that lets the call go on or not.
+  // The answer to a question; some answers decline.
   std::string answer_to(const SimNeeded::Question& question) const;
 
-  // The questions for the client, if the reply has any.
+  // Checks a reply. Returns the questions for the client, if the reply has any.
   std::optional<SimNeeded> check_reply(session::Tag tag, const session::Reply& reply);
   void check_event(session::Tag tag, std::string_view notification);
   void check_cancelled(session::Tag tag);
 
-  // None of what is under way is answered any more.
+  // The open calls will not be answered any more.
   void forget_all();
   [[nodiscard]] std::optional<std::string> some_id() const;
   [[nodiscard]] size_t open() const { return open_.size(); }
-  [[nodiscard]] size_t listening() const;  // at most so many of these, at children
+  [[nodiscard]] size_t listening() const;  // upper limit of the listening calls at children
   [[nodiscard]] uint64_t requests() const { return requests_; }
 
  private:
-  // Whether the gateway may take a retry's state.
+  // Whether the gateway may accept the state of a retry.
   enum class Claim : uint8_t { none, good, doubtful, forged, used, late, of_other, of_request };
   struct Call {
     SimTask task;
@@ -86,12 +86,12 @@ class SimModernCalls {
     std::optional<session::Severity> level;
     SimLife::Times times;
     Claim claim = Claim::none;
-    SimStates::State* state = nullptr;  // that it goes on with; null: none that was issued
-    TimePoint state_ends{};             // of that state, when it was sent
-    bool had_child = false;             // that of its task took calls when it was sent
+    SimStates::State* state = nullptr;  // the state in the request; null: not an issued state
+    TimePoint state_ends{};             // when the state ends, as known when the request was sent
+    bool had_child = false;  // the child of the request's task took calls when the request was sent
     bool listens = false;
     bool has_begun = false;
-    bool is_twice = false;  // while it was under way, the same has been sent once more
+    bool is_twice = false;  // the same request was sent again while this call was under way
   };
 
   Claim claim_of(const SimTask& task, const std::string& state);
@@ -100,7 +100,7 @@ class SimModernCalls {
   void check_fault(const Call& call, const session::Reply& reply) const;
   void check_error(const Call& call, std::string_view error);
   void check_complete(const Call& call, std::string_view result);
-  // Requests about tasks, and streams that name some.
+  // A request about a task, or a stream that names tasks.
   std::optional<SimTask> task_about_one();
   void check_task_given(const Call& call, std::string_view result);
   void check_task_reached(const Call& call, std::string_view result) const;
@@ -109,7 +109,7 @@ class SimModernCalls {
   std::optional<SimNeeded> check_needed(const Call& call, std::string_view result);
   void note_state(const Call& call, const SimNeeded& needed);
   void note_given(const Call& call, const SimNeeded& needed, std::string_view result);
-  // Whether the process that has given it takes calls.
+  // Whether the process that issued the state takes calls.
   [[nodiscard]] bool is_served(const SimStates::State& state) const { return is_served(state.pid); }
   [[nodiscard]] bool is_served(int64_t pid) const;
   void check_accepted(const Call& call) const;

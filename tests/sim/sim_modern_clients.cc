@@ -49,12 +49,12 @@ void SimModernClient::act() {
   if (dice < 18) return steal();
   const SimTask task = calls_.new_task();
   SimModernCalls::Retry retry;
-  // Of no call before: without a state that means nothing.
+  // Answers without a state belong to no former call, so they mean nothing.
   if (task.of_meta.empty() && world_.chance(0.03)) retry.answers = R"("stray":{"action":"accept"})";
   send(task, retry);
 }
 
-// As closing a connection does. What it has been asked, it may yet answer.
+// Leaves as a client that closes its connection. The client may still answer its questions later.
 void SimModernClient::leave() {
   if (calls_.open() > 0) world_.tally().note(Seen::left_open);
   backends_.cancel_calls_of(caller_.caller());
@@ -75,7 +75,7 @@ void SimModernClient::cancel() {
   backend_.accept(document->messages[0], with);
 }
 
-// The state of another principal, with the very request that it was issued for.
+// Sends the state of another principal, with the very request that the state was issued for.
 void SimModernClient::steal() {
   const SimStates::State* const state = records_.states.of_other(principal_);
   if (state == nullptr) return;
@@ -109,7 +109,7 @@ void SimModernClient::send(const SimTask& task, const SimModernCalls::Retry& ret
   backend_.accept(document->messages[0], with);
 }
 
-// --- What it is told --------------------------------------------------------------------------
+// --- Messages from the gateway
 
 void SimModernClient::on_reply(session::Tag tag, const session::Reply& reply) {
   auto needed = calls_.check_reply(tag, reply);
@@ -132,7 +132,7 @@ std::string SimModernClient::answers_to(const SimNeeded& needed, bool all) {
   return answers;
 }
 
-// How it goes on with a call that needs input.
+// Decides how the client continues a call that needs input.
 void SimModernClient::plan(SimNeeded needed) {
   const std::string answers = answers_to(needed, true);
   const Duration soon = world_.pick_duration(Duration{1}, input_timeout_ * 8 / 10);

@@ -1,8 +1,8 @@
 // SimModernClient: a client of MCP's modern era.
 //
-// A client calls, gets questions, and retries with its answers: all of them, some, twice, late or
-// never, also with states of other clients. It listens. It leaves in the middle, and continues on
-// another connection.
+// A client calls, receives questions, and retries with its answers: all of them, some, twice, late
+// or never, and also with states of other clients. A client listens, leaves in the middle, and
+// continues on another connection.
 #pragma once
 
 #include <optional>
@@ -16,16 +16,16 @@ namespace stdgate::sim {
 
 class SimModernClient final : public session::ReplySink {
  public:
-  // `principal`: 0 for nobody, who is known by `address` alone.
+  // `principal`: 0 for an anonymous client, which is known by `address` only.
   SimModernClient(SimWorld& world, session::Callers& callers, SimOwners& owners,
                   backend::Upstreams& backends, backend::Backend& backend,
                   const backend::BackendOptions& options, SimRecords& records,
                   SimPrincipal principal, const ClientAddress& address);
   ~SimModernClient() override;
 
-  // Sends a request, or a retry with what it has no right to, cancels, or leaves.
+  // Sends a request, retries with a state that is not its own, cancels, or leaves.
   void act();
-  // And never comes back, not even with answers.
+  // Leaves, and never comes back, not even with answers.
   void leave_for_good();
   [[nodiscard]] size_t open_calls() const { return calls_.open(); }
   [[nodiscard]] size_t listening_calls() const { return calls_.listening(); }
@@ -55,7 +55,7 @@ class SimModernClient final : public session::ReplySink {
   const SimPrincipal principal_;
   policy::Principal who_;
   const ClientAddress address_;
-  const bool repeats_arguments_;  // as HTTP has it
+  const bool repeats_arguments_;  // as HTTP requires
   session::CallerSlot caller_;
   bool has_left_ = false;  // for good
   SimModernCalls calls_;

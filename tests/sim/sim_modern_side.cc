@@ -16,7 +16,7 @@ namespace stdgate::sim {
 
 namespace {
 
-constexpr unsigned kMostRounds = 12;  // more than the gateway bears
+constexpr unsigned kMostRounds = 12;  // more than the gateway allows
 
 std::string_view request_meta(const rpc::Envelope& request) {
   return rpc::member_or_empty(request.params, "_meta");
@@ -39,8 +39,8 @@ bool may_ask(std::string_view method) {
   return method == "tools/call" || method == "prompts/get" || method == "resources/read";
 }
 
-// The state that is given out: which request it is for, how often its client was asked how much,
-// and by which process.
+// The requestState of an answer: the request, the number of rounds, the number of questions in this
+// round, and the process.
 std::string state_text(const std::string& nonce, unsigned round, size_t questions, int pid) {
   return "m-" + nonce + "-" + std::to_string(round) + "-" + std::to_string(questions) + "-" +
          std::to_string(pid);
@@ -81,7 +81,7 @@ void SimModernSide::refuse(const rpc::Envelope& request, Duration work, int code
              work);
 }
 
-// Only with requests that want them, and sometimes below what they want.
+// Log messages are sent only for requests that want them, and some have a lower level than wanted.
 void SimModernSide::log(const rpc::Envelope& request, Duration work) {
   if (rpc::member_or_empty(request_meta(request), mcp::kLogLevelKey).empty() || !world_.chance(0.5))
     return;
@@ -91,7 +91,7 @@ void SimModernSide::log(const rpc::Envelope& request, Duration work) {
              world_.pick_duration(Duration{0}, work));
 }
 
-// --- What others may be told ------------------------------------------------------------------
+// --- Answers that may be cached
 
 void SimModernSide::answer_kept(const rpc::Envelope& request, Duration work,
                                 const std::string& members) {
@@ -112,7 +112,7 @@ void SimModernSide::answer_kept(const rpc::Envelope& request, Duration work,
            });
 }
 
-// --- Those who listen -------------------------------------------------------------------------
+// --- Listening
 
 void SimModernSide::listen(const rpc::Envelope& request) {
   const std::string tag =
@@ -150,7 +150,7 @@ void SimModernSide::listen(const rpc::Envelope& request) {
                at);
   }
   if (!world_.chance(0.2)) return;
-  // Both endings that there are.
+  // A stream has two possible endings.
   const Duration end = last + Duration{1};
   if (world_.chance(0.5)) {
     voice_.say(head_of(request) + R"(,"result":{"resultType":"complete",)" + tag + "}}", end);
@@ -197,7 +197,7 @@ bool SimModernSide::begin_task(const rpc::Envelope& request, Duration work) {
                  std::to_string(ttl / std::chrono::milliseconds(1)) + R"(,"raw":")" + raw + "\"," +
                  cause_of(request) + "," + voice_.stamp() + "}}",
              work);
-  // To nobody in particular, so nobody is to hear of it.
+  // The notification belongs to no listening request, so no client may receive it.
   if (records_.is_sticky && world_.chance(0.3)) {
     voice_.say(
         notification("tasks", R"("taskId":")" + raw + R"(","status":"working",)" + voice_.stamp()),
@@ -225,7 +225,7 @@ void SimModernSide::answer_about_task(const rpc::Envelope& request, Duration wor
   complete(request, work, members, [this, raw] { records_.tasks.note_told(voice_.pid(), raw); });
 }
 
-// --- What it wants to know first --------------------------------------------------------------
+// --- Calls and their questions
 
 void SimModernSide::answer_call(const rpc::Envelope& request, Duration work) {
   const auto round = read_round(request);
@@ -248,7 +248,7 @@ std::optional<unsigned> SimModernSide::read_round(const rpc::Envelope& request) 
   const std::string_view raw = rpc::member_or_empty(request.params, "requestState");
   if (raw.empty()) return 0;
   std::string state(raw.substr(1, raw.size() - 2));
-  if (!state.starts_with("m-")) return std::nullopt;  // of a legacy child, perhaps
+  if (!state.starts_with("m-")) return std::nullopt;  // perhaps the state of a legacy child
   state.erase(0, 2);
   std::vector<std::string> parts;
   for (size_t at = 0; at <= state.size();) {
@@ -268,7 +268,7 @@ std::optional<unsigned> SimModernSide::read_round(const rpc::Envelope& request) 
   return static_cast<unsigned>(std::stoul(parts[1]));
 }
 
-// Each is of the client that the request is from, and of this request.
+// Checks that each answer is from the client of this request, and belongs to this request.
 void SimModernSide::check_answers(const rpc::Envelope& request, std::string_view answers,
                                   size_t asked) {
   const std::string nonce = said_in(request, "nonce");
@@ -284,7 +284,7 @@ void SimModernSide::check_answers(const rpc::Envelope& request, std::string_view
       ++count;
     } while (cursor.take(','));
   }
-  // A modern client may leave some out; the gateway may not.
+  // A modern client may omit answers; the gateway may not.
   if (said_in(request, "modern").empty()) {
     EXPECT_EQ(count, asked) << request.text;
   } else {

@@ -1,8 +1,8 @@
 // SimModernSide: how a child answers requests of MCP's modern era: with questions, with results
 // that may be cached, and with events for clients that listen.
 //
-// Nothing is kept between requests: the requestState that the child gives out has its questions and
-// its process. A retry is held against that.
+// A child keeps nothing between requests. The requestState names the number of questions and the
+// process, and a retry is checked against it.
 #pragma once
 
 #include <string>
@@ -21,22 +21,23 @@ class SimModernSide {
   SimModernSide(SimWorld& world, const Temper& temper, SimVoice& voice, SimRecords& records)
       : world_(world), temper_(temper), voice_(voice), records_(records) {}
 
-  // The result of server/discover, without the members that belong to the request.
+  // The result of server/discover, without the members that depend on the request.
   [[nodiscard]] static std::string discovery();
-  // The answer to a stamped request, after `work`. False: it is one as the legacy era has it.
+  // Answers a request of the modern era, after `work`.
   void answer(const rpc::Envelope& request, Duration work);
 
  private:
   void listen(const rpc::Envelope& request);
-  // The events of tasks that are listened for.
+  // The events of the tasks that the request listens for.
   std::vector<std::string> task_events(std::string_view wishes, SimPrincipal principal);
-  // False: it answers the call otherwise.
+  // Returns false if the call is not answered with a task.
   bool begin_task(const rpc::Envelope& request, Duration work);
   void answer_about_task(const rpc::Envelope& request, Duration work);
   [[nodiscard]] SimPrincipal principal_of(const rpc::Envelope& request) const;
   void answer_kept(const rpc::Envelope& request, Duration work, const std::string& members);
   void answer_call(const rpc::Envelope& request, Duration work);
-  // Nothing: the answers do not belong to this request. Else how often its client has been asked.
+  // How often the client of this request has been asked; nothing if the answers do not belong to
+  // the request.
   std::optional<unsigned> read_round(const rpc::Envelope& request);
   void check_answers(const rpc::Envelope& request, std::string_view answers, size_t asked);
   void ask(const rpc::Envelope& request, Duration work, unsigned round);

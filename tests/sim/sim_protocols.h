@@ -1,6 +1,6 @@
-// The protocols of the simulated backends. Two programs are made of the simulation: with all
-// protocols (all_protocols.cc), and with the core alone (core_alone.cc), into which gateway/mcp is
-// not linked: so nothing of a call of plain JSON-RPC, or of LSP, passes code of MCP.
+// The protocols of the simulated backends. The simulation is built as two programs: with all
+// protocols (all_protocols.cc), and with the core alone (core_alone.cc). The second program is
+// linked without gateway/mcp, so calls of plain JSON-RPC and of LSP cannot depend on code of MCP.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ config::Protocol draw_protocol(SimWorld& world);
 std::unique_ptr<pool::Dialect> make_dialect(const config::BackendConfig& config);
 // Makes the memory of MCP servers that sleep.
 backend::MakeSleepingServer make_sleeping();
-// MCP is one of them: some of what a history can have happens to its sessions alone.
+// Whether MCP is one of the protocols. Some events happen to sessions of MCP only.
 extern const bool kHasMcp;
-// How many seeds are run unless the environment says so.
+// The number of seeds that are run unless the environment sets another number.
 extern const uint64_t kSeeds;
 
 }  // namespace stdgate::sim

@@ -1,6 +1,6 @@
-// SimRecords: what the children and the clients of a history know of each other, to check the
-// messages that reach them. Its parts are the states, the cached answers, the tasks, and the signs
-// of life.
+// SimRecords: what the children and the clients of a history know of each other. The messages that
+// reach them are checked against the records. The parts are the states, the cached answers, the
+// tasks, and the signs of life.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,49 +20,51 @@
 
 namespace stdgate::sim {
 
-// A principal of a history, by number; 0: none is known.
+// A principal of a history, by number; 0: an anonymous client.
 using SimPrincipal = uint64_t;
 
-// SimStates: the requestStates that the gateway has issued to modern clients, and who may use each:
-// its principal, with the same request, once, in time. States that modern children have given out
-// are sealed; for these the principal counts, the time, and that the process runs.
+// SimStates: the requestStates that the gateway has issued to modern clients, and who may use each.
+// A state is valid for its principal, for the same request, once, and until its time ends. States
+// of modern children are sealed: they are valid for their principal, until their time ends, and as
+// long as their process runs.
 //
-// Shared by all modern clients of a history, as some try the states of others.
+// All modern clients of a history share the states, because some clients try the states of others.
 class SimStates {
  public:
   struct State {
     std::string text;
-    int64_t pid = 0;  // of the modern child that has given it; 0: it is the gateway's own
+    int64_t pid = 0;  // of the modern child that made the state; 0: the gateway made it
     SimPrincipal principal = 0;
     std::string method;
-    std::string members;  // of params, of the request that it was issued for
-    std::string nonce;    // the same
+    std::string members;  // of the params of the request that it was issued for
+    std::string nonce;    // of that request
     std::string capabilities;
     // The state expires between these times.
     TimePoint ends_first{};
     TimePoint ends_last{};
-    bool is_used = false;  // its client has sent it, for the right request
-    // Its request has ended without an answer, perhaps before the state was read.
+    bool is_used = false;  // its client has sent it, with the right request
+    // The request that used the state has ended without an answer, perhaps before the state was
+    // read.
     bool is_in_doubt = false;
-    bool is_accepted = false;  // an answer has shown that it was taken
-    bool is_lost = false;      // its child has gone
+    bool is_accepted = false;  // an answer has shown that the gateway accepted it
+    bool is_lost = false;      // its child has ended
   };
 
   explicit SimStates(SimWorld& world) : world_(world) {}
 
   State& issue(State state);
   State* find(const std::string& text);
-  // A state of another principal that has not been used yet; null: no such state.
+  // A state of another principal that has not been used yet; null if no such state exists.
   const State* of_other(SimPrincipal principal);
   // Whether the call with this nonce waits for its client.
   [[nodiscard]] bool is_parked(const std::string& nonce) const;
-  // The child of the call with this nonce has gone, so the call has no place among the parked ones.
+  // Notes that the child of the call with this nonce has ended, so the call is no longer parked.
   void note_death(const std::string& nonce);
-  // The children of all calls have gone.
+  // Notes that the children of all calls have ended.
   void note_death();
-  // How many calls have such a place, as far as clients know: of all, or of one principal.
+  // The number of parked calls, as far as clients know: of all, or of one principal.
   [[nodiscard]] size_t parked() const;
-  // How many calls have lost their child, which their clients have not heard yet.
+  // The number of calls that have lost their child, which their clients have not been told yet.
   [[nodiscard]] size_t lost() const;
   [[nodiscard]] size_t parked_of(SimPrincipal principal) const;
 
@@ -83,8 +85,8 @@ class SimStates {
   std::map<std::string, State> states_;
 };
 
-// SimKept: what modern children have answered that others may be told too, and until when: the
-// gateway may give it to no one else, and not for longer.
+// SimKept: the answers of modern children that may be cached. The gateway may give such an answer
+// only to the clients that the child allows, and not longer than the child allows.
 class SimKept {
  public:
   struct Answer {
@@ -97,46 +99,46 @@ class SimKept {
 
   explicit SimKept(SimWorld& world) : world_(world) {}
 
-  // A child has answered the request with this nonce.
+  // Notes that a child has answered the request with this nonce.
   void note_given(const std::string& nonce, Answer answer);
-  // Somebody has heard that a list has changed. `notification`: the method.
+  // Notes that a client was told that a list has changed. `notification`: the method.
   void note_change(std::string_view notification);
-  // A child that sessions and calls share has ended, and the next one may be another program.
+  // Notes the end of a child that sessions and calls share. The next child may be another program.
   void note_exit() { exited_ = ++order_; }
-  // The answer to `nonce` is given to another request, with `ttl_ms` left.
+  // Checks that the answer to `nonce` may be given to another request, with `ttl_ms` left.
   void check_hit(const std::string& nonce, std::string_view method, SimPrincipal principal,
                  uint64_t ttl_ms) const;
-  // Like check_hit(), while no child runs. Also for answers that must not be cached any more, or
-  // that the gateway has asked for.
+  // Like check_hit(), while no child runs. Expired answers are allowed then, and answers to the
+  // gateway's own requests.
   void check_remembered(const std::string& nonce, std::string_view method) const;
 
  private:
   SimWorld& world_;
   std::map<std::string, Answer> answers_;                 // by nonce
-  std::map<std::string, uint64_t, std::less<>> changed_;  // by method of the list
+  std::map<std::string, uint64_t, std::less<>> changed_;  // by method of the notification
   uint64_t exited_ = 0;
   uint64_t order_ = 0;
 };
 
-// SimTasks: the tasks that modern children run, and the ids under which clients know them. A client
-// that has been told of a task reaches its child, or hears that there is no such task. No other
-// client does.
+// SimTasks: the tasks that modern children run, and the ids by which clients know them. A client
+// that has been told of a task reaches the child of the task, or is told that the task does not
+// exist. No other client reaches it.
 //
-// Each child counts its tasks from 1, so an id of one child is an id of the others too. Owner: the
-// records of a history.
+// Each child numbers its tasks from 1, so an id of one child is also an id of the others. Owner:
+// the records of a history.
 class SimTasks {
  public:
   static constexpr std::string_view kCapabilities =
       R"({"extensions":{"io.modelcontextprotocol/tasks":{}}})";
 
-  // At its child.
+  // A task as its child knows it.
   struct Task {
-    SimPrincipal principal = 0;  // of the client that has called
+    SimPrincipal principal = 0;  // of the client that made the call
     Duration ttl{};
     bool has_ended = false;
-    TimePoint ends = TimePoint::min();  // until then it keeps its child; min(): no client knows it
+    TimePoint ends = TimePoint::min();  // the child stays until then; min(): no client knows it
   };
-  // As a client knows it.
+  // A task as a client knows it.
   struct Known {
     std::string text;
     int64_t pid = 0;
@@ -147,44 +149,44 @@ class SimTasks {
   SimTasks(SimWorld& world, Duration input_timeout)
       : world_(world), input_timeout_(input_timeout) {}
 
-  // --- Of children
-  // The raw id of one more task.
+  // --- For children
+  // Begins another task; returns its raw id.
   std::string begin(int64_t pid, SimPrincipal principal, Duration ttl);
   Task* find(int64_t pid, const std::string& raw);
-  // A message about the task reaches the gateway.
+  // Notes that a message about the task reaches the gateway.
   void note_told(int64_t pid, const std::string& raw);
-  // Whether clients know tasks of this child that are open.
+  // Whether this child has open tasks that clients know.
   [[nodiscard]] bool has_open(int64_t pid) const;
 
-  // --- Of clients
+  // --- For clients
   void note_given(const std::string& text, int64_t pid, const std::string& raw,
                   SimPrincipal principal);
   [[nodiscard]] const Known* find(const std::string& text) const;
-  // A task of any client; null: no task.
+  // A task of any client; null if there is no task.
   const Known* some();
 
  private:
   SimWorld& world_;
   const Duration input_timeout_;
   std::map<std::pair<int64_t, std::string>, Task> tasks_;
-  std::map<std::string, Known> known_;  // by their texts
-  std::map<int64_t, uint64_t> begun_;   // how many, by child
+  std::map<std::string, Known> known_;  // by text
+  std::map<int64_t, uint64_t> begun_;   // number of tasks, by child
 };
 
-// SimLife: the signs of life that children have given, to check that no call is given up too early,
-// or too late.
+// SimLife: the signs of life that children have given. The records check that no call is given up
+// too early or too late.
 //
 // Owner: the records of a history.
 class SimLife {
  public:
   SimLife(SimWorld& world, Duration input_timeout) : world_(world), input_timeout_(input_timeout) {}
 
-  // --- Of children, which tell it when the gateway hears it
+  // --- For children, which report at the time when the gateway sees the event
   // A request with this nonce has been written to the child.
   void note_written(const std::string& nonce, int64_t pid) {
     if (!nonce.empty()) calls_[nonce] = {pid, world_.now(), {}};
   }
-  // The nonces of the requests that have been written to this child, and to no other since.
+  // The nonces of the requests that were written to this child last, and to no other child since.
   [[nodiscard]] std::set<std::string> calls_of(int64_t pid) const {
     std::set<std::string> nonces;
     for (const auto& [nonce, call] : calls_) {
@@ -198,30 +200,31 @@ class SimLife {
     if (call != calls_.end()) call->second.progress = world_.now();
   }
   void note_asked(int64_t pid, const std::string& id) { asked_[pid].push_back({id, world_.now()}); }
-  // Ids collide: of several with this one the others may be over, and are asked less of.
+  // Ids repeat. If several requests have this id, the others may have ended too, so the check
+  // allows more than necessary.
   void note_ask_over(int64_t pid, const std::string& id) {
     std::vector<Ask>& asks = asked_[pid];
     const auto last =
         std::find_if(asks.rbegin(), asks.rend(), [&](const Ask& ask) { return ask.id == id; });
     if (last != asks.rend()) asks.erase(std::next(last).base());
   }
-  // How long a client has for what it is asked.
+  // The time that a client has for the answer to a question.
   [[nodiscard]] Duration input_timeout() const { return input_timeout_; }
 
-  // --- Of calls
+  // --- For calls
   struct Times {
     TimePoint arrived{};
-    Duration timeout{};  // without a sign of life
+    Duration timeout{};  // time without a sign of life
   };
-  // A call is sent again.
+  // Forgets a call that is sent again.
   void forget(const std::string& nonce) { calls_.erase(nonce); }
   // Facts about a call that extend its time.
   struct Terms {
-    bool reports = false;  // it is told of progress
+    bool reports = false;  // its client receives progress
     bool alone = false;    // its child serves its client alone
-    bool asked = false;    // and asks that client what it wants to know
+    bool asked = false;    // its child asks that client
   };
-  // A call is given up now, before its max_time.
+  // Checks a call that is given up now, before its max_time.
   void check_given_up(const std::string& nonce, const Times& times, const Terms& terms) {
     const TimePoint now = world_.now();
     EXPECT_GE(now, times.arrived + times.timeout) << "a call is given up before its time";
@@ -245,7 +248,7 @@ class SimLife {
   struct Call {
     int64_t pid = 0;
     TimePoint written{};
-    TimePoint progress{};  // the last
+    TimePoint progress{};  // of the last progress
   };
 
   struct Ask {
@@ -256,8 +259,8 @@ class SimLife {
   SimWorld& world_;
   const Duration input_timeout_;
   std::map<std::string, Call> calls_;          // by nonce
-  std::map<int64_t, TimePoint> said_;          // by child
-  std::map<int64_t, std::vector<Ask>> asked_;  // the same: what is open
+  std::map<int64_t, TimePoint> said_;          // time of the last output, by child
+  std::map<int64_t, std::vector<Ask>> asked_;  // open questions, by child
 };
 
 // SimRecords: the records of one history.
@@ -283,13 +286,14 @@ struct SimRecords {
   bool is_draining = false;
   SimStates states;
   SimTasks tasks;
-  // Which modern callers are one client: a name by caller. Anonymous callers have a number.
+  // The names of the clients, by modern caller. Callers with one name are one client. An anonymous
+  // caller has a number instead.
   std::map<uint64_t, std::string> clients;
   SimKept kept;
   SimLife life;
   std::map<uint64_t, SimPrincipal> principals;   // of modern callers
-  std::map<std::string, uint64_t> owners;        // of children alone: see SimOwners
-  std::set<std::pair<int64_t, uint64_t>> heard;  // answers that modern clients have had, by stamp
+  std::map<std::string, uint64_t> owners;        // of children that serve one client alone
+  std::set<std::pair<int64_t, uint64_t>> heard;  // stamps of answers to modern clients
 };
 
 }  // namespace stdgate::sim

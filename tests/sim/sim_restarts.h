@@ -1,8 +1,9 @@
-// SimRestarts: when a backend may start children after failures, held against what is seen of it.
+// SimRestarts: when a backend may start children after failures, checked against the backend's
+// status.
 //
-// Told what ended and looked at after every event: a failure that counts moves the time of the next
-// start. It is now only for a ready child that is lost when none was for backoff_max; then nothing
-// but that moment passes until there is a child again.
+// on_child_exited() records what ended, and check() runs after every event. A failure that counts
+// moves the time of the next start. The next start is immediate only if a ready child is lost and
+// backoff_max has passed since the last failure. Then a child must run again at that time.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +24,7 @@ class SimRestarts {
 
   void check(TimePoint now, const pool::BackendStatus& status) {
     if (due_ && now >= *due_) {
-      // Without a call that waits it may take longer.
+      // A backend without a waiting call may take longer.
       EXPECT_TRUE(!status.children.empty() || status.ready || is_draining_ || status.queued == 0)
           << "service does not come back";
       due_.reset();
@@ -47,21 +48,21 @@ class SimRestarts {
     last_failure_ = now;
   }
 
-  // The backend drains: it starts what it has calls for, and nothing else.
+  // The backend drains: from now on it starts children only for the calls that it has.
   void on_drain() { is_draining_ = true; }
 
  private:
-  // Whether a child that ended by itself with this reason was ready.
+  // Whether a child that ended by itself, with this reason, had been ready.
   static bool was_ready(ExitReason reason) {
     return reason == ExitReason::signal || reason == ExitReason::exit_zero ||
            reason == ExitReason::exit_nonzero;
   }
 
   const config::PoolConfig& config_;
-  const bool greets_again_;              // a child that was ready may refuse its session's greeting
-  std::optional<ExitReason> last_exit_;  // since the last look
-  std::optional<TimePoint> last_failure_;  // that counted
-  std::optional<TimePoint> due_;           // by then there is a child again
+  const bool greets_again_;                // a ready child may refuse its session's greeting
+  std::optional<ExitReason> last_exit_;    // since the last check
+  std::optional<TimePoint> last_failure_;  // the last failure that counted
+  std::optional<TimePoint> due_;           // a child must run again by then
   TimePoint next_start_{};
   bool is_draining_ = false;
 };

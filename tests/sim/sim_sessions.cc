@@ -46,7 +46,7 @@ void SimSession::open() {
   visit_->caller = *callers_.add(*this);
   visit_->waits_when_told = world_.chance(0.7);
   if (world_.chance(0.5)) visit_->hold = session::ClientHold::nothing;
-  // A client of MCP that is connected gets a child when it says something.
+  // A connected client of MCP gets a child with its first message, not with its session.
   const bool is_silent =
       visit_->hold == session::ClientHold::connection && config_.protocol == config::Protocol::mcp;
   const bool takes_child = !shares_children();
@@ -71,7 +71,7 @@ void SimSession::open() {
   }
 }
 
-// One that has begun in another process.
+// Adopts a session that began in another process.
 tl::expected<session::SessionId, rpc::FaultReport> SimSession::take_over() {
   world_.tally().note(Seen::taken_over);
   visit_->is_old = true;
@@ -139,14 +139,14 @@ backend::Admission SimSession::send(SimCalls::Request request, session::Caller c
   return backend_.accept(document->messages[0], context);
 }
 
-// --- What the core tells --------------------------------------------------------------------
+// --- Messages from the core
 
 void SimSession::check_heard() const {
-  // A child that is told what its predecessor was told is read, and one that is parked may still
-  // take back what it has asked.
+  // A held child may still be read in two cases: a revived child, which is told what its
+  // predecessor was told, and a parked child, which may still cancel its questions.
   if (!visit_->is_held || !owners_.are_exclusive() || config_.revive) return;
   const pool::BackendStatus status = backend_.status();
-  if (status.isolation == config::Isolation::shared) return;  // it has no child of its own
+  if (status.isolation == config::Isolation::shared) return;  // the session has no child of its own
   EXPECT_TRUE(std::any_of(status.children.begin(), status.children.end(), [](const auto& child) {
     return child.leased && child.state == ChildState::draining;
   })) << "a held child is heard though it has not been asked to go";
@@ -154,7 +154,7 @@ void SimSession::check_heard() const {
 
 void SimSession::on_reply(session::Tag tag, const session::Reply& reply) {
   if (!may_be_told()) return;
-  // The refusal of a greeting is kept while another child is asked of which era it is.
+  // The refusal of a greeting may be delayed while the gateway asks another child for its era.
   const SimCalls::Call* const call = visit_->calls.find(tag);
   const bool may_be_kept = config_.share_modern && call != nullptr && call->is_of_gateway;
   if (!reply.fault && !may_be_kept) check_heard();
@@ -193,7 +193,7 @@ void SimSession::on_message(std::optional<session::Tag> call,
   }
 }
 
-// The gateway's own: what it takes back had its time.
+// The gateway's own cancel is right only after the time of the question has passed.
 bool SimSession::is_withdrawal(const rpc::Envelope& message) const {
   if (message.method.find("cancel") == std::string_view::npos) return false;
   const auto ask = visit_->asks.find(cancelled_ask(message));
@@ -211,20 +211,22 @@ void SimSession::check_notification(const rpc::Envelope& notification) {
     EXPECT_EQ(visit_->asks.count(id), 1U) << "what was never asked is cancelled: " << id;
     return;
   }
-  // The gateway's own: nobody knows what another process has said of the lists, or it was another
-  // list that was remembered.
+  // A change without a stamp is the gateway's own. The gateway cannot know what another process has
+  // said about the lists, or it remembered another list.
   const bool is_bare = notification.params.empty() || notification.params == R"({"_meta":{}})";
   if (is_bare && notification.method.ends_with("/list_changed")) {
     EXPECT_TRUE(visit_->is_old || config_.pool.remember) << notification.text;
     return;
   }
   visit_->calls.check_stamp(notification.params);
-  // One that has not greeted its own child keeps it, although others share modern ones by then.
+  // A session that has not greeted its own child keeps that child, even if others share modern
+  // children by then.
   const bool is_of_many = !owners_.are_exclusive() || is_of_modern(notification.params);
   if (config_.protocol == config::Protocol::mcp && is_of_many) {
     check_change(notification);
   }
-  // Where a child is shared, a protocol without an audience of one tells everybody.
+  // With a shared child, a protocol that cannot name one receiver sends a notification to all
+  // sessions.
   if (owners_.are_exclusive() || config_.protocol == config::Protocol::mcp) {
     visit_->calls.check_cause(notification.params);
   }
@@ -234,7 +236,8 @@ void SimSession::check_notification(const rpc::Envelope& notification) {
   }
 }
 
-// The gateway listens at a modern child, for those who have greeted it.
+// The change comes from a modern child, where the gateway listens for the sessions that have
+// greeted the child.
 void SimSession::check_change(const rpc::Envelope& notification) {
   const bool is_update = notification.method == "notifications/resources/updated";
   const bool is_change = notification.method.ends_with("/list_changed");
@@ -247,7 +250,7 @@ void SimSession::check_change(const rpc::Envelope& notification) {
   if (is_change) world_.tally().note(Seen::session_heard_change);
 }
 
-// `call`: it is a modern child's, which waits for no answer.
+// `call`: set if the question comes from a modern child, which does not wait for the answer.
 void SimSession::note_ask(const rpc::Envelope& ask, std::optional<session::Tag> call) {
   if (call) {
     visit_->calls.check_question(*call, ask.params);
@@ -299,7 +302,7 @@ void SimSession::on_session_end(session::SessionEnd /*end*/, std::string_view me
   EXPECT_FALSE(std::exchange(visit_->has_ended, true)) << "a session ends once";
   EXPECT_FALSE(message.empty());
   EXPECT_EQ(visit_->calls.open(), 0U) << "the calls have had their faults";
-  // Most transports close at the end of the turn; some take their time, and send meanwhile.
+  // Most transports close at the end of the turn. Some take longer, and send messages meanwhile.
   const Duration delay =
       world_.chance(0.7) ? Duration{0} : world_.pick_duration(Duration{1}, std::chrono::seconds(2));
   world_.after(delay, [this, visit = visits_] {

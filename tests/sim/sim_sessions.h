@@ -1,6 +1,6 @@
-// SimSession: a client with a session, over and over again: it opens one, calls, is asked and
-// answers late, twice or never, reads slowly, and leaves; and holds the core to the contract of a
-// SessionSink.
+// SimSession: a client that opens one session after the other. In a session the client calls, is
+// asked and answers late, twice or never, reads slowly, and leaves. SimSession checks that the core
+// keeps the contract of a SessionSink.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,8 @@
 
 namespace stdgate::sim {
 
-// How often clients have opened a session with a child of its own: no oftener than they may.
+// SimStarts: checks that clients do not start sessions with children of their own more often than
+// the limit allows.
 class SimStarts {
  public:
   SimStarts(double per_second, double burst) : per_second_(per_second), burst_(burst) {}
@@ -28,7 +29,7 @@ class SimStarts {
  private:
   const double per_second_;
   const double burst_;
-  std::map<std::string, std::vector<TimePoint>> starts_;  // by the client's text
+  std::map<std::string, std::vector<TimePoint>> starts_;  // by the text of the client's address
 };
 
 class SimSession final : public session::SessionSink {
@@ -38,16 +39,16 @@ class SimSession final : public session::SessionSink {
              SimRecords& records, const ClientAddress& client);
   ~SimSession() override;
 
-  // Opens a session when there is none; else sends something, holds its child, or leaves.
+  // Opens a session if none is open. Otherwise it sends something, holds its child, or leaves.
   void act();
-  // Closes the session, if there is one; nothing may arrive afterwards.
+  // Closes an open session. Nothing may arrive afterwards.
   void leave();
   [[nodiscard]] bool is_open() const { return visit_ != nullptr; }
   [[nodiscard]] bool has_ended() const { return visit_ != nullptr && visit_->has_ended; }
-  // Whether it has had a child.
+  // Whether the session has had a child.
   [[nodiscard]] bool has_heard() const { return visit_ != nullptr && visit_->calls.has_heard(); }
   [[nodiscard]] size_t open_calls() const { return visit_ == nullptr ? 0 : visit_->calls.open(); }
-  // Since the beginning.
+  // The number of requests in all sessions so far.
   [[nodiscard]] uint64_t requests() const;
 
   void on_reply(session::Tag tag, const session::Reply& reply) override;
@@ -66,22 +67,22 @@ class SimSession final : public session::SessionSink {
     session::Caller caller;
     session::SessionId id;
     SimCalls calls;
-    std::map<std::string, TimePoint> asks;  // what it has been asked, by id, and when
+    std::map<std::string, TimePoint> asks;  // when each question arrived, by id
     bool reading = true;
     bool is_held = false;
     bool has_ended = false;
     bool waits_when_told = true;
-    bool is_old = false;  // it has begun in another process
+    bool is_old = false;  // it began in another process
     session::ClientHold hold = session::ClientHold::connection;
   };
-  // Sessions have no children of their own, or not any more.
+  // Whether sessions have no children of their own, or no longer have them.
   [[nodiscard]] bool shares_children() const {
     return backend_.status().isolation == config::Isolation::shared;
   }
   [[nodiscard]] policy::Client client() const {
     return {client_, nullptr, world_.accounts().of({nullptr, client_})};
   }
-  // A child has been heard that is the session's own, perhaps.
+  // Checks a message that may come from the session's own child.
   void check_heard() const;
   void open();
   [[nodiscard]] tl::expected<session::SessionId, rpc::FaultReport> take_over();
@@ -97,7 +98,7 @@ class SimSession final : public session::SessionSink {
                           session::SessionId session);
   void send(SimCalls::Request request) { send(std::move(request), visit_->caller, visit_->id); }
   void send(std::string text) { send({0, std::move(text)}); }
-  // Whether there is a session that may be told anything.
+  // Checks that a session is open, so that it may receive a message.
   [[nodiscard]] bool may_be_told() const {
     EXPECT_NE(visit_, nullptr) << "a session that is closed is told something";
     return visit_ != nullptr;
@@ -113,7 +114,7 @@ class SimSession final : public session::SessionSink {
   const ClientAddress client_;
   std::unique_ptr<Visit> visit_;
   uint64_t visits_ = 0;
-  uint64_t requests_ = 0;  // of earlier visits
+  uint64_t requests_ = 0;  // of former visits
   rpc::EnvelopeParser sent_;
   rpc::EnvelopeParser told_;
 };

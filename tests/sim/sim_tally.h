@@ -1,5 +1,5 @@
-// SimTally: which of the events that the simulation is made for have happened, over one history or
-// many. The test fails if one of them never happens over all seeds, because it is not tested then.
+// SimTally: counts the events that the simulation is made for, over one history or many. If one of
+// the events never happens over all seeds, the test fails, because that event is not tested then.
 #pragma once
 
 #include <array>
@@ -10,60 +10,60 @@
 namespace stdgate::sim {
 
 enum class Seen : uint8_t {
-  verdict_modern,         // the gateway has found out that children are modern
-  verdict_legacy,         // the same, legacy
-  fell_back,              // a child was asked, and greeted as a legacy one in the same process
-  exited_when_asked,      // a child ended because it was asked
-  discovered_late,        // after it was greeted as a legacy child
-  shared_modern,          // sessions with children of their own share modern ones from then on
+  verdict_modern,  // the gateway found out that its children are modern
+  verdict_legacy,  // the gateway found out that its children are legacy
+  fell_back,       // a child was asked for its era, and then greeted as legacy in the same process
+  exited_when_asked,      // a child ended because it was asked for its era
+  discovered_late,        // a child said that it is modern after it was greeted as legacy
+  shared_modern,          // sessions with children of their own share modern children from then on
   parked,                 // calls of modern clients at legacy children
-  resumed,                // by their clients
-  expired,                // timeouts.input has passed
-  stopped,                // by a drain
-  given_up,               // of sessions, by their clients
-  parked_again,           // a retry was answered with other questions, or the same
+  resumed,                // parked calls, by their clients
+  expired,                // parked calls, after timeouts.input
+  stopped,                // parked calls, by a drain
+  given_up,               // parked calls, by their clients
+  parked_again,           // a retry was answered with questions, new ones or the same
   answered_after_resume,  // a retry was answered with the child's result
-  partial_answers,        // a retry lacked some
-  state_forged,           // retries that were refused: nobody has issued their state,
-  state_used,             // it had been used,
-  state_late,             // it had expired,
-  state_of_other,         // it was another principal's,
-  state_of_request,       // or another request's
-  state_lost,             // its process has gone
-  died_while_parked,      // children
-  died_in_round,          // the same, while a session's client was asked for a modern child
-  lacked_capability,      // -32021
-  wrong_era,              // -32022
-  asked_in_turn,          // a call at the process of its principal
-  rounds,                 // questions of modern children to clients of sessions
-  round_repeated,         // a call that came again with the answers
-  round_failed,           // a call that the gateway ended in a round
-  modern_input,           // modern clients were asked by modern children
-  modern_resumed,         // and have answered
-  task_given,             // to a modern client
-  task_reached,           // by its client
-  task_lost,              // refused, as its process has gone
-  task_of_other,          // refused, as it is another principal's
-  task_told,              // to a modern client that listens
-  task_child_died,        // a child with open tasks
+  partial_answers,        // a retry lacked some answers
+  state_forged,           // a retry was refused: its state was never issued
+  state_used,             // a retry was refused: its state had been used
+  state_late,             // a retry was refused: its state had expired
+  state_of_other,         // a retry was refused: its state belonged to another principal
+  state_of_request,       // a retry was refused: its state belonged to another request
+  state_lost,             // a retry was refused: the process of its state has ended
+  died_while_parked,      // a child ended that calls were parked for
+  died_in_round,          // a child ended while a session's client was asked for a modern child
+  lacked_capability,      // error -32021
+  wrong_era,              // error -32022
+  asked_in_turn,          // the client of a call at its principal's only process was asked
+  rounds,                 // a modern child asked the client of a session
+  round_repeated,         // a call was sent to a modern child again, with the answers
+  round_failed,           // the gateway ended a call whose client had been asked for a modern child
+  modern_input,           // a modern child asked a modern client
+  modern_resumed,         // a modern client answered a modern child
+  task_given,             // a modern client was given a task
+  task_reached,           // a modern client reached its task
+  task_lost,              // refused: the process of the task has ended
+  task_of_other,          // refused: the task belongs to another principal
+  task_told,              // a listening modern client was told of its task
+  task_child_died,        // a child with open tasks ended
   listened,               // subscriptions/listen was acknowledged
-  heard_change,           // by a modern client that listens
+  heard_change,           // a listening modern client was told of a change
   heard_update,
   listening_ended,
-  session_heard_change,  // a session at modern children
+  session_heard_change,  // a session at modern children was told of a change
   session_heard_update,
-  logged,  // a log message has reached the modern request that wanted it
+  logged,  // a log message reached the modern request that wanted it
   remembered,
   cache_hit,
   cache_hit_private,
-  own_lane,            // a modern call was served by a child alone
-  left_open,           // a modern client has left with calls under way
-  cancelled,           // a modern client has cancelled a call
-  taken_over,          // sessions that began in another process
-  left_alone,          // the backend, by all its clients, before it was drained
-  kept_for_life,       // a call was given up later than it would have been without a sign of life
-  too_long,            // a call had signs of life up to its max_time
-  question_withdrawn,  // what a legacy child has asked was not answered in time
+  own_lane,            // a child served a modern call alone
+  left_open,           // a modern client left with calls under way
+  cancelled,           // a modern client cancelled a call
+  taken_over,          // a session was adopted that began in another process
+  left_alone,          // all clients left the backend before it was drained
+  kept_for_life,       // a sign of life extended the time of a call
+  too_long,            // a call gave signs of life up to its max_time
+  question_withdrawn,  // a question of a legacy child was not answered in time
   drained_in_the_middle,
 };
 inline constexpr size_t kSeenCount = static_cast<size_t>(Seen::drained_in_the_middle) + 1;

@@ -1,7 +1,7 @@
-// SimWorld: invented time and events for the whole core, from one seed.
+// SimWorld: simulated time and events for the whole core, from one seed.
 //
-// Everything that is random comes from random(); a run is repeated by its seed. Time jumps from
-// event to event, so an hour of timeouts costs nothing. SimSeeds are the seeds of a run.
+// All randomness comes from random(), so a run is repeated by its seed. Time jumps from event to
+// event, so an hour of timeouts costs nothing. SimSeeds are the seeds of a run.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ inline uint64_t number_from_environment(const char* name, uint64_t fallback) {
   return text == nullptr ? fallback : std::stoull(text);
 }
 
-// The seeds of a run: STDGATE_SIM_SEEDS of them from STDGATE_SIM_SEED on. A seed that is named
-// without their number is the only one.
+// SimSeeds: STDGATE_SIM_SEEDS seeds from STDGATE_SIM_SEED on. If only STDGATE_SIM_SEED is set, that
+// seed is the only one.
 struct SimSeeds {
   explicit SimSeeds(uint64_t usual)
       : first(number_from_environment("STDGATE_SIM_SEED", 1)),
@@ -51,14 +51,14 @@ class SimWorld final : public Clock {
   std::mt19937_64& random() { return random_; }
   StoragePool& storages() { return storages_; }
   policy::Accounts& accounts() { return accounts_; }
-  // What has happened.
+  // The counts of the events that have happened.
   SimTally& tally() { return tally_; }
 
-  // Whether the call that has come last is answered by what its server is remembered to say.
+  // Whether the answer to the latest call comes from the memory of its server.
   [[nodiscard]] bool is_remembered() const { return is_remembered_; }
   void set_remembered(bool is_remembered) { is_remembered_ = is_remembered; }
 
-  // From `low` to `high`, both included.
+  // A number from `low` to `high`, both included.
   uint64_t pick(uint64_t low, uint64_t high) {
     return std::uniform_int_distribution<uint64_t>(low, high)(random_);
   }
@@ -68,12 +68,12 @@ class SimWorld final : public Clock {
         pick(static_cast<uint64_t>(low.count()), static_cast<uint64_t>(high.count()))));
   }
 
-  // Runs `event` after `delay`, from the outermost level as a loop would.
+  // Runs `event` after `delay`, from the outermost level, as a loop would.
   void after(Duration delay, std::function<void()> event) {
     events_.emplace(now_ + delay, std::move(event));
   }
 
-  // One event or one round of due timers. False when nothing is left to happen.
+  // Runs one event or one round of due timers. Returns false when no event is left.
   bool step() {
     const auto timer = timers_.next_due();
     if (events_.empty() && !timer) return false;
@@ -89,7 +89,7 @@ class SimWorld final : public Clock {
   }
 
  private:
-  // Of some worlds so little that clients are refused now and then.
+  // Some worlds have so little memory that clients are refused now and then.
   static policy::AccountBounds bounds_for(uint64_t seed) {
     if (seed % 5 != 0) return {};
     return {.gateway = 20'000, .client = seed % 2 == 0 ? 5'000U : 8'000U};
