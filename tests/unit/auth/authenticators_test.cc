@@ -8,7 +8,7 @@
 
 namespace stdgate::auth {
 
-// API keys: who is known by which, and until when.
+// API keys: which principal a key stands for, and until when.
 
 namespace {
 
@@ -98,7 +98,7 @@ TEST_F(ApiKeysTest, FarAwayIsNever) {
 
 }  // namespace
 
-// Certificates of clients: whose name counts, and which roles it has.
+// Client certificates: which name counts, and which roles it has.
 
 namespace {
 

@@ -1,4 +1,4 @@
-// IssuerKeys: when keys are fetched, and what is believed.
+// IssuerKeys: when keys are fetched, and which answers are believed.
 #include "transports/auth/issuer_keys.h"
 
 #include <gmock/gmock.h>
@@ -281,7 +281,7 @@ TEST_F(IssuerKeysTest, GiveUpWhatIsUnderWayWhenTheyGo) {
 
 }  // namespace
 
-// Sets of public keys: which are read, and which key a token means.
+// Sets of public keys: which keys are read, and which key a token refers to.
 
 namespace {
 

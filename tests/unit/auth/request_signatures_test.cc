@@ -1,4 +1,4 @@
-// Signed requests: the examples of RFC 9421, and what is not let in.
+// Signed requests: the examples of RFC 9421, and the signatures that are refused.
 #include "transports/auth/request_signatures.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ using config::SignatureMethod;
 using std::chrono::seconds;
 using Outcome = Judgement::Outcome;
 
-constexpr int64_t kCreated = 1618884473;  // of the examples
+constexpr int64_t kCreated = 1618884473;  // from the examples
 const std::string kSecret =
     "uzvJfB4u3N0Jy4T7NZ75MDVcr8zSTInedJtkgcu46YW4XByzNJjxBdtjUkdJPBtbmHhIDi6pcl8jsasjlTMtDQ==";
 const std::string kPublicKey =
@@ -28,7 +28,7 @@ std::string decoded(std::string_view base64) {
   return *decode_base64(base64.substr(0, base64.find('=')), Base64Alphabet::standard);
 }
 
-// B.2.5
+// RFC 9421, B.2.5.
 MessageSignature shared() {
   return {.key_id = "test-shared-secret",
           .algorithm = "",
@@ -42,7 +42,7 @@ MessageSignature shared() {
           .signature = decoded("pxcQw6G3AjtMBQjwo8XzkZf/bws5LelbaMk5rGIGtE8=")};
 }
 
-// B.2.6
+// RFC 9421, B.2.6.
 MessageSignature edwards() {
   return {.key_id = "test-key-ed25519",
           .algorithm = "",
@@ -129,11 +129,11 @@ TEST_F(RequestSignaturesTest, WhatIsWrong) {
   EXPECT_EQ(problem([](auto& s) { s.algorithm = "ed25519"; }), other);
   EXPECT_EQ(problem([](auto& s) { s.algorithm = "hmac-sha256"; }, false), other);
   EXPECT_EQ(problem([](auto& s) { s.expires = kCreated; }), "the signature has expired");
-  // None of these has used the nonce up.
+  // None of these requests has used up the nonce.
   EXPECT_EQ(judge(shared()).outcome, Outcome::accepted);
 }
 
-// The public key as a shared secret: what confuses those who believe `alg`.
+// The public key serves as a shared secret, which deceives a verifier that believes `alg`.
 TEST_F(RequestSignaturesTest, AKeyHasOneAlgorithm) {
   keys_[1].algorithm = SignatureMethod::ecdsa_p256_sha256;
   keys_[1].public_key = kEcdsaKey;
@@ -172,7 +172,7 @@ TEST_F(RequestSignaturesTest, AreGoodOnce) {
   EXPECT_EQ(judge(shared()).problem, "the signature was not made within a minute of now");
 }
 
-// Its nonce is not known to a gateway that has started since.
+// A gateway that has started since does not know the nonce.
 TEST_F(RequestSignaturesTest, OfBeforeTheStartAreNotTaken) {
   const std::string_view early = "the signature was made before the gateway started";
   for (const int64_t later : {0, 1, 59}) {
@@ -180,7 +180,7 @@ TEST_F(RequestSignaturesTest, OfBeforeTheStartAreNotTaken) {
     make();
     EXPECT_EQ(judge(shared()).problem, later == 0 ? "" : early) << later;
   }
-  // One with other keys is the same gateway.
+  // A change of the keys is no start: the successor takes over the nonces.
   calendar_.offset = seconds(kCreated) - clock_.now().time_since_epoch();
   make();
   const std::unique_ptr<RequestSignatures> predecessor = std::move(all_);
@@ -190,7 +190,8 @@ TEST_F(RequestSignaturesTest, OfBeforeTheStartAreNotTaken) {
   EXPECT_EQ(judge(shared()).problem, "");
 }
 
-// Made by a clock that is ahead: it stays good for longer, and so is its nonce remembered.
+// The signature was made by a clock that is ahead, so it is valid for longer. Its nonce is
+// remembered for as long.
 TEST_F(RequestSignaturesTest, OfTheFutureAreGoodOnceToo) {
   calendar_.offset = seconds(kCreated - 60) - clock_.now().time_since_epoch();
   make();

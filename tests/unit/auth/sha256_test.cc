@@ -26,14 +26,14 @@ TEST(Sha256, TextsOfHashes) {
   EXPECT_FALSE(are_equal(other, digest));
 }
 
-// As `printf abc | sha256sum | cut -c1-8` has it.
+// The expected name is the output of `printf abc | sha256sum | cut -c1-8`.
 TEST(SessionName, IsTheBeginningOfTheDigest) {
   EXPECT_EQ(auth::session_name("abc").view(), "ba7816bf");
   EXPECT_EQ(SessionName::of(0x00000001).view(), "00000001");
   EXPECT_EQ(SessionName().view(), "");
 }
 
-// RFC 6455 section 1.3.
+// RFC 6455, section 1.3.
 TEST(Digest, OfTheExampleOfTheWebSocketProtocol) {
   EXPECT_EQ(sha1_base64("dGhlIHNhbXBsZSBub25jZQ==258EAFA5-E914-47DA-95CA-C5AB0DC85B11"),
             "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");

@@ -1,4 +1,4 @@
-// Tickets: once, for ten seconds, for one path; and how many there are.
+// Tickets: each is valid once, for ten seconds, for one path; and there is a limit.
 #include "transports/auth/tickets.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Tokens: which are good, and what is wrong with all the others.
+// Tokens: which are valid, and why each of the others is refused.
 #include "transports/auth/tokens.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ using testing::IsEmpty;
 constexpr const char* kIssuer = "https://id.example";
 constexpr const char* kAudience = "https://tools.example/mcp";
 
-// Making a key takes long.
+// The tests share one key, because making a key takes long.
 const TestIssuer& shared_issuer() {
   static const TestIssuer kShared(TestIssuer::Kind::rsa);
   return kShared;
@@ -42,12 +42,12 @@ class TokensTest : public testing::Test {
     return std::chrono::duration_cast<std::chrono::seconds>(clocks_.now().time_since_epoch())
         .count();
   }
-  // The usual claims, those of `more` (each with a comma behind it) in front.
+  // The usual claims, after the claims of `more`. Each claim of `more` ends with a comma.
   [[nodiscard]] std::string claims(const std::string& more = "") const {
     return "{" + more + R"("iss":")" + kIssuer + R"(","aud":")" + kAudience +
            R"(","sub":"ada","exp":)" + std::to_string(now() + 600) + "}";
   }
-  // With `text` instead of a part of the usual ones.
+  // The usual claims, in which `text` replaces a part.
   [[nodiscard]] std::string claims_with(const std::string& part, const std::string& text) const {
     std::string changed = claims();
     const size_t at = changed.find(part);

@@ -1,4 +1,4 @@
-// What an owner of a CurlConnection is told, and that it is told nothing after the last event.
+// The events that the owner of a CurlConnection receives, and that no event follows the last one.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -61,7 +61,7 @@ class CurlConnectionTest : public testing::Test {
     ASSERT_EQ(::setsockopt(server_socket(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)), 0);
     server_.last().stream->close();
   }
-  // The descriptor of the server's end, which its stream keeps to itself.
+  // The descriptor of the server's end, which the stream does not give out.
   [[nodiscard]] int server_socket() const {
     for (int fd = 0; fd < 256; ++fd) {
       sockaddr_in own{};
@@ -118,7 +118,7 @@ TEST_F(CurlConnectionTest, ReadsNothingWhilePaused) {
   EXPECT_TRUE(run_until(loop_, [this] { return owner_.bytes == "early"; }));
 }
 
-// Each part of a long text pauses, in the middle of a turn's reading.
+// The owner pauses after each part of a long text, in the middle of a turn.
 TEST_F(CurlConnectionTest, LosesNothingByPauses) {
   connect();
   const std::string sent = test::pattern(4 << 20);
@@ -157,7 +157,7 @@ TEST_F(CurlConnectionTest, SaysThatNobodyListens) {
   EXPECT_FALSE(owner_.failure->may_be_sent);
 }
 
-// The socket can neither be read nor written then, and both find out.
+// The socket is then both readable and writable, and both operations fail.
 TEST_F(CurlConnectionTest, IsClosedOnceByAReset) {
   server_.reads = false;
   connect();
@@ -181,7 +181,7 @@ TEST_F(CurlConnectionTest, TellsNothingOnceItIsStopped) {
   EXPECT_EQ(owner_.closed, 0);
 }
 
-// The socket can be read and written in the same turn.
+// The socket is readable and writable in the same turn.
 TEST_F(CurlConnectionTest, IsStoppedByWhatItTells) {
   connect();
   owner_.sent_hook = [this] { connection_->stop(); };

@@ -1,4 +1,4 @@
-// What the code that starts a transfer is told, and when.
+// The events that the starter of a transfer receives, and their order.
 #include "transports/fetch/curl_web_client.h"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ struct TransferOwner final : remote::WebEvents {
 
 class CurlWebClientTest : public testing::Test {
  protected:
-  // Each request is answered with these bytes once its head is there.
+  // Answers each request with these bytes once its head has arrived.
   void answer_all(std::string text, bool closes = false) {
     server_.on_bytes = [text = std::move(text), closes](StreamOwner& peer) {
       if (!peer.bytes.ends_with("\r\n\r\n") && !peer.bytes.ends_with("}")) return;
@@ -88,7 +88,7 @@ TEST_F(CurlWebClientTest, TellsHeadBodyAndEnd) {
   EXPECT_FALSE(owner_.failure);
 }
 
-// What it has read by then is bounded, so the server has to wait too.
+// The client reads only a limited amount before it pauses, so the server has to wait too.
 TEST_F(CurlWebClientTest, ReadsLittleWhilePaused) {
   const std::string body = test::pattern(32 << 20);
   answer_all("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
@@ -134,7 +134,7 @@ TEST_F(CurlWebClientTest, KnowsThatNothingWasSent) {
   EXPECT_FALSE(owner_.failure->may_be_sent);
 }
 
-// The server closes a connection that it has kept, without an answer to the second request.
+// The server closes a kept connection without an answer to the second request.
 TEST_F(CurlWebClientTest, SendsNothingTwice) {
   answer_all("HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n");
   start(WebMethod::post, R"({"n":1})");

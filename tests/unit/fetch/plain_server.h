@@ -1,5 +1,5 @@
-// PlainServer: accepts connections on this machine, and keeps what comes. The test writes the
-// answers itself.
+// PlainServer: accepts connections on this machine, and keeps the received bytes. The test writes
+// the answers itself.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,9 +24,9 @@ class PlainServer final : private net::ListenerEvents {
   [[nodiscard]] std::string url() const { return "http://" + listener_->address().to_string(); }
   [[nodiscard]] uint16_t port() const { return listener_->address().port; }
   [[nodiscard]] size_t connections() const { return peers_.size(); }
-  // The peer that has connected last.
+  // The peer that connected last.
   [[nodiscard]] StreamOwner& last() { return *peers_.back(); }
-  // How many requests, or other texts, have come that contain this.
+  // How often `text` occurs in the received bytes of all peers.
   [[nodiscard]] size_t count(const std::string& text) const {
     size_t count = 0;
     for (const auto& peer : peers_) {
@@ -35,8 +35,8 @@ class PlainServer final : private net::ListenerEvents {
     return count;
   }
 
-  bool reads = true;                                // what comes
-  std::function<void(StreamOwner&)> on_bytes = {};  // of a peer
+  bool reads = true;                                // false: peers are not read
+  std::function<void(StreamOwner&)> on_bytes = {};  // called after bytes of a peer
 
  private:
   void on_connection(net::Listener& listener) override {

@@ -29,7 +29,7 @@ struct FakeSource final : http::AdminSource {
   std::function<void(const std::string&)> later;
 };
 
-// The admin pages beside the clients' server of the world.
+// The admin pages on a server of their own, beside the server for clients.
 struct AdminWorld : HttpWorld {
   AdminWorld() {
     http::add_admin_routes(admin_router, source);
@@ -39,7 +39,7 @@ struct AdminWorld : HttpWorld {
         admin_router);
     Address loopback;
     loopback.host = "127.0.0.1";
-    address = *admin->listen(loopback);  // where clients of this world connect to
+    address = *admin->listen(loopback);  // clients of this world connect to it
   }
 
   FakeSource source;
@@ -69,7 +69,7 @@ TEST(Admin, Pages) {
   EXPECT_EQ(world.observer.opened, 0u);
 }
 
-// As Prometheus, curl, browsers and others ask.
+// The Accept headers of Prometheus, curl, browsers and other clients.
 TEST(Scrapes, AreInTheFormatThatIsPreferred) {
   using enum http::ScrapeFormat;
   const std::string open = "application/openmetrics-text";
@@ -108,7 +108,7 @@ TEST(Scrapes, WhoComesMeanwhileGetsTheSameText) {
   TestClient gone(world);
   for (TestClient* client : {&first, &gone, &second}) {
     client->send(get("/metrics"));
-    // This answer comes before the other, which waits.
+    // Another request is answered while the scrape waits.
     TestClient witness(world);
     EXPECT_EQ(witness.ask(get("/healthz")).status, 200);
   }
@@ -185,7 +185,7 @@ TEST(Admin, WhoIsReady) {
   struct Case {
     const char* problem;
     std::vector<http::BackendReadiness> backends;
-    const char* reason;  // empty: it is
+    const char* reason;  // empty: the gateway is ready
   };
   const Case cases[] = {
       {"", {{"a", true, true, "", ""}}, ""},

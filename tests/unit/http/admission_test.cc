@@ -1,4 +1,4 @@
-// Who may call, judged in one place for every path of every listener.
+// Admission: whether a request may call is judged in one place, for every path of every listener.
 #include "transports/http/admission.h"
 
 #include <arpa/inet.h>
@@ -21,7 +21,7 @@ constexpr const char* kCrossSite = "Sec-Fetch-Site: cross-site\r\n";
 constexpr const char* kForeignPage = "Origin: https://evil.example\r\n";
 constexpr const char* kKey = "Authorization: Bearer secret-of-somebody\r\n";
 
-// Answers whatever is let through.
+// Answers every request that is admitted.
 class OpenEndpoint final : public http::Endpoint {
  public:
   std::optional<http::HttpError> admit(http::Exchange& /*exchange*/) override {
@@ -34,8 +34,8 @@ class OpenEndpoint final : public http::Endpoint {
   int served = 0;
 };
 
-// A server of its own with one policy that can change, one route that declares nothing, the admin
-// pages, and the index.
+// A server with a policy that can change, a route that declares nothing, the admin pages, and the
+// index.
 struct AdmissionWorld : HttpWorld {
   explicit AdmissionWorld(http::OriginRules rules = {}, const char* host = "127.0.0.1")
       : policy(std::move(rules)) {
@@ -111,7 +111,7 @@ TEST(Admission, GuardsTheEndpointsOfBackends) {
                 .status,
             403);
   EXPECT_TRUE(world.launcher.children.empty());
-  // What a page of the same machine sends.
+  // A request that a page of the same machine sends.
   const std::string page = "Origin: http://localhost:3000\r\n";
   EXPECT_EQ(TestClient(world).ask(post(body, kCrossSite + page)).status, 200);
   EXPECT_EQ(
@@ -139,12 +139,12 @@ TEST(Admission, ConnectionsFromTheNetwork) {
   EXPECT_EQ(world.ask(at("my-service:1", "/healthz")), 403);
   EXPECT_EQ(world.ask(at(ip, "/healthz", kForeignPage)), 403);
   EXPECT_EQ(world.ask(at(ip, "/healthz", "Origin: http://" + ip + "\r\n")), 200);
-  // What does something by GET needs a header that no page sends.
+  // A GET that has an effect needs a header that no page sends.
   EXPECT_EQ(world.ask(at(ip, "/open")), 403);
   EXPECT_EQ(world.ask(at(ip, "/open", kKey)), 204);
   world.policy.replace({{}, {"my-service"}, true});
   EXPECT_EQ(world.ask(at("my-service:1", "/open")), 204);
-  // The same head, on a connection of another reach.
+  // The same head on a connection from elsewhere is judged again.
   EXPECT_EQ(world.ask(at(ip, "/open")), 204);
   world.address.host = "127.0.0.1";
   EXPECT_EQ(world.ask(at(ip, "/open")), 403);
@@ -157,7 +157,7 @@ TEST(Admission, SaysWhatToAdd) {
   EXPECT_THAT(refused.body, HasSubstr(R"(add allowed_hosts: [\"my-service\"] )"
                                       "(--allowed-hosts my-service)"));
   EXPECT_THAT(TestClient(world).ask(get("/open", kForeignPage)).body, HasSubstr("allowed_origins"));
-  // At the limit of what is named.
+  // The longest host that an answer names, and one byte more.
   const std::string longest(255, 'h');
   EXPECT_THAT(TestClient(world).ask(at(longest, "/open")).body, HasSubstr(longest));
   EXPECT_THAT(TestClient(world).ask(at(longest + 'h', "/open")).body,

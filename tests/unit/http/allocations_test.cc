@@ -1,5 +1,5 @@
-// The steady state of a connection allocates nothing per request: neither for a page nor, as far as
-// HTTP is concerned, for a call.
+// The steady state of a connection allocates nothing per request. For a page this covers the whole
+// request, for a call the part of HTTP.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 namespace stdgate::test {
 namespace {
 
-// Sends a request, in pieces or several at once, and waits for as many bytes as the first answer,
-// or so many of them, had.
+// Sends a request, in pieces or several at once. Waits until as many bytes have arrived as the
+// first answer had, times the number of requests.
 class Repeater {
  public:
   Repeater(HttpWorld& world, const std::string& request, size_t piece = SIZE_MAX,
@@ -66,7 +66,7 @@ TEST(Allocations, NoneForWhatWaits) {
   EXPECT_EQ(allocations(Repeater(world, get("/"), SIZE_MAX, 20)), 0u) << "pipelined requests";
 }
 
-// A refused batch goes through body, envelope parser and rules, but not to a child.
+// A refused batch passes the body, the envelope parser and the rules, but reaches no child.
 TEST(Allocations, NoneForMessagesThatNobodyGets) {
   HttpWorld world;
   Repeater repeater(world, post("[" + result("1", "2") + "," + result("2", "3") + "]"));

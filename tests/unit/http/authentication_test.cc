@@ -1,4 +1,4 @@
-// Who sends a request is asked of every request of a listener that demands it, in one place.
+// Authentication: every request of a listener that demands it is judged, in one place.
 #include "transports/http/authentication.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 constexpr Duration kSlack = std::chrono::milliseconds(200);
 
-// Knows everybody whose key begins with "key-of-", until `expires`.
+// Accepts every key that begins with "key-of-", until `expires`.
 class FakeAuthenticator final : public auth::Authenticator {
  public:
   explicit FakeAuthenticator(const Clock& clock) : clock_(clock) {}
@@ -47,7 +47,7 @@ class FakeAuthenticator final : public auth::Authenticator {
   uint32_t revision_ = 1;
 };
 
-// Answers with the name of who asks, or streams for ever.
+// Answers with the name of the caller, or streams for ever.
 class NamingEndpoint final : public http::Endpoint {
  public:
   explicit NamingEndpoint(bool streams) : streams_(streams) {}
@@ -123,7 +123,7 @@ TEST(Authentication, KnowsTheSameHeadAgainOverTheSameConnectionOnly) {
   EXPECT_EQ(client.ask(get("/name", kBob)).body, "bob");
   EXPECT_EQ(client.ask(get("/name", kAda)).body, "ada");
   EXPECT_EQ(world.authenticator.judged, 4);
-  // What was refused is not known.
+  // Refusals are not remembered.
   const std::string wrong = get("/name", "X-API-Key: wrong\r\n");
   for (int i = 0; i < 2; ++i) EXPECT_EQ(client.ask(wrong).status, 401);
   EXPECT_EQ(world.authenticator.judged, 6);
@@ -144,12 +144,13 @@ TEST(Authentication, WhoIsKnownIsJudgedAnewWhenWhatIsAcceptedHasChanged) {
   TestClient client(world);
   EXPECT_EQ(client.ask(get("/name", kAda)).body, "ada");
   world.authenticator.change();
-  world.authenticator.expires = TimePoint{};  // as if the key had been taken back
+  world.authenticator.expires = TimePoint{};  // as if the key had been revoked
   EXPECT_EQ(client.ask(get("/name", kAda)).status, 401);
   EXPECT_EQ(world.authenticator.judged, 2);
 }
 
-// The head was good, then comes the same one that is cut off, and one that is wrong.
+// A valid head is followed by a head with the same beginning that is cut off, and by an invalid
+// head.
 TEST(Authentication, WhoIsKnownIsNotTheSenderOfABadHead) {
   AuthWorld world;
   TestClient client(world);
@@ -227,7 +228,7 @@ TEST(Authentication, WhatMayBeShown) {
         << shown.fields << challenge;
     EXPECT_EQ(answer.body.find("key-of"), std::string::npos) << answer.body;
   }
-  // What makes heads ambiguous is no head.
+  // An ambiguous head is invalid as a whole.
   for (const char* bad :
        {"Authorization : Bearer key-of-ada\r\n", "X_API_Key: key-of-ada\r\n",
         "Authorization: Bearer\r\n key-of-ada\r\n", "Authorization: Bearer key-of-ada\n"}) {
@@ -243,7 +244,7 @@ TEST(Authentication, AnAnonymousListenerJudgesWhatIsShown) {
   EXPECT_EQ(world.ask(get("/name", "Authorization: Basic eA==\r\n")).body, "nobody");
   EXPECT_EQ(world.ask(get("/name", kAda)).body, "ada");
   EXPECT_EQ(world.ask(get("/name", "X-API-Key: wrong\r\n")).status, 401);
-  // The same head, which is known now, on the listener that asks.
+  // The head is known by now, but the other listener demands a credential.
   EXPECT_EQ(world.ask(get("/name")).body, "nobody");
   world.address = world.asking;
   EXPECT_EQ(world.ask(get("/name")).status, 401);
@@ -280,7 +281,7 @@ TEST(Authentication, AMessageIsRefusedByAMessage) {
   EXPECT_THAT(refused.body, HasSubstr(R"("code":-32002,"message":"say who calls)"));
 }
 
-// The script of a page can send no header field with a WebSocket.
+// The script of a page cannot set header fields for a WebSocket.
 TEST(Authentication, APageIsToldHowAWebSocketSaysWhoCalls) {
   AuthWorld world;
   const std::string handshake = "Connection: Upgrade\r\nUpgrade: websocket\r\n";
@@ -315,7 +316,7 @@ TEST(Authentication, NothingOfACredentialIsKeptOrLogged) {
   }
 }
 
-// From other machines.
+// A connection from another machine.
 http::ConnectionTraits from_network() {
   http::ConnectionTraits traits;
   traits.reach = http::ConnectionTraits::Reach::network;
@@ -342,12 +343,12 @@ TEST(Authentication, OperatorsAlone) {
               testing::Not(Contains("/debug/state")));
 }
 
-// A signature is good once: whoever asks for it a second time refuses its sender.
+// A signature is valid once, so judging it a second time would refuse its sender.
 TEST(Authentication, ASenderIsJudgedOnceWithARequest) {
   struct Case {
     std::string path;
     std::string credential;
-    int status;  // 0: it is served
+    int status;  // 0: the request is served
   };
   const std::string ada = "Bearer key-of-ada";
   const std::string bob = "Bearer key-of-bob";
@@ -366,7 +367,7 @@ TEST(Authentication, ASenderIsJudgedOnceWithARequest) {
   }
 }
 
-// Where clients say who they are, all paths are alike before.
+// If clients must authenticate, all paths look alike until they do.
 TEST(Authentication, NothingTellsWhichPathsAreServed) {
   AuthWorld world;
   http::ConnectionTraits traits = from_network();

@@ -1,5 +1,5 @@
-// CodecDouble: a codec without a socket, a parser or a wire format: heads are made of their parts,
-// and what an exchange sends is noted.
+// CodecDouble: a codec without a socket, a parser or a wire format. Heads are made of their parts,
+// and what an exchange sends is recorded.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ using Fields = std::vector<std::pair<std::string, std::string>>;
 
 class MadeHead final : public http::RequestHead {
  public:
-  // False: no codec would take it.
+  // False if a codec would refuse the head.
   bool make(std::string method, std::string target, Fields fields, bool has_body) {
     clear();
     method_name_ = std::move(method);
@@ -64,7 +64,7 @@ class CodecDouble final : public http::Codec {
     if (admit("POST", target, fields, true)) exchange.serve({body.data(), body.size()});
   }
 
-  // What has been sent.
+  // The response that the exchange has sent.
   struct Sent {
     int status = 0;
     std::string content_type;
@@ -89,7 +89,7 @@ class CodecDouble final : public http::Codec {
     sent.content_type = response.content_type;
     sent.fields = std::string(response.type_fields) + std::string(response.more_fields);
   }
-  // Codec
+  // --- Codec
   void send(http::Exchange& of, const http::Response& response) override {
     note_head(response);
     if (!of.is_head_request()) append(response.body);

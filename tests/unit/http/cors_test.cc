@@ -17,7 +17,7 @@ constexpr const char* kAllowOrigin = "Access-Control-Allow-Origin";
 constexpr const char* kExposed =
     "Acp-Connection-Id, Mcp-Session-Id, MCP-Protocol-Version, Retry-After, WWW-Authenticate";
 
-// A host name so long that the origin has `size` bytes.
+// An origin of `size` bytes, by the length of its host name.
 std::string origin_of(size_t size) {
   const std::string scheme = "https://";
   return scheme + std::string(size - scheme.size(), 'h');
@@ -42,7 +42,7 @@ TEST(Cors, Origins) {
       {{}, true, "Origin: http://localhost.evil.example\r\n", ""},
       {{}, true, "Origin: null\r\n", ""},
       {{}, true, "Origin:\r\n", ""},
-      // No page reads what nobody has said that it may.
+      // A page may read nothing unless the configuration allows it.
       {{}, false, "Origin: https://evil.example\r\n", ""},
       {{}, false, "Origin: http://localhost:3000\r\n", ""},
       {{listed}, false, "Origin: https://app.EXAMPLE\r\n", "https://app.EXAMPLE"},
@@ -193,7 +193,8 @@ TEST(Cors, PreflightOfAnAllowedPage) {
   EXPECT_EQ(headers.find(" y"), std::string::npos);
 }
 
-// Nothing is listed, and no browser gets there by a loopback name: nothing is said.
+// No origin is listed, and no browser reaches a Unix socket by a loopback name. So the answer has
+// no CORS headers.
 TEST(Cors, ElsewhereNothingIsSaidUntilSomethingIsListed) {
   WorldOptions options;
   options.address.kind = Address::Kind::unix_socket;

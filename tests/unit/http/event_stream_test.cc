@@ -27,7 +27,7 @@ TEST(EventStream, NotificationsThenTheResponseThenDone) {
   EXPECT_EQ(answer.field("Transfer-Encoding"), "chunked");
   EXPECT_EQ(answer.body, tick(0) + tick(1) + tick(2) + "data: " + result("\"e\"", "\"done\"") +
                              "\n\ndata: [DONE]\n\n");
-  // The connection goes on.
+  // The connection stays usable.
   EXPECT_EQ(client.ask(post(call("2", "echo", "[]"))).body, result("2", "[]"));
 }
 

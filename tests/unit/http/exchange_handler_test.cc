@@ -1,5 +1,5 @@
-// Exchanges that an endpoint answers in its own time: GET, POST and DELETE at one path, streams of
-// events, and what their handler hears of the client.
+// Exchanges that an endpoint answers later: GET, POST and DELETE at one path, event streams, and
+// what their handler is told about the client.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using testing::ElementsAre;
 
 constexpr const char* kNext = "OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-// Leaves the answer to the test.
+// The test sends the answer.
 class HeldEndpoint final : public http::Endpoint {
  public:
   struct Handler final : http::ExchangeHandler {
@@ -66,7 +66,7 @@ struct HeldWorld : HttpWorld {
     client.send(get("/held"));
     return until([&] { return held->bodies.size() == before + 1; });
   }
-  // Writes events until so many bytes have been written in all, or the client has gone.
+  // Writes events until `size` bytes have been written, or the client has left.
   void write_much(size_t size) {
     const std::string data(50000, 'x');
     for (size_t written = 0; written < size && held->gone == 0; written += data.size()) {
@@ -194,7 +194,7 @@ TEST(ExchangeHandler, SourceThatWaitsIsNotCutOff) {
   ASSERT_TRUE(world.serve(client));
   world.held->client->begin_stream({.slow_client = http::SlowClient::waited_for});
   EXPECT_FALSE(world.held->client->is_backed_up());
-  // More than the kernel takes and the outbox would.
+  // More than the kernel takes, and more than the outbox would hold.
   constexpr size_t kMuch = 12 << 20;
   world.write_much(kMuch);
   ASSERT_EQ(world.held->gone, 0);
@@ -306,7 +306,7 @@ TEST(ExchangeHandler, HearsNothingAfterItsAnswer) {
   }
 }
 
-// An exchange is used again: it must have forgotten its former handler.
+// Exchanges are reused, so an exchange must forget its former handler.
 TEST(ExchangeHandler, IsOfOneExchangeOnly) {
   HeldWorld world;
   TestClient client(world);

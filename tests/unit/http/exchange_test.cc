@@ -1,5 +1,5 @@
-// Endpoints and exchanges on a codec that has no socket and no wire format: what they do does not
-// depend on the version of HTTP.
+// Endpoints and exchanges on a codec without a socket or a wire format, because they do not depend
+// on the version of HTTP.
 #include "transports/http/exchange.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using testing::HasSubstr;
 constexpr const char* kEventStream = "text/event-stream";
 constexpr const char* kStream = "/rpc/stream?method=hold&params=[]";
 
-// Leaves the answer to the test.
+// The test sends the answer.
 struct UnansweredEndpoint final : http::Endpoint {
   struct Handler final : http::ExchangeHandler {
     static constexpr char kKind = 0;
@@ -157,7 +157,7 @@ TEST_F(Exchanges, TellTheirHandlerOnceThatTheClientHasGone) {
   EXPECT_EQ(open_->handler->rests, 2);
 }
 
-// Reloads take endpoints out of the router while they are used.
+// A reload removes endpoints from the router while they are in use.
 TEST_F(Exchanges, OwnTheEndpointThatTheyUse) {
   codec_.get("/open");
   const std::weak_ptr<const http::Endpoint> endpoint = open_->weak_from_this();
@@ -221,7 +221,7 @@ TEST_F(Deadlines, AStreamEndsWithItsCredential) {
   EXPECT_EQ(open_->handler->gone, 1);
 }
 
-// Its response has not begun, so nothing of it can be ended.
+// The response has not begun, so there is no stream to end.
 TEST_F(Deadlines, AnAnswerThatMayBecomeAStreamDoesNotEndWithItsCredential) {
   codec_.exchange.may_stream({});
   codec_.exchange.identity.expires = world_.loop.now();

@@ -181,7 +181,7 @@ TEST(StructuredField, WhatIsNone) {
   }
 }
 
-// "<name>0<separator><name>1…"
+// "<name>0<separator><name>1…" with `count` names.
 std::string numbered(const std::string& name, size_t count, const std::string& separator) {
   std::string text;
   for (size_t i = 0; i < count; ++i) {
@@ -201,7 +201,7 @@ TEST(StructuredField, HasNoMoreThanItsLimits) {
     ASSERT_FALSE(more);
     EXPECT_EQ(more.error(), FieldError::too_many);
   }
-  // Four lists of so many, beside their members.
+  // Four lists with the greatest number of items, counted together with the members.
   const std::string list = "=(" + numbered("k", 63, " ") + ")";
   const std::string most = "a" + list + ",b" + list + ",c" + list + ",d" + list;
   EXPECT_TRUE(parse_dictionary(most));

@@ -1,4 +1,4 @@
-// Where a request comes from, as trusted proxies say: RFC 7239, and what is customary.
+// The address of a client behind trusted proxies: RFC 7239, and the usual X-Forwarded-For.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -41,20 +41,20 @@ std::string client_of(const std::string& fields) { return of(fields).client.to_s
 
 TEST(Forwarded, ExamplesOfTheSpecification) {
   const std::pair<const char*, const char*> cases[] = {
-      // RFC 7239 section 4. Nobody knows who "_gazonk" is, so the proxy is all that is known.
+      // RFC 7239 section 4. "_gazonk" is no address, so the proxy's address is used.
       {"Forwarded: for=\"_gazonk\"\r\n", "10.0.0.1"},
       {"Forwarded: For=\"[2001:db8:cafe::17]:4711\"\r\n", "2001:db8:cafe::17"},
       {"Forwarded: for=192.0.2.60;proto=http;by=203.0.113.43\r\n", "192.0.2.60"},
       {"Forwarded: for=192.0.2.43, for=198.51.100.17\r\n", "198.51.100.17"},
-      // Section 6.1 and 6.3
+      // Sections 6.1 and 6.3.
       {"Forwarded: for=_hidden, for=_SEVKISEK\r\n", "10.0.0.1"},
       {"Forwarded: for=unknown\r\n", "10.0.0.1"},
-      // Section 7.1
+      // Section 7.1.
       {"Forwarded: for=192.0.2.43,for=\"[2001:db8:cafe::17]\",for=unknown\r\n", "10.0.0.1"},
       {"Forwarded: for=192.0.2.43, for=\"[2001:db8:cafe::17]\"\r\n", "2001:db8:cafe::17"},
       {"Forwarded: for=192.0.2.43\r\nForwarded: for=\"[2001:db8:cafe::17]\"\r\n",
        "2001:db8:cafe::17"},
-      // Section 7.4
+      // Section 7.4.
       {"Forwarded: for=192.0.2.43, for=198.51.100.17;by=203.0.113.60;proto=http;"
        "host=example.com\r\n",
        "198.51.100.17"},
@@ -70,7 +70,7 @@ TEST(Forwarded, TheRightmostAddressThatIsNoProxyIsTheClient) {
       {"X-Forwarded-For: 192.0.2.9, 192.0.2.1, 10.1.2.3, 10.0.0.7\r\n", "192.0.2.1"},
       {"X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-For: 10.1.2.3\r\n", "192.0.2.1"},
       {"X-Forwarded-For: 192.0.2.1, 2001:db8:ffff::5\r\n", "192.0.2.1"},
-      {"X-Forwarded-For: 10.5.5.5, 10.1.2.3\r\n", "10.5.5.5"},  // all of them are: the first
+      {"X-Forwarded-For: 10.5.5.5, 10.1.2.3\r\n", "10.5.5.5"},  // all are proxies: the first
       {"X-Forwarded-For: 2001:db8::1\r\n", "2001:db8::1"},
       {"X-Forwarded-For: [2001:db8::1]\r\n", "2001:db8::1"},
       {"X-Forwarded-For: [2001:db8::1]:80\r\n", "2001:db8::1"},
@@ -84,7 +84,7 @@ TEST(Forwarded, TheRightmostAddressThatIsNoProxyIsTheClient) {
   for (const auto& [fields, expected] : cases) EXPECT_EQ(client_of(fields), expected) << fields;
 }
 
-// What a client writes stands on the left, and changes nothing.
+// Entries that a client writes itself are on the left, and have no effect.
 TEST(Forwarded, WhatIsLeftOfTheClientIsNotRead) {
   for (const char* forged : {"127.0.0.1", "garbage", "10.0.0.1", "\"", "[", "unknown", "a, b, c"}) {
     const std::string text = std::string("X-Forwarded-For: ") + forged + ", 192.0.2.1\r\n";
@@ -143,7 +143,7 @@ TEST(Forwarded, ALongChainIsNotBelieved) {
   EXPECT_EQ(chain(http::kMaxHops + 1), "10.0.0.1");
 }
 
-// One of them came through a proxy that does not write it: nobody knows which.
+// If the headers differ, the client wrote one of them itself. Nobody can tell which.
 TEST(Forwarded, BothHeadersHaveToAgree) {
   EXPECT_EQ(client_of("Forwarded: for=192.0.2.1\r\nX-Forwarded-For: 192.0.2.1\r\n"), "192.0.2.1");
   EXPECT_EQ(client_of("Forwarded: for=\"192.0.2.1:80\"\r\nX-Forwarded-For: 192.0.2.1\r\n"),

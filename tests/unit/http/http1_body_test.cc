@@ -17,7 +17,7 @@ struct Reading {
   size_t taken = 0;
 };
 
-// Feeds copies of the pieces of `text` that end at `cuts` and at its own end.
+// Feeds copies of the pieces of `text`, which end at `cuts` and at the end of the text.
 Reading feed(http::Http1Body& reader, const std::string& text, std::vector<size_t> cuts) {
   Reading outcome;
   cuts.push_back(text.size());
@@ -164,7 +164,7 @@ TEST(Http1Body, LimitOfChunkedBody) {
     EXPECT_EQ(chunked("40\r\n" + std::string(64, 'x') + "\r\n0\r\n\r\n", {}, limit).state,
               expected);
   }
-  // Known from the size alone.
+  // The size alone exceeds the limit.
   EXPECT_EQ(chunked("41\r\n", {}).state, http::Http1Body::State::too_large);
   EXPECT_EQ(chunked("ffffffffffffffff\r\n", {}).state, http::Http1Body::State::too_large);
 }
@@ -178,7 +178,7 @@ TEST(Http1Body, LimitOfFraming) {
 }
 
 TEST(Http1Body, LimitOfTrailers) {
-  const auto with_trailers = [](size_t size) {  // the empty line included
+  const auto with_trailers = [](size_t size) {  // with the empty line
     return "0\r\nA: " + std::string(size - 7, 'b') + "\r\n\r\n";
   };
   EXPECT_EQ(chunked(with_trailers(http::Http1Body::kMaxTrailer), {}).state,

@@ -44,7 +44,8 @@ TEST(Connection, SplitAtEveryPosition) {
   }
 }
 
-// A head that was the last one on any connection is not parsed again; what is only like it is.
+// A head that equals the last head of any connection is not parsed again. A head that is only
+// similar is parsed.
 TEST(Connection, HeadsThatAreAlikeAreToldApart) {
   HttpWorld world;
   TestClient client(world);
@@ -135,7 +136,7 @@ TEST(Connection, KeepAliveAndClose) {
       {"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", true, "keep-alive"},
       {post(call("1", "echo", "[]"), "Connection: close\r\n"), false, "close"},
       {post("{", ""), true, ""},
-      // A small body that nobody wants is read for nothing.
+      // A small body that is not needed is read and discarded.
       {post(call("1", "echo", "[]"), "", "/nothing"), true, ""},
       {get("/nothing"), true, ""},
   };
@@ -163,7 +164,7 @@ TEST(Connection, HeadHasTheHeadOfGetOnly) {
   EXPECT_EQ(head.field("Content-Type"), got.field("Content-Type"));
   const Answer missing = client.ask("HEAD /x HTTP/1.1\r\nHost: localhost\r\n\r\n", true);
   EXPECT_EQ(missing.status, 404);
-  // Nothing but the next answer follows.
+  // The next bytes are the next answer.
   EXPECT_EQ(client.ask(get("/")).body, got.body);
 }
 
@@ -179,7 +180,7 @@ TEST(Connection, ContinueIsSentOnlyWhenTheBodyIsAwaited) {
   }
   {
     TestClient client(world);
-    EXPECT_EQ(client.ask(whole).status, 200);  // a byte of the body was there already
+    EXPECT_EQ(client.ask(whole).status, 200);  // a byte of the body had already arrived
   }
   {
     TestClient client(world);
@@ -221,7 +222,8 @@ TEST(Connection, BytesAndConnectionsAreCounted) {
 TEST(Connection, LargeAnswerToASlowReader) {
   HttpWorld world;
   TestClient client(world, false);
-  // More than the backlog of answers: the second request is read when the first is taken.
+  // The answer exceeds the backlog, so the second request is read only after the first answer was
+  // taken.
   client.send(post(call("1", "big", R"({"size":8000000})")) + post(call("2", "echo", "[]")));
   ASSERT_TRUE(world.until([&] { return world.observer.outcomes.size() == 1; }));
   run_for(world.loop, std::chrono::milliseconds(20));
@@ -237,7 +239,7 @@ TEST(Connection, UnixSocket) {
   options.address.path = testing::TempDir() + "http_" + std::to_string(::getpid()) + ".sock";
   HttpWorld world(options);
   TestClient client(world);
-  // No browser gets there: without configuration any origin may call.
+  // No browser reaches a Unix socket, so by default every origin may call.
   EXPECT_EQ(client.ask(post(call("1", "echo", "[]"), "Origin: https://a.example\r\n")).status, 200);
 }
 
@@ -262,7 +264,7 @@ TEST(Connection, DrainClosesIdleOnesAndLetsTheOthersFinish) {
   EXPECT_EQ(world.server->connections(), 0u);
 }
 
-// Drains when what clients have sent before is in the kernel, and nobody has read it.
+// Drains the server at a time when the kernel holds bytes of clients that have not been read.
 class Drain final : public net::Flushable {
  public:
   explicit Drain(HttpWorld& world) : world_(world) { world_.loop.flush_later(*this); }
@@ -282,7 +284,7 @@ TEST(Connection, WhatHasArrivedIsAnsweredBeforeADrainCloses) {
   TestClient accepted(world);
   EXPECT_EQ(accepted.ask(get("/")).status, 200);
   accepted.send(post(call("1", "echo", "[]")));
-  TestClient waiting(world);  // nobody has accepted it
+  TestClient waiting(world);  // not accepted yet
   waiting.send(post(call("2", "echo", "[]")));
   const Drain drain(world);
   for (TestClient* client : {&accepted, &waiting}) {

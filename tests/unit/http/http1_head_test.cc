@@ -14,11 +14,11 @@ namespace {
 constexpr size_t kHeadLimit = 1024;
 
 struct Verdict {
-  int status = 200;  // 200: good; 0: not complete
+  int status = 200;  // 200: valid; 0: incomplete
   std::string block;
 };
 
-// Scans `text` as if it had come in pieces that end at `cuts` and at its own end.
+// Scans `text` in pieces, which end at `cuts` and at the end of the text.
 Verdict scan(const std::string& text, const std::vector<size_t>& cuts, size_t limit = kHeadLimit) {
   http::HeadScanner scanner;
   scanner.start(http::HeadScanner::Kind::request, limit);
@@ -39,7 +39,7 @@ Verdict scan(const std::string& text, const std::vector<size_t>& cuts, size_t li
   return {0, {}};
 }
 
-// A head and the block that its views point into.
+// A head, and the block that its views point into.
 struct Request {
   http::Http1Head head;
   std::string block;
@@ -88,13 +88,13 @@ TEST(HeadScanner, LimitOfTheBlock) {
   EXPECT_EQ(scan(block, {}, block.size()).status, 200);
   EXPECT_EQ(scan(block, {}, block.size() - 1).status, 431);
   EXPECT_EQ(scan("\r\n" + block, {}, block.size()).status, 200);
-  // Without an end in sight the limit holds as well.
+  // The limit also holds when the end of the block has not arrived.
   const std::string open_end = "GET / HTTP/1.1\r\nA: ";
   EXPECT_EQ(scan(open_end + "b", {}, open_end.size()).status, 431);
   EXPECT_EQ(scan(open_end, {}, open_end.size()).status, 0);
 }
 
-// A line that passes the limit before its LF stands there alone.
+// The line exceeds the limit before its LF, which is a separate piece.
 TEST(HeadScanner, WhatIsWrongFirstIsSaidHoweverTheBlockIsCut) {
   const std::string text = "GET / HTTP/1.1\r\nA: 12345\n\r\n";
   const size_t line_feed = text.find("5\n") + 1;
@@ -183,7 +183,7 @@ TEST(Http1Head, TakesApart) {
   EXPECT_EQ(head.find("x-empty")->value, "");
   EXPECT_EQ(head.find("x-bytes")->value, "\xc3\xa9");
   EXPECT_EQ(head.find("accept"), nullptr);
-  // Used again it remembers nothing.
+  // A head that is used again keeps nothing of the former request.
   ASSERT_EQ(request.read("GET / HTTP/1.1\r\nHost: b\r\n\r\n"), 200);
   EXPECT_EQ(head.body_kind(), http::BodyKind::none);
   EXPECT_EQ(head.content_length(), 0u);

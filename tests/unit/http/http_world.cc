@@ -30,7 +30,7 @@ int connect_to(const Address& address, const std::string& from) {
       EXPECT_EQ(::bind(fd, reinterpret_cast<sockaddr*>(&own), sizeof(own)), 0);
     }
     status = ::connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof(to));
-    const int on = 1;  // else a request in pieces waits for acknowledgements
+    const int on = 1;  // otherwise a request in pieces waits for acknowledgements
     ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   } else {
     sockaddr_un to{};
@@ -58,7 +58,8 @@ std::unique_ptr<backend::Backend> make_backend(HttpWorld& world, BackendId id, c
       world.callers, world.core);
 }
 
-// Where the body begins, and where it ends if all of it is there.
+// The body's chunks are joined in `body`. Returns the end of the body, or nothing if it is
+// incomplete.
 std::optional<size_t> end_of_chunks(std::string_view text, size_t at, std::string& body) {
   for (;;) {
     const size_t line = text.find("\r\n", at);

@@ -1,5 +1,5 @@
-// HttpWorld: a server with two backends of scripted children ("calc", the default, and "other") on
-// a loopback port, and clients on real sockets, all on one loop.
+// HttpWorld: a server on a loopback port, and clients on real sockets, all on one loop. The server
+// has two backends of scripted children: "calc", which is the default, and "other".
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ struct WorldOptions {
   config::Isolation isolation = config::Isolation::shared;
   size_t callers = 64;
   std::optional<Duration> timeout{};  // of a call
-  Address address{};                  // not set: 127.0.0.1, any port
+  Address address{};                  // default: 127.0.0.1, any port
 };
 
 struct CountingObserver final : Observer {
@@ -62,7 +62,7 @@ struct CountingObserver final : Observer {
   size_t bytes_in = 0;
   size_t bytes_out = 0;
   std::array<size_t, kConnectionKindCount> open{};   // connections
-  std::array<size_t, kConnectionKindCount> bytes{};  // both ways
+  std::array<size_t, kConnectionKindCount> bytes{};  // in both directions
   size_t sessions = 0;
 };
 
@@ -71,12 +71,12 @@ class HttpWorld {
   explicit HttpWorld(const WorldOptions& options = {});
   ~HttpWorld();
 
-  // Turns the loop until `condition` holds; a failure of the test when it never does.
+  // Turns the loop until `condition` holds. If it never holds, the test fails.
   template <class Condition>
   bool until(Condition&& condition) {
     return run_until(loop, std::forward<Condition>(condition));
   }
-  // Memory of what is on its way from clients and to them.
+  // Memory of the messages that are on their way from and to clients.
   [[nodiscard]] size_t in_transit() const {
     size_t bytes = 0;
     for (const HeldBytes& held : {accounts.unrouted(), accounts.held_at(0), accounts.held_at(1)}) {
@@ -86,7 +86,7 @@ class HttpWorld {
     }
     return bytes;
   }
-  // The first child of the default backend, once it exists.
+  // The first child of the default backend. It must have been started.
   ScriptedChild& child();
 
   const WorldOptions options;
@@ -107,7 +107,7 @@ class HttpWorld {
   Address address;
 };
 
-// Admin pages that say nothing of interest.
+// Admin pages with fixed, short content.
 struct FixedAdminSource final : http::AdminSource {
   void scrape(http::ScrapeFormat /*format*/,
               std::function<void(const std::string&)> done) override {
@@ -119,7 +119,7 @@ struct FixedAdminSource final : http::AdminSource {
 
 struct Answer {
   int status = 0;
-  std::map<std::string, std::string> fields;  // names as sent
+  std::map<std::string, std::string> fields;  // names as spelled in the answer
   std::string body;                           // chunks joined
   [[nodiscard]] std::string field(const std::string& name) const {
     const auto found = fields.find(name);
@@ -129,7 +129,7 @@ struct Answer {
 
 class TestClient final : private net::StreamEvents {
  public:
-  // `from`: of the loopback network; empty: 127.0.0.1.
+  // `from`: an address of the loopback network; empty: 127.0.0.1.
   explicit TestClient(HttpWorld& world, bool reads = true, const std::string& from = {});
   ~TestClient() override = default;
 
@@ -137,16 +137,16 @@ class TestClient final : private net::StreamEvents {
   void half_close() { stream_->shutdown_write(); }
   void leave() { stream_.reset(); }
   void read() { stream_->resume_read(net::ByteStream::kNotStarted); }
-  // From now on each call reads once.
+  // Each call reads once, instead of reading all the time.
   void read_once() {
     reads_once_ = true;
     stream_->resume_read(net::ByteStream::kBusy);
     read();
   }
 
-  // The next whole answer, taken off what has been received. HEAD: it has no body.
+  // Takes the next whole answer from the received bytes. An answer to HEAD has no body.
   std::optional<Answer> take(bool is_head = false);
-  // Waits for it. Status 0 when the connection ends before.
+  // Waits for the next answer. The status is 0 if the connection ends first.
   Answer answer(bool is_head = false);
   Answer ask(std::string_view request, bool is_head = false) {
     send(request);
@@ -157,7 +157,7 @@ class TestClient final : private net::StreamEvents {
   }
 
   std::string received;
-  bool ended = false;  // by end of input or a reset
+  bool ended = false;  // by end of input, or by a reset
   int error = 0;
 
  private:
@@ -176,7 +176,7 @@ class TestClient final : private net::StreamEvents {
   bool reads_once_ = false;
 };
 
-// A POST of JSON with the right headers, and more of them.
+// A POST of JSON with the required headers, and `more_fields`.
 std::string post(std::string_view body, std::string_view more_fields = "",
                  std::string_view path = "/rpc");
 std::string get(std::string_view target, std::string_view more_fields = "");

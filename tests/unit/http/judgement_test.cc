@@ -1,4 +1,4 @@
-// What has been judged once holds for the same head, and for nothing else.
+// A judgement is reused for the same head, and for nothing else.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -63,7 +63,7 @@ TEST(Judgement, EndsWithAnotherHead) {
   EXPECT_EQ(refused.field(kJudgedOrigin), "");
 }
 
-// Of a HEAD request's answer there is no body; of the next one's there is.
+// The answer to HEAD has no body, and the next answer has one.
 TEST(Judgement, EndsWithAnotherMethod) {
   HttpWorld world;
   EXPECT_EQ(TestClient(world).ask("HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n", true).status, 200);
@@ -81,7 +81,7 @@ TEST(Judgement, IsNotOfWhoIsTurnedAway) {
   EXPECT_EQ(turned_away.field(kJudgedOrigin), "");
 }
 
-// A peer at `client`, whose connection came in by the network or from this machine.
+// A peer with the address `client`, whose connection came from the network or from this machine.
 http::Peer peer_at(std::string_view client, http::ConnectionTraits::Reach reach) {
   http::Peer peer;
   peer.client = *ClientAddress::parse(client);
@@ -108,7 +108,7 @@ TEST(Judgement, HoldsForTheNextConnectionAndNotForItsClient) {
   exchange.identity.principal = std::make_shared<const policy::Principal>();
   ASSERT_TRUE(exchange.admit());
   EXPECT_EQ(exchange.client().to_string(), "127.0.0.2");
-  exchange.identity_revision = 1;  // known as long as this client repeats its head
+  exchange.identity_revision = 1;  // valid as long as this client repeats its head
   go_on_at(far);
   EXPECT_EQ(exchange.identity.principal, nullptr);
   exchange.cors_fields = "of the former connection";

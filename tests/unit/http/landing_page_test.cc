@@ -1,5 +1,5 @@
-// The landing page, and the banner that says the same at the start: every URL on them is served,
-// and nothing on them is what a shell would read as more than text.
+// The landing page, and the banner at the start with the same content. Every URL on them is served,
+// and nothing on them has a meaning for a shell.
 #include "transports/http/landing_page.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// Backends of all protocols, none of which is started.
+// Backends of all protocols, none of them started.
 struct Shelf {
   Shelf() {
     add("tools", config::Protocol::mcp, true);
@@ -124,7 +124,7 @@ TEST(LandingPage, IsServedAsPlainText) {
   const http::AdmissionPolicy policy{http::OriginRules{}};
   http::Router router(policy);
   http::add_landing_page(router, world.backends, "stdgate 1");
-  EXPECT_FALSE(router.find("/")->guards.deliberate_get);  // curl from another machine shows it
+  EXPECT_FALSE(router.find("/")->guards.deliberate_get);  // curl from elsewhere shows the page
   http::Server server({world.loop, world.log, world.observer, world.callers, world.backends,
                        world.options.limits, world.options.timeouts, world.accounts},
                       router);

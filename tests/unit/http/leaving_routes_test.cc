@@ -1,4 +1,5 @@
-// Paths of what is served no more: for what was begun there, and for nobody else.
+// Paths that are no longer served: only requests that continue something that began there may use
+// them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +13,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-// Something lasts here for whoever names this number.
+// An endpoint with something that lasts. A request continues it by naming its number.
 class Lasting final : public http::Endpoint {
  public:
   explicit Lasting(std::string number) : number_(std::move(number)) {}
@@ -41,7 +42,7 @@ class LeavingRoutes : public testing::Test {
     others.add(path, "", std::make_unique<Lasting>(number));
     return world_.router.replace_leaving(others).size();
   }
-  // Each with another head: none is judged by what was found of one before.
+  // Each request has a different head, so that no judgement is reused.
   Answer ask(const std::string& target, const std::string& number = "") {
     std::string fields = "Asked: " + std::to_string(++asked_) + "\r\n";
     if (!number.empty()) fields += "Number: " + number + "\r\n";
@@ -72,7 +73,7 @@ TEST_F(LeavingRoutes, AreUnknownPathsToAllOthers) {
               Not(HasSubstr("/gone")));
 }
 
-// A browser asks without saying for what.
+// A preflight does not say which request it is for.
 TEST_F(LeavingRoutes, ArePreflightedForAll) {
   const Answer answer = client_.ask(
       "OPTIONS /gone HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost:3000\r\n"

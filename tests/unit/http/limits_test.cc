@@ -1,4 +1,4 @@
-// Limits at their value and one beyond it.
+// Each limit at its value, and one beyond it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ TEST(Limits, Message) {
     EXPECT_EQ(client.ask(post(call_of_size(500))).status, 200);
   }
   {
-    // Answered from the length alone; the client can still read it while it goes on writing.
+    // The length alone decides. The client can still read the answer while it is sending.
     TestClient client(world);
     const std::string request = post(call_of_size(501));
     client.send(request.substr(0, request.size() - 501));
@@ -133,7 +133,7 @@ TEST(Limits, BufferedBodies) {
   first.send(head + body.substr(0, 30'000));
   second.send(head + body.substr(0, 30'000));
   ASSERT_TRUE(world.until([&] { return world.observer.bytes_in == 2 * (head.size() + 30'000); }));
-  // What is charged is the storage.
+  // The storage is charged, and not only the received bytes.
   EXPECT_GE(world.in_transit(), 60'000U);
   EXPECT_TRUE(second.received.empty());
   TestClient over(world);
@@ -144,7 +144,7 @@ TEST(Limits, BufferedBodies) {
   EXPECT_EQ(answer.field("Connection"), "close");
   EXPECT_THAT(answer.body, HasSubstr("-32005"));
   EXPECT_THAT(answer.body, HasSubstr("limits.buffered_per_client"));
-  // The others are not touched, and room is there again.
+  // The other clients are not affected, and their memory is free again afterwards.
   EXPECT_EQ(first.ask(body.substr(30'000)).status, 200);
   EXPECT_EQ(second.ask(body.substr(30'000)).status, 200);
   TestClient third(world);
@@ -209,7 +209,7 @@ TEST(Limits, AUnixSocketHasNoAddress) {
   EXPECT_EQ(second.ask(get("/")).status, 200);
 }
 
-// Those who are turned away are told so, as far as this takes no place from others.
+// Refused connections receive an answer, as long as this takes no place from other connections.
 TEST(Limits, WhoIsTurnedAwayTakesNoPlace) {
   WorldOptions options;
   options.limits.connections = 3;
@@ -251,7 +251,7 @@ TEST(Limits, WhatABatchCollectsIsCounted) {
   EXPECT_TRUE(world.until([&] { return world.in_transit() == 0; }));
 }
 
-constexpr size_t kBig = 12'000'000;  // what the kernel does not take of it is the gateway's to hold
+constexpr size_t kBig = 12'000'000;  // the gateway holds what the kernel does not take
 
 std::string big_call() { return post(call("1", "big", R"({"size":12000000})")); }
 
@@ -269,9 +269,9 @@ TEST(Limits, AnswersThatAreNotTakenAreCountedAndTheStillestGo) {
     EXPECT_LE(world.in_transit(), *options.limits.buffered);
   }
   EXPECT_GT(world.observer.closed, 0U);
-  EXPECT_GT(world.server->connections(), 0U);  // no more than needed
+  EXPECT_GT(world.server->connections(), 0U);  // no more are closed than necessary
   EXPECT_THAT(world.log.lines, Contains(HasSubstr("limits.buffered is used up")));
-  // A client that reads has its answer all the time, and so have bodies their room.
+  // A client that reads always gets its answer, and there is always room for bodies.
   TestClient healthy(world);
   EXPECT_EQ(healthy.ask(big_call()).body.size(), kBig + result("1", "\"\"").size());
   EXPECT_EQ(healthy.ask(post(call_of_size(300'000))).status, 200);
@@ -279,7 +279,8 @@ TEST(Limits, AnswersThatAreNotTakenAreCountedAndTheStillestGo) {
   EXPECT_TRUE(world.until([&] { return world.in_transit() == 0; }));
 }
 
-// What is kept for a client's parked sessions, say, and what was open when it was given up.
+// Stands for memory that can be given up, such as that of parked sessions. Notes the number of
+// closed connections when the memory is given up.
 class FakeRelief final : public policy::Relief {
  public:
   FakeRelief(HttpWorld& world, size_t bytes) : world_(world) {
@@ -301,7 +302,7 @@ class FakeRelief final : public policy::Relief {
   Share kept_;
 };
 
-// In one turn, and not only in the turn after.
+// The memory is given up in the same turn, not in the next turn.
 TEST(Limits, WhatNobodyWaitsForGoesBeforeAConnectionDoes) {
   WorldOptions options;
   options.limits.buffered = options.limits.buffered_per_client = 40 << 20;
@@ -333,7 +334,7 @@ TEST(Limits, WhatNobodyWaitsForGoesBeforeABodyIsRefused) {
 
 TEST(Limits, WhoTakesGoesOnWhereOthersAreStill) {
   WorldOptions options;
-  options.limits.buffered = 40 << 20;  // room for the first three, whatever the kernel takes
+  options.limits.buffered = 40 << 20;  // room for three answers, whatever the kernel takes
   options.limits.buffered_per_client = 40 << 20;
   HttpWorld world(options);
   std::vector<std::unique_ptr<TestClient>> clients;
@@ -355,7 +356,7 @@ TEST(Limits, WhoTakesGoesOnWhereOthersAreStill) {
     ask();
     run_for(world.loop, std::chrono::milliseconds(5));
   }
-  // Those two that were still for a second went, and it sufficed.
+  // The two clients that had not read for a second were closed, and that was enough.
   EXPECT_GT(world.observer.closed, 0U);
   EXPECT_LE(world.observer.closed, 2U);
   sip.disarm();

@@ -13,7 +13,7 @@ namespace stdgate::http {
 namespace {
 
 constexpr std::string_view kOrigin = "https://example.com";
-// RFC 9421 appendix B.2.
+// RFC 9421, appendix B.2.
 const std::string kRequest =
     "POST /foo?param=Value&Pet=dog HTTP/1.1\r\nHost: example.com\r\n"
     "Date: Tue, 20 Apr 2021 02:07:55 GMT\r\nContent-Type: application/json\r\n"
@@ -32,14 +32,14 @@ std::string base_of(const std::string& input, const std::string& request = kRequ
 }
 
 TEST(MessageSignature, BasesOfTheRfc) {
-  // B.2.5
+  // RFC 9421, B.2.5.
   const std::string hmac =
       R"(("date" "@authority" "content-type");created=1618884473;keyid="test-shared-secret")";
   EXPECT_EQ(base_of("sig-b25=" + hmac),
             "\"date\": Tue, 20 Apr 2021 02:07:55 GMT\n\"@authority\": example.com\n"
             "\"content-type\": application/json\n\"@signature-params\": " +
                 hmac);
-  // B.2.6
+  // RFC 9421, B.2.6.
   const std::string ed25519 =
       R"(("date" "@method" "@path" "@authority" "content-type" "content-length");created=1618884473)"
       R"(;keyid="test-key-ed25519")";
@@ -84,7 +84,7 @@ TEST(MessageSignature, Components) {
 
 struct Case {
   std::string fields;
-  std::string error;  // empty: it is read
+  std::string error;  // empty: the signature is read
 };
 
 void expect(const std::string& start, const std::vector<Case>& cases) {
@@ -183,7 +183,7 @@ TEST(MessageSignature, Digests) {
   EXPECT_TRUE(is_digest_right(head, kBody));
   EXPECT_FALSE(is_digest_right(head, kBody + " "));
   EXPECT_FALSE(is_digest_right(head, {}));
-  // RFC 9530 appendix B
+  // RFC 9530, appendix B.
   const std::string field = "Content-Digest: ";
   const std::string right = "sha-256=:X48E9qOokqqrvdts8nOJRJN3OWDUoyWxBf7kbu9DBPE=:";
   const std::string empty = "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:";

@@ -1,4 +1,4 @@
-// The rules of admission, each as a table: which Host, which Origin, which site, which GET.
+// The rules of admission, each as a table: Host, Origin, Sec-Fetch-Site, and requests by GET.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -37,7 +37,7 @@ std::unique_ptr<http::Http1Head> head_of(const std::string& text) {
   return head;
 }
 
-// Without a Host of its own a case has that of the connection.
+// A case without a Host field gets the host of its connection.
 template <class Rule>
 void check(const std::vector<Case>& cases, Rule&& rule) {
   for (const Case& c : cases) {
@@ -70,7 +70,7 @@ TEST(OriginRules, OriginsWithoutAList) {
               {"Origin: null\r\n", kLoopback, false},
               {"Origin:\r\n", kLoopback, false},
               {"Origin: http://localhost\r\nOrigin: http://evil.example\r\n", kLoopback, false},
-              // Off loopback: the gateway's own pages, and loopback ones.
+              // Off loopback, the gateway's own pages and loopback pages are allowed.
               {"", kNetwork, true},
               {"Origin: http://10.0.0.5:8080\r\n", kNetwork, true},
               {"Origin: http://10.0.0.5:8081\r\n", kNetwork, false},
@@ -80,7 +80,7 @@ TEST(OriginRules, OriginsWithoutAList) {
               {"Origin: http://localhost:3000\r\n", kNetwork, true},
               {"Origin: http://evil.example\r\n", kNetwork, false},
               {"Origin: null\r\n", kNetwork, false},
-              // After rebinding: the page's own host is the attacker's name.
+              // After DNS rebinding, the host of the page is the attacker's name.
               {"Origin: http://evil.example:8080\r\nHost: evil.example:8080\r\n", kNetwork, false},
               {"Origin: http://evil.example:8080\r\nHost: evil.example:8080\r\n", kLoopback, false},
               // No browser connects to a Unix socket.
@@ -110,13 +110,14 @@ TEST(OriginRules, OriginsWithAList) {
                              });
 }
 
-// The own pages of a gateway that is reached by a listed name; a name that only "*" allows may be
-// an attacker's.
+// The gateway's own pages, if the gateway has a listed name. A name that only "*" allows may belong
+// to an attacker.
 TEST(OriginRules, OriginsOfListedHosts) {
   const std::string own = "Origin: https://gateway.example\r\nHost: Gateway.example\r\n";
   check_origins({{}, {"gateway.example"}}, {{own, kLoopback, true}, {own, kNetwork, true}});
   check_origins({{}, {"*"}}, {{own, kLoopback, false}, {own, kNetwork, false}});
-  // Over TLS its pages have https; without, a proxy may have given them either.
+  // Over TLS the gateway's own pages have https. Without TLS, a proxy may serve them with either
+  // scheme.
   const std::string plain = "Origin: http://gateway.example\r\nHost: Gateway.example\r\n";
   http::ConnectionTraits secure = kNetwork;
   secure.is_secure = true;
@@ -173,7 +174,7 @@ TEST(OriginRules, Hosts) {
                            });
 }
 
-// A load balancer's probe in HTTP/1.0 names no host; a browser always does.
+// A load balancer's probe in HTTP/1.0 names no host, whereas browsers always do.
 TEST(OriginRules, HostOfHttp10) {
   const http::OriginRules rules;
   EXPECT_TRUE(rules.allows_host(*head_of("GET / HTTP/1.0\r\n\r\n"), kNetwork));
@@ -206,7 +207,7 @@ TEST(OriginRules, Sites) {
       {cross + foreign_page, kUnix, false},
       {cross + listed_page + foreign_page, kLoopback, false},
       {cross + "Origin: null\r\n", kLoopback, false},
-      // What the other rules are for.
+      // Requests without this header are left to the other rules.
       {foreign_page, kLoopback, true},
   };
   check(cases, [&rules](const http::RequestHead& head, const http::ConnectionTraits& /*traits*/) {
@@ -218,7 +219,7 @@ TEST(OriginRules, DeliberateRequests) {
   const std::vector<Case> cases = {
       {"", kLoopback, true},
       {"Host: 127.0.0.1\r\n", kLoopback, true},
-      // By a listed name, over plain HTTP: browsers do not say whose page it is.
+      // With a listed name over plain HTTP, browsers do not say which page sends the request.
       {"Host: gateway.example\r\n", kLoopback, false},
       {"", kNetwork, false},
       {"", kUnix, false},
@@ -230,7 +231,7 @@ TEST(OriginRules, DeliberateRequests) {
       {"X-API-Key: x\r\n", kNetwork, true},
       {"MCP-Protocol-Version: 2025-11-25\r\n", kNetwork, true},
       {"X-Requested-With: curl\r\n", kUnix, true},
-      // What browsers send unasked, or let pages send.
+      // Headers that browsers add themselves, or that pages may set.
       {"Authorization: Basic eDp5\r\n", kNetwork, false},
       {"Authorization: Bearer\r\n", kNetwork, false},
       {"Cookie: a=b\r\n", kNetwork, false},

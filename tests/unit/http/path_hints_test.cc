@@ -16,7 +16,7 @@ const std::vector<std::string_view> kServed = {"/",          "/alpha/mcp", "/alp
 TEST(PathHints, NameThePathThatWasProbablyMeant) {
   struct Case {
     const char* asked;
-    const char* meant;  // empty: no path is near
+    const char* meant;  // empty: no path is similar
   };
   const Case cases[] = {
       {"/fils/mcp", "/files/mcp"},

@@ -1,5 +1,5 @@
-// What is told of requests that are refused: a count for each reason, and a line that says who
-// asked for what, whatever the request holds.
+// Refused requests: a count for each reason, and a log line with the sender and the request,
+// whatever the request contains.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using testing::IsEmpty;
 using testing::MatchesRegex;
 using testing::Not;
 
-// The lines about refused requests.
+// The log lines about refused requests.
 std::vector<std::string> refusal_lines(const HttpWorld& world) {
   std::vector<std::string> lines;
   for (const std::string& line : world.log.lines) {
@@ -33,7 +33,7 @@ struct Case {
   std::string request;
   int status;
   Refusal reason;
-  const char* method = nullptr;  // null: not known
+  const char* method = nullptr;  // null: unknown
   const char* path = nullptr;
 };
 
@@ -61,7 +61,7 @@ void check(const Case& wanted) {
   EXPECT_THAT(lines[0], EndsWith(" connection=1"));
 }
 
-// The id of a session is a credential: what stands in the log is the beginning of its digest.
+// The id of a session is a credential, so the log shows the beginning of its digest instead.
 TEST(Refusals, NameTheSessionThatIsMeant) {
   HttpWorld world;
   TestClient client(world);
@@ -155,7 +155,7 @@ TEST(Refusals, OneAtATimeAreOneLineEach) {
   EXPECT_THAT(lines[1], HasSubstr(" path=/b "));
 }
 
-// A head that cannot be read must not be shown as the one before it.
+// A head that cannot be read must not be shown as the head of the former request.
 TEST(Refusals, DoNotShowTheRequestBefore) {
   HttpWorld world;
   TestClient client(world);
@@ -175,8 +175,8 @@ TEST(Refusals, LongPathsAreCut) {
   EXPECT_THAT(lines[1], HasSubstr("/" + std::string(http::RefusalLog::kMaxPath - 1, 'y') + " "));
 }
 
-// Within one second more than that are only counted, and their number is logged without another
-// one.
+// Beyond the limit of lines in a second, refusals are only counted. Their number is logged even if
+// no further refusal comes.
 TEST(Refusals, AFloodIsSummedUp) {
   HttpWorld world;
   TestClient client(world);
@@ -211,7 +211,7 @@ TEST(Refusals, OneTooManyConnectionIsOne) {
   EXPECT_THAT(world.observer.refusals, ElementsAre(Refusal::overloaded));
 }
 
-// A fault of a call is not one: it has a line and an outcome as a call.
+// A fault of a call is no refusal: the call has a line and an outcome of its own.
 TEST(Refusals, FaultsOfCallsAreNone) {
   HttpWorld world;
   TestClient client(world);

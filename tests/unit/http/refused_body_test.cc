@@ -1,5 +1,5 @@
-// The body of a request that was refused by its head: small ones are read for nothing, and the
-// connection goes on.
+// The body of a request whose head was refused: a small body is read and discarded, and the
+// connection stays open.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 namespace stdgate::test {
 namespace {
 
-// A POST that is refused by its type.
+// A POST that is refused for its content type.
 std::string refused(size_t size, const std::string& more_fields = "") {
   return "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: " +
          std::to_string(size) + "\r\n" + more_fields + "\r\n";
@@ -28,7 +28,7 @@ TEST(RefusedBody, WhatIsBehindItIsAnswered) {
       {post(body, "", "/rpc/stream"), 405},
       {post(body, evil), 403},
       {post(body, "Content-Encoding: gzip\r\n"), 415},
-      // What looks like a request there is a body.
+      // The inner request is part of the body.
       {post(post(body), evil), 403},
   };
   HttpWorld world;
@@ -69,7 +69,7 @@ TEST(RefusedBody, AtTheLimit) {
   EXPECT_EQ(client.received, "");
 }
 
-// Then it is not small.
+// A body beyond limits.message counts as large.
 TEST(RefusedBody, ThatIsTooLargeForAMessage) {
   WorldOptions options;
   options.limits.message = 100;
@@ -81,7 +81,7 @@ TEST(RefusedBody, ThatIsTooLargeForAMessage) {
   EXPECT_EQ(client.received, "");
 }
 
-// Where its end is not known, or perhaps nothing comes.
+// The end of the body is unknown, or the body may never come.
 TEST(RefusedBody, ClosesWhatCannotGoOn) {
   const std::string chunked =
       "POST /rpc HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n";

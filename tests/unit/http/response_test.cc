@@ -68,7 +68,7 @@ TEST(Http1ResponseHead, InPieces) {
       "Connection: close\r\n\r\n");
 }
 
-// The longest of each line at once: it must fit the buffer.
+// The longest form of every line together must fit the buffer.
 TEST(Http1ResponseHead, HoldsTheLongestLines) {
   const std::string fields = "X: " + std::string(http::kMaxFieldBytes - 5, 'x') + "\r\n";
   const std::string head = head_of({.status = 431,
@@ -109,7 +109,7 @@ TEST(DateHeader, IsReadAgainAfterASecond) {
   const TimePoint start{std::chrono::hours(1)};
   const char* const text = header.at(start).data();
   ASSERT_EQ(header.at(start).size(), kDate.size());
-  const_cast<char*>(text)[0] = '?';  // shows whether it is written again
+  const_cast<char*>(text)[0] = '?';  // shows whether the text is written again
   EXPECT_EQ(header.at(start + std::chrono::milliseconds(999))[0], '?');
   EXPECT_NE(header.at(start + std::chrono::seconds(1))[0], '?');
 }

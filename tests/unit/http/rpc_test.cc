@@ -101,7 +101,8 @@ TEST(Rpc, AnswerOfABatchIsLimited) {
   options.limits.message = 1000;
   HttpWorld world(options);
   TestClient client(world);
-  // "[" + answer of 40 + size bytes + "," + another: the second fits exactly, or not.
+  // The answer is "[", the first result with 400 characters, ",", the second result, and "]". The
+  // second result fits exactly, or is one byte too long.
   const size_t frame = result("1", "\"\"").size();
   const size_t second = 1000 - 1 - (frame + 400) - 1 - 1 - frame;
   const auto ask = [&](size_t size) {
@@ -235,7 +236,7 @@ TEST(Rpc, ClientThatLeavesCancelsItsCall) {
   EXPECT_THAT(world.child().notifications[0], HasSubstr("$/cancelRequest"));
   EXPECT_THAT(world.observer.outcomes, ElementsAre("cancelled"));
   EXPECT_EQ(world.server->connections(), 0u);
-  // Its late answer meets nobody.
+  // The late answer has no receiver.
   world.child().answer_held("1");
   EXPECT_TRUE(world.until([&] { return !world.observer.dropped.empty(); }));
 }

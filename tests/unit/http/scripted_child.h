@@ -1,8 +1,11 @@
-// ScriptedChild: a child without a process, whose methods do what a test needs:
-//   echo    answers its params           hold    answers when the test says so
-//   events  {"n":N}: N notifications `tick`, then its result
-//   fail    answers an error             big     {"size":N}: a string of N bytes
-// Notifications are kept. What it says comes from a timer, so never from within a call on it.
+// ScriptedChild: a child in memory, whose methods do what tests need:
+//   echo    answers its params
+//   hold    answers when the test says so
+//   events  {"n":N}: sends N notifications `tick`, then its result
+//   fail    answers an error
+//   big     {"size":N}: answers a string of N bytes
+// Notifications to the child are kept. The child sends from a timer, and never from within a call
+// of one of its functions.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +28,14 @@ class ScriptedChild final : public MemoryChild {
   ~ScriptedChild() override;
 
   void say(const std::string& line);
-  void answer_held(const std::string& result);  // the oldest one
-  void exit(int code);                          // on its own account
-  // Pretends that its input has taken all but so many bytes.
+  void answer_held(const std::string& result);  // answers the oldest held call
+  void exit(int code);                          // the child ends by itself
+  // Pretends that all but `bytes` of the child's input have been taken.
   void set_unsent(size_t bytes);
 
-  std::vector<std::string> held;           // ids of calls that wait
-  std::vector<std::string> notifications;  // as they came
-  std::vector<std::string> answers;        // to what the test made it ask
+  std::vector<std::string> held;           // ids of the calls that wait for answer_held()
+  std::vector<std::string> notifications;  // in order
+  std::vector<std::string> answers;        // to the questions that the test made the child ask
   size_t calls = 0;
 
  private:
@@ -50,7 +53,7 @@ class ScriptedChild final : public MemoryChild {
   size_t unsent_ = 0;
   pool::ExitStatus exit_;
   bool started_ = false;
-  bool taken_ = false;  // unsent_ has fallen
+  bool taken_ = false;  // unsent_ has become smaller
   bool ending_ = false;
 };
 
@@ -61,7 +64,7 @@ class ScriptedLauncher final : public pool::ChildLauncher {
                                           pool::ChildEvents& events) override;
 
   [[nodiscard]] net::Loop& loop() { return loop_; }
-  std::vector<ScriptedChild*> children;  // that exist
+  std::vector<ScriptedChild*> children;  // children that exist
 
  private:
   net::Loop& loop_;

@@ -1,5 +1,5 @@
-// Request smuggling: shapes that peers of different strictness read differently. Each is answered
-// with its status, the connection closes, and nothing behind it is taken for a request.
+// Request smuggling: requests that strict and lenient peers read differently. Each is refused with
+// its status, the connection closes, and no later bytes are taken for a request.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-// Time limits, configured short; each test waits for the event.
+// Time limits, which are configured short. Each test waits for the event.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@ namespace stdgate::test {
 namespace {
 
 constexpr Duration kShort = std::chrono::milliseconds(30);
-// For what has to stay within its limit, also on a machine that stops for a while.
+// A limit that must not pass in a test, even if the machine stops for a while.
 constexpr Duration kAmple = std::chrono::milliseconds(300);
 
 TEST(Timeouts, SlowHeader) {
@@ -70,7 +70,8 @@ TEST(Timeouts, BodyThatKeepsComingIsInTime) {
   EXPECT_GT(world.loop.now() - start, kAmple);
 }
 
-// Sends `text` in pieces, one each `pause`, for ever: after its end again from `again` on.
+// Sends `text` in pieces, one per `pause`, without end. After the end of the text it continues at
+// `again`.
 class Drip {
  public:
   Drip(HttpWorld& world, TestClient& client, std::string text, size_t again, Duration pause)
@@ -98,7 +99,7 @@ class Drip {
   size_t at_ = 0;
 };
 
-constexpr Duration kDrip = std::chrono::milliseconds(2);  // 500 bytes a second
+constexpr Duration kDrip = std::chrono::milliseconds(2);  // 500 bytes per second
 
 TEST(Timeouts, ABodyThatDripsIsTooLate) {
   const std::string head =
@@ -107,7 +108,7 @@ TEST(Timeouts, ABodyThatDripsIsTooLate) {
   struct Case {
     const char* what;
     std::string first;   // sent at once
-    std::string second;  // dripped, over and over
+    std::string second;  // sent in drops, again and again
   };
   const Case cases[] = {
       {"length", head + "Content-Length: 1000000\r\n\r\n", " "},
@@ -130,7 +131,7 @@ TEST(Timeouts, ABodyThatDripsIsTooLate) {
 
 TEST(Timeouts, ABodyThatDripsAtTheMinimumRateHasAnEnd) {
   WorldOptions options;
-  options.timeouts.body = kAmple;  // a busy machine may hold a drop up
+  options.timeouts.body = kAmple;  // a busy machine may delay a drop
   options.timeouts.request = 3 * kAmple;
   options.limits.min_rate = 0;
   HttpWorld world(options);

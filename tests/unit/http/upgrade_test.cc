@@ -1,5 +1,5 @@
-// Another protocol in the place of HTTP: what its connection gets, and what the server still tells
-// it.
+// Upgrades to another protocol: what the new owner of the connection receives, and what the server
+// still tells it.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -17,15 +17,15 @@ namespace {
 
 constexpr std::string_view kFields = "Upgrade: echo\r\nConnection: Upgrade\r\n";
 
-// What becomes of a Successor, which may be gone.
+// What happened to a Successor, which may have been destroyed.
 struct Succession {
   int taken_over = 0, drained = 0, left = 0, destroyed = 0;
-  std::string early;  // what the client sent behind its request
-  std::string bytes;  // what came later
+  std::string early;  // sent behind the request
+  std::string bytes;  // sent later
   size_t unsent_before = 0;
 };
 
-// Echoes what comes, until it is drained or closed.
+// Echoes bytes until it is drained or closed.
 class Successor final : public http::UpgradedConnection, private net::StreamEvents {
  public:
   Successor(http::Server& server, Succession& told) : server_(server), told_(told) {}
@@ -117,7 +117,7 @@ TEST_F(Upgrade, AnswersBeforeTheSuccessorWrites) {
   EXPECT_EQ(client.received.find("HTTP/1.1", 1), std::string::npos) << "one answer";
 }
 
-// Also what looks like another request.
+// Even bytes that look like another request are handed over.
 TEST_F(Upgrade, HandsOverWhatFollowsTheRequest) {
   TestClient client(world_);
   const std::string next = get("/echo");

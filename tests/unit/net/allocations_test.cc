@@ -1,4 +1,4 @@
-// The steady state of a stream, a request in and an answer out, allocates nothing.
+// The steady state of a stream, with a request in and an answer out, allocates nothing.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using test::StreamOwner;
 
-// A client that sends a request as soon as it has the answer, and the server to it.
+// A client that sends the next request as soon as it has the answer, and its server.
 struct Conversation {
   Conversation(net::Loop& loop, const std::string& text) : request(text) {
     test::Ends ends = test::unix_pair();
@@ -50,7 +50,7 @@ TEST(Allocations, NoneInTheSteadyState) {
     net::Loop loop;
     const std::string request(size, 'r');
     std::vector<std::unique_ptr<Conversation>> conversations;
-    // More than the kernel takes at once is in flight at 40,000 bytes only.
+    // Only requests of 40,000 bytes exceed what the kernel takes at once.
     const size_t count = size > StoragePool::kSmall ? 2 : 50;
     for (size_t i = 0; i < count; ++i) {
       conversations.push_back(std::make_unique<Conversation>(loop, request));

@@ -1,4 +1,4 @@
-// How streams end: shutdown, errors, closing and being destroyed at any point.
+// The ends of streams: shutdown, errors, close, and destruction at any point.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ struct ByteStreamEnd : testing::Test {
     owner.adopt(loop, std::move(ends[0]), kind);
     peer = std::move(ends[1]);
   }
-  // A pipe of which the stream has the writing or the reading end.
+  // Opens a pipe. The stream has the writing or the reading end of it.
   void open_pipe(bool writing) {
     std::array<int, 2> fds{};
     ASSERT_EQ(::pipe2(fds.data(), O_CLOEXEC), 0);
@@ -152,7 +152,7 @@ TEST_F(ByteStreamEnd, ClosingEndsAllEvents) {
   owner.stream->write("unsent");
   ASSERT_EQ(::send(peer.get(), "bytes", 5, 0), 5);
   ASSERT_TRUE(run_until(loop, [&] { return owner.reads == 1; }));
-  // A closed stream takes every call and does nothing.
+  // A closed stream accepts every call and does nothing.
   owner.stream->write("more");
   owner.stream->write(pattern(1 << 20));
   owner.stream->shutdown_write();
@@ -178,7 +178,8 @@ TEST_F(ByteStreamEnd, DestroyedWithUnsentBytesAndBytesInFlight) {
   }
 }
 
-// Each event, with its owner retiring the stream in it: the address sanitizer watches.
+// The owner retires the stream in each of the events. The address sanitizer checks that this is
+// safe.
 TEST_F(ByteStreamEnd, MayBeRetiredInEachCallback) {
   using Hook = std::function<void()> StreamOwner::*;
   struct Case {
@@ -216,7 +217,7 @@ TEST_F(ByteStreamEnd, MayBeRetiredInEachCallback) {
       owner.read();
       c.cause();
       ASSERT_TRUE(run_until(loop, [&] { return done; })) << c.name;
-      loop.run();  // ends only if the handle has been closed
+      loop.run();  // returns only if the handle has been closed
     }
   }
 }

@@ -29,10 +29,10 @@ class ByteStreamOver : public testing::TestWithParam<net::ByteStream::Kind> {
     owner_.adopt(loop_, std::move(ends[0]), GetParam());
     peer_ = std::move(ends[1]);
   }
-  // The peer's descriptor as a stream of the same loop.
+  // Makes the peer's descriptor a stream of the same loop.
   void adopt_peer() { peer_owner_.adopt(loop_, std::move(peer_), GetParam()); }
 
-  Account account_{SIZE_MAX};  // of the streams whose payer it is made
+  Account account_{SIZE_MAX};  // for tests that set it as a stream's payer
   net::Loop loop_;
   StreamOwner owner_;
   net::FileDescriptor peer_;
@@ -105,7 +105,8 @@ TEST_P(ByteStreamOver, MorePartsThanOneGatherTakesKeepTheirOrder) {
   EXPECT_EQ(got, bytes);
 }
 
-// Sizes around what is written at once, what libuv gets at a time, and what the kernel takes.
+// The sizes are near three limits: what is written at once, what libuv gets at a time, and what the
+// kernel takes.
 TEST_P(ByteStreamOver, CarriesMuchBothWaysToASlowReader) {
   adopt_peer();
   const std::string there = pattern(8 << 20);
@@ -171,7 +172,7 @@ TEST_P(ByteStreamOver, TheAccountPaysForWhatTheKernelDoesNotTake) {
   EXPECT_EQ(account.used(), 0U);
 }
 
-// Large and small, shared and not, in whatever order: nothing is lost, doubled or moved.
+// Large and small bytes, shared or not, in different orders: none are lost, repeated or moved.
 TEST_P(ByteStreamOver, SharedBytesKeepTheirPlaceAmongOthers) {
   Account& account = account_;
   owner_.stream->set_payer({&account, nullptr});
@@ -280,8 +281,7 @@ TEST_P(ByteStreamOver, ReadsNothingUntilStartedAndWhilePaused) {
   ASSERT_TRUE(run_until(loop_, [&] { return owner_.bytes == "onetwo"; }));
 }
 
-// What pauses a stream at the end of the turn does not come too late, however much there is to
-// read.
+// Even with much to read, a pause at the end of the turn comes in time.
 TEST(ByteStream, ReadsABoundedAmountInOneTurn) {
   std::array<int, 2> fds{};
   ASSERT_EQ(::pipe2(fds.data(), O_CLOEXEC | O_NONBLOCK), 0);
@@ -308,7 +308,7 @@ TEST(ByteStream, ReadsABoundedAmountInOneTurn) {
   EXPECT_TRUE(owner.bytes == bytes);
 }
 
-// A stream that always has more keeps nobody waiting longer than its share takes.
+// A stream with endless input delays the other streams by one share per turn.
 TEST(ByteStream, ReadsItsShareOnceATurn) {
   net::Loop loop;
   test::Ends ends = test::unix_pair();
@@ -331,8 +331,8 @@ TEST(ByteStream, ReadsItsShareOnceATurn) {
 
 TEST_P(ByteStreamOver, WritesItsShareOnceATurn) {
   const std::string bytes = pattern(8 * net::ByteStream::kWriteShare);
-  // Copied at the turn's end, or offered at once: at most a share leaves in each turn, and one that
-  // the kernel had no room for before.
+  // Bytes are copied at the turn's end, or offered at once. A turn writes at most one share, and a
+  // share that the kernel had no room for before.
   uint64_t written = 0;
   for (const size_t piece : {net::ByteStream::kDirectWrite - 1, bytes.size()}) {
     for (size_t at = 0; at < bytes.size(); at += piece) {
@@ -349,7 +349,7 @@ TEST_P(ByteStreamOver, WritesItsShareOnceATurn) {
   }
 }
 
-// One large message to many idle streams is no turn that everybody else waits for.
+// One large message to many idle streams must not make a turn long for all other streams.
 TEST(ByteStreamShares, AllStreamsTogetherWriteTheirShareOfATurn) {
   net::Loop loop;
   constexpr size_t kStreams = 128;
@@ -391,7 +391,7 @@ TEST_P(ByteStreamOver, TakesStorageOverInsteadOfCopying) {
     owner_.stream->write("behind");
   }
   EXPECT_EQ(storage.capacity(), 0U);
-  EXPECT_EQ(parts[1], std::string_view(bytes).substr(100));  // as long as this turn runs
+  EXPECT_EQ(parts[1], std::string_view(bytes).substr(100));  // valid until the end of this turn
   std::string got;
   const std::string expected = "beforehead" + bytes.substr(100) + "tailbehind";
   EXPECT_TRUE(run_until(loop_, [&] {
@@ -403,7 +403,7 @@ TEST_P(ByteStreamOver, TakesStorageOverInsteadOfCopying) {
   EXPECT_TRUE(loop_.storages().keeps_large());
 }
 
-// Who offered it, or others who were given the same bytes, may still look at them.
+// The owner of the storage, and others with a view of it, may still read it.
 TEST_P(ByteStreamOver, WhatWasTakenOverOutlivesAClose) {
   ByteQueue storage;
   storage.append(pattern(4 << 20));
@@ -424,7 +424,7 @@ TEST_P(ByteStreamOver, PausingAtEachReadLosesNothing) {
   adopt_peer();
   owner_.bytes_hook = [&] {
     owner_.stream->pause_read(net::ByteStream::kBackPressure);
-    // Resumed once within the read, once from outside: both ways are used by owners.
+    // The stream is resumed inside the read and from outside, because owners use both ways.
     if (owner_.reads % 2 == 0) owner_.stream->resume_read(net::ByteStream::kBackPressure);
   };
   owner_.read();

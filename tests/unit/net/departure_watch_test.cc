@@ -1,4 +1,4 @@
-// A peer that leaves while its bytes are not read.
+// DepartureWatch: a peer that leaves while its bytes are not read.
 #include "transports/net/departure_watch.h"
 
 #include <fcntl.h>

@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 using test::run_until;
 using test::StreamOwner;
 
-// Takes each connection and echoes what it says; or leaves it.
+// Accepts each connection and echoes its bytes, or leaves the connection waiting.
 struct EchoServer final : net::ListenerEvents {
   void on_connection(net::Listener& listener) override {
     ++connections;
@@ -34,7 +34,7 @@ struct EchoServer final : net::ListenerEvents {
     ASSERT_EQ(error, 0);
     owner->bytes_hook = [o = owner.get()] { o->stream->write(std::exchange(o->bytes, {})); };
     owner->read();
-    // A second one does not wait within the same event.
+    // No second connection waits within the same event.
     EXPECT_EQ(listener.accept(*owner, &error), nullptr);
     EXPECT_EQ(error, UV_EAGAIN);
     owners.push_back(std::move(owner));
@@ -111,7 +111,7 @@ TEST_F(ListenerTest, ServesTcpAtAPortOfTheKernelsChoice) {
 
 TEST_F(ListenerTest, AnyIpv6AddressServesIpv4Too) {
   const auto listener = open("[::]:0");
-  if (!listener) {  // a machine without IPv6 says so
+  if (!listener) {  // the machine has no IPv6
     EXPECT_NE(listener.error().find("[::]:0: "), std::string::npos);
     return;
   }
@@ -131,7 +131,7 @@ TEST_F(ListenerTest, ServesAUnixSocketAndRemovesItsFile) {
   EXPECT_FALSE(std::filesystem::exists(socket_path()));
 }
 
-// systemd, for example, has it too, and gives it to the next process.
+// Another process such as systemd may hold the socket too, and pass it to the next process.
 TEST_F(ListenerTest, ASocketThatWasPassedOnOutlivesIt) {
   const net::FileDescriptor kept(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
@@ -237,11 +237,12 @@ TEST_F(ListenerTest, AcceptsMoreThanATurnTakes) {
 TEST_F(ListenerTest, WithoutDescriptorsItPausesAndThenGoesOn) {
   const auto listener = open("127.0.0.1:0");
   ASSERT_TRUE(listener);
-  // While there are descriptors: the sanitizer's first look at an object's type takes some.
+  // One connection is made while there are descriptors, because the sanitizer's first check of a
+  // type opens some.
   const net::FileDescriptor earlier = connect_to((*listener)->address());
   ASSERT_TRUE(run_until(loop_, [&] { return server_.connections == 1; }));
   const net::FileDescriptor client = connect_to((*listener)->address());
-  // As many as are open now: the next descriptor is one too many.
+  // The limit is the number of open descriptors, so the next descriptor is one too many.
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   const net::FileDescriptor next(::open("/dev/null", O_RDONLY | O_CLOEXEC));

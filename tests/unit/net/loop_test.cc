@@ -95,7 +95,7 @@ TEST(Loop, FlushAskedWhileFlushingComesInALaterPhaseWithoutSleep) {
   loop.flush_later(probe);
   loop.run_once();
   EXPECT_GE(probe.count, 1);
-  EXPECT_LE(probe.count, 2);  // before the sleep and after it, not more in one turn
+  EXPECT_LE(probe.count, 2);  // before and after the sleep of a turn, at most
   EXPECT_TRUE(run_until(
       loop, [&] { return probe.count == 100; }, seconds(10)));
   EXPECT_FALSE(late);
@@ -216,7 +216,7 @@ TEST(Loop, MovedTimersKeepTheirNewTime) {
   sooner.arm(loop.now() + seconds(60));
   never.arm(loop.now() + milliseconds(1));
   loop.run_once();
-  fired.clear();  // a slow machine may have come to them
+  fired.clear();  // a slow machine may have fired some
   const TimePoint start = loop.now();
   later.arm(start + milliseconds(15));
   sooner.arm(start + milliseconds(5));
@@ -269,7 +269,7 @@ TEST(Loop, WhatTheLastTimerDidIsEndedToo) {
 TEST(Loop, LagSaysHowLateATimerWas) {
   net::Loop loop;
   Timer timer(loop.timers(), [] {});
-  do {  // again if it was due before the loop knew of it
+  do {  // again if the timer was due before the loop knew of it
     loop.refresh_now();
     timer.arm(loop.now() + milliseconds(20));
     loop.run_once();
@@ -277,7 +277,7 @@ TEST(Loop, LagSaysHowLateATimerWas) {
   std::this_thread::sleep_until(timer.due() + milliseconds(30));
   loop.run();
   EXPECT_GE(loop.lag(), milliseconds(29));
-  // What was due before it was armed is not the loop's lag.
+  // A timer that was due before it was armed says nothing about the loop's lag.
   loop.refresh_now();
   timer.arm(loop.now() - seconds(30));
   loop.run();
@@ -295,13 +295,13 @@ TEST(Loop, NowStandsStillUntilRefreshed) {
 
 TEST(Loop, FreesLargeStorageThatRests) {
   net::Loop loop;
-  Timer begin(loop.timers(), [] {});  // without anything to do no turn is run
+  Timer begin(loop.timers(), [] {});  // an idle loop runs no turn
   begin.arm(loop.now());
   ByteQueue storage;
   storage.reserve(StoragePool::kSmall + 1);
   loop.storages().give_back(std::move(storage));
   ASSERT_TRUE(loop.storages().keeps_large());
-  loop.run();  // which ends when no timer is left
+  loop.run();  // returns when no timer is left
   EXPECT_FALSE(loop.storages().keeps_large());
 }
 
@@ -318,7 +318,7 @@ TEST(Errands, AreRunElsewhereAndComeBack) {
   EXPECT_NE(worked_in, std::this_thread::get_id());
 }
 
-// The loop goes on meanwhile.
+// The loop continues during an errand.
 TEST(Errands, HoldUpNothing) {
   net::Loop loop;
   net::Errands errands(loop);
@@ -351,7 +351,7 @@ TEST(Errands, NobodyHearsOfThoseThatOutliveTheirOwner) {
   EXPECT_EQ(witness.use_count(), 1) << "the errand has ended with the loop";
 }
 
-// One may be begun when another one has come back.
+// An errand may be started when another one has finished.
 TEST(Errands, MayBeginOthers) {
   net::Loop loop;
   net::Errands errands(loop);

@@ -1,4 +1,4 @@
-// What a service manager is told, and when: by a socket like systemd's.
+// The messages to a service manager, and their order. The manager's socket is like systemd's.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -20,7 +20,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using Environment = std::map<std::string, std::string>;
 
-// The manager's end. `name` begins with '@' for an abstract one.
+// The manager's end. A `name` that begins with '@' is in the abstract namespace.
 class ManagerSocket {
  public:
   explicit ManagerSocket(const std::string& name)

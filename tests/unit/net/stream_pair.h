@@ -1,4 +1,4 @@
-// Connected descriptors of every kind that a ByteStream takes, and an owner that records.
+// Connected descriptors of every kind that a ByteStream takes, and an owner that records events.
 #pragma once
 
 #include <arpa/inet.h>
@@ -84,7 +84,7 @@ struct StreamOwner final : net::StreamEvents {
   std::function<void()> bytes_hook, end_hook, error_hook, writable_hook, flushed_hook;
 };
 
-// What waits at a descriptor: one read without waiting.
+// The bytes that one read finds at a descriptor, without waiting.
 inline std::string read_now(const net::FileDescriptor& fd) {
   std::string buffer(1 << 20, '\0');
   const ssize_t count = ::recv(fd.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
@@ -97,7 +97,7 @@ inline bool at_end(const net::FileDescriptor& fd) {
   return ::recv(fd.get(), &byte, 1, MSG_DONTWAIT) == 0;
 }
 
-// Bytes that differ at every place, so that a lost or repeated piece shows.
+// Bytes that differ at every place, so that a lost or repeated piece is noticed.
 inline std::string pattern(size_t size) {
   std::string out(size, '\0');
   uint32_t state = 12345;

@@ -1,4 +1,4 @@
-// Sealed texts: opened with any of the keys, and by nobody else; every byte counts.
+// Sealed texts: any of the keys opens them, and no other key does. Every byte counts.
 #include "transports/seal/sealer.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ Key key_of(uint8_t byte) {
   return key;
 }
 
-// 0, 1, 2, … through the whole test.
+// Returns 0, 1, 2, … through the whole test.
 RandomBytes counted() {
   return [next = uint8_t{0}](std::span<uint8_t> out) mutable {
     for (uint8_t& byte : out) byte = next++;
@@ -43,7 +43,8 @@ TEST(Sealer, NoTwoAreAlike) {
   EXPECT_EQ(sealed.size(), 20U);
 }
 
-// Made with another implementation (Python's cryptography.hazmat AESGCM), nonce 00 … 0b.
+// The text was sealed by another implementation (Python's cryptography.hazmat AESGCM), with the
+// nonce 00 … 0b.
 TEST(Sealer, IsAesGcm) {
   const Sealer sealer({key_of(1)}, counted());
   EXPECT_EQ(sealer.seal("hello", kContext), "AYtqqOoAAQIDBAUGBwgJCgvTw_lKTwf4cSTOjgr5QRTz-sEGtw8");
@@ -87,7 +88,7 @@ TEST(Sealer, NumbersTellKeysApartAndNothingElse) {
   EXPECT_NE(number_of(key_of(1)), KeyNumber({1, 1, 1, 1}));
 }
 
-// Each bit of what lies below the base64, and each character above it.
+// Changes each bit of the bytes below the base64, and each character of the base64.
 TEST(Sealer, ChangedTextsAreNotOpened) {
   const Sealer sealer({key_of(1), key_of(2)}, counted());
   const std::string sealed = sealer.seal("some plain text", kContext);
@@ -121,7 +122,7 @@ TEST(Sealer, TextsOfOtherLengthsAreNotOpened) {
     EXPECT_EQ(sealer.open(sealed + more, kContext), std::nullopt) << more;
     EXPECT_EQ(sealer.open(more + sealed, kContext), std::nullopt) << more;
   }
-  // Nothing in it, and yet a whole head and tag.
+  // The text is empty, but has a whole head and tag.
   EXPECT_EQ(sealer.open(encode_base64url(std::string(Sealer::kOverhead, '\1')), kContext),
             std::nullopt);
 }

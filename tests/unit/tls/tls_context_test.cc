@@ -1,5 +1,4 @@
-// TlsContext and TlsLayer: files that can be used and files that cannot, and what happens when they
-// change on disk.
+// TlsContext and TlsLayer: usable and unusable files, and changes of the files on disk.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -109,7 +108,7 @@ struct TlsFilesInUse : TlsFiles {
     ASSERT_TRUE(opened) << opened.error().message;
     layer = *std::move(opened);
   }
-  // Whose certificate a new client gets.
+  // The name in the certificate that a new client receives.
   std::string name() {
     MemoryPeer peer;
     PlainOwner owner;
@@ -140,7 +139,7 @@ TEST_F(TlsFilesInUse, AreTakenOver) {
   open();
   EXPECT_EQ(name(), "localhost");
   const Credential next = authority.issue({.name = "next"});
-  folder.write("server.crt", next.certificate);  // one after the other
+  folder.write("server.crt", next.certificate);  // first one file, then the other
   folder.write("server.key", next.key);
   EXPECT_TRUE(wait_for("TLS files reloaded"));
   EXPECT_EQ(name(), "next");
@@ -150,13 +149,13 @@ TEST_F(TlsFilesInUse, AreTakenOver) {
 TEST_F(TlsFilesInUse, ThatCannotBeUsedChangeNothing) {
   open();
   const Credential next = authority.issue({.name = "next"});
-  folder.write("server.crt", next.certificate);  // and not the key
+  folder.write("server.crt", next.certificate);  // without its key
   EXPECT_TRUE(wait_for("TLS files cannot be reloaded"));
   EXPECT_EQ(name(), "localhost");
   const size_t lines = log.lines.size();
   EXPECT_THAT(log.lines.back(), HasSubstr("is not the key of the certificate in "));
   run_for(loop, 3 * tls::TlsLayer::kWatch);
-  EXPECT_EQ(log.lines.size(), lines);  // said once
+  EXPECT_EQ(log.lines.size(), lines);  // reported once
   folder.write("server.key", next.key);
   EXPECT_TRUE(wait_for("TLS files reloaded"));
   EXPECT_EQ(name(), "next");

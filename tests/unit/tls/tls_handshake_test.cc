@@ -1,5 +1,5 @@
-// The handshakes of TlsStreams: who is refused and how it is told, how many are under way, how long
-// they take; certificates by name, certificates of clients, sessions.
+// The handshakes of TlsStreams: refusals and their answers, the number of handshakes under way,
+// their time limit, certificates by name, client certificates, sessions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
@@ -75,7 +75,7 @@ TEST(TlsHandshake, PlainHttpIsAnswered) {
                 HasSubstr("Content-Length: " +
                           std::to_string(connection.peer.received.size() - body) + "\r\n"));
     EXPECT_TRUE(connection.peer.ended);
-    EXPECT_EQ(connection.owner.errors, 0);  // until the client has read it
+    EXPECT_EQ(connection.owner.errors, 0);  // the client has not read it yet
     connection.peer.end();
     EXPECT_EQ(connection.owner.errors, 1);
     EXPECT_EQ(connection.owner.bytes, "");
@@ -90,7 +90,7 @@ TEST(TlsHandshake, GarbageIsToldByAnAlert) {
   connection.turn();
   EXPECT_THAT(world.events.failures, ElementsAre("malformed"));
   ASSERT_GE(connection.peer.received.size(), 7u);
-  EXPECT_EQ(connection.peer.received[0], 21);  // alert
+  EXPECT_EQ(connection.peer.received[0], 21);  // an alert record
   EXPECT_TRUE(connection.peer.ended);
 }
 
@@ -135,7 +135,7 @@ TEST(TlsHandshake, ClientsThatLeave) {
   TlsConnection silent(world);
   silent.peer.end();
   EXPECT_EQ(silent.owner.errors, 1);
-  EXPECT_TRUE(world.events.failures.empty());  // a look whether somebody listens
+  EXPECT_TRUE(world.events.failures.empty());  // a probe, and no failure
   TlsConnection begun(world);
   const std::string hello = begun.client.take_sealed();
   begun.peer.send(hello.substr(0, hello.size() - 1));
@@ -150,7 +150,7 @@ TEST(TlsHandshake, ClientsThatLeave) {
 
 TEST(TlsHandshake, SoManyAreUnderWayAndTheNextWaits) {
   TlsWorld world(2);
-  TlsConnection idle(world);  // has sent nothing: costs nothing
+  TlsConnection idle(world);  // has sent nothing, so it takes no place
   TlsConnection one(world);
   TlsConnection two(world);
   one.peer.send(one.client.take_sealed());
@@ -246,7 +246,7 @@ TEST(TlsHandshake, SessionsAreResumed) {
     second.ask("y");
     EXPECT_TRUE(second.client.was_resumed()) << version;
     EXPECT_EQ(second.owner.bytes, "y");
-    world.load();  // tickets are of one context
+    world.load();  // a new context accepts no former tickets
     TlsConnection third(world, options);
     third.ask("z");
     EXPECT_FALSE(third.client.was_resumed()) << version;
@@ -287,7 +287,7 @@ struct ClientCertificates : testing::Test {
     if (!crl.empty()) world.config.crl = world.folder.write("ca.crl", crl);
     world.load();
   }
-  // "open", or why not.
+  // "open", or the reason of the failure.
   std::string connect(const Credential& credential) {
     std::string all;
     for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
@@ -355,7 +355,7 @@ TEST_F(ClientCertificates, AnOldListRefusesAll) {
   EXPECT_EQ(connect(clients.issue()), "bad_client_certificate: CRL has expired");
 }
 
-// A certificate that has expired or was revoked meanwhile would get in.
+// Otherwise a certificate that has expired or was revoked could still be used.
 TEST_F(ClientCertificates, SessionsAreNotResumed) {
   for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
     require(config::ClientCertificate::require);

@@ -1,4 +1,4 @@
-// TlsStream: bytes both ways, however they are cut; pauses, pressure, both ends.
+// TlsStream: bytes in both directions, in pieces of any size; pauses, back-pressure, and both ends.
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
 
@@ -55,7 +55,7 @@ TEST(TlsStream, ByteByByte) {
   EXPECT_EQ(connection.client.plain, text);
 }
 
-// Two records of a client, split at every place, in an open connection.
+// Two records of a client on an open connection, split at every position.
 TEST(TlsStream, SplitAtEveryPosition) {
   TlsWorld world;
   TlsConnection connection(world);
@@ -73,7 +73,7 @@ TEST(TlsStream, SplitAtEveryPosition) {
   }
 }
 
-// A client's whole first flight, split at every place.
+// The whole first flight of a client, split at every position.
 TEST(TlsStream, HandshakesSplitAtEveryPosition) {
   TlsWorld world;
   size_t size = 1;
@@ -330,7 +330,7 @@ TEST(TlsStream, AForgedRecordEndsIt) {
   connection.peer.send(sealed);
   EXPECT_EQ(connection.owner.bytes, "");
   EXPECT_EQ(connection.owner.error, -EPROTO);
-  EXPECT_TRUE(world.events.failures.empty());  // the handshake had not
+  EXPECT_TRUE(world.events.failures.empty());  // the handshake did not fail
   connection.peer.send(sealed);
   EXPECT_EQ(connection.owner.errors, 1);
 }

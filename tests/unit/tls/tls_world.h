@@ -1,4 +1,5 @@
-// TlsWorld: a TlsStream over a MemoryStream, its owner, and a client whose bytes the test carries.
+// TlsWorld: a TlsStream over a MemoryStream, its owner, and a client. The test carries the client's
+// bytes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -45,7 +46,7 @@ struct RecordingTlsEvents final : tls::TlsEvents {
   std::vector<std::string> details;
 };
 
-// What all streams of a test share.
+// The parts that all streams of a test share.
 class TlsWorld {
  public:
   explicit TlsWorld(size_t max_handshakes = 16) : handshakes(max_handshakes) {
@@ -78,7 +79,7 @@ class TlsWorld {
   RecordingTlsEvents events;
 };
 
-// One connection. `piece`: so many bytes are carried to the server at a time; 0: all.
+// One connection. `piece`: how many bytes are carried to the server at a time; 0: all bytes.
 class TlsConnection {
  public:
   TlsConnection(TlsWorld& world, const TlsClientOptions& options, size_t piece = 0)
@@ -95,7 +96,7 @@ class TlsConnection {
     stream.reset();
   }
 
-  // Carries bytes both ways until nothing moves any more.
+  // Carries bytes in both directions until none are left.
   void carry() {
     for (bool moved = true; moved;) {
       moved = send(client.take_sealed());

@@ -1,4 +1,4 @@
-// Frames as a client writes them, right and wrong ones (RFC 6455 section 5.2).
+// Frames as a client writes them, valid and invalid ones (RFC 6455, section 5.2).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct FrameSpec {
   bool final = true;
   uint8_t reserved = 0;
   bool masked = true;
-  // Bytes of the extended length; -1: the shortest form.
+  // The number of bytes of the extended length; -1: the shortest form.
   int length_bytes = -1;
 };
 
@@ -29,7 +29,7 @@ inline std::string client_frame(std::string_view payload, const FrameSpec& spec 
   frame += static_cast<char>((spec.final ? 0x80 : 0) | spec.reserved << 4 | spec.opcode);
   frame += static_cast<char>((spec.masked ? 0x80 : 0) | short_length);
   for (int i = length_bytes - 1; i >= 0; --i) frame += static_cast<char>(size >> (8 * i) & 0xff);
-  const std::string_view mask = "\x37\xfa\x21\x3d";  // that of section 5.7
+  const std::string_view mask = "\x37\xfa\x21\x3d";  // mask of section 5.7
   if (spec.masked) frame += mask;
   for (size_t i = 0; i < payload.size(); ++i) {
     frame += spec.masked ? static_cast<char>(payload[i] ^ mask[i % 4]) : payload[i];

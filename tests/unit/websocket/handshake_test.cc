@@ -8,7 +8,7 @@
 namespace stdgate::test {
 namespace {
 
-// The example of RFC 6455 section 1.3, in parts that a case may replace.
+// The example of RFC 6455, section 1.3, in parts that a case may replace.
 struct Request {
   std::string line = "GET /chat HTTP/1.1";
   std::string upgrade = "Upgrade: websocket\r\n";
@@ -113,10 +113,11 @@ TEST(Handshake, TheFirstKnownSubprotocolIsTaken) {
       {"Sec-WebSocket-Protocol: jsonrpc, mcp\r\n", "jsonrpc"},
       {"Sec-WebSocket-Protocol: chat, mcp, jsonrpc\r\n", "mcp"},
       {"Sec-WebSocket-Protocol: chat\r\nSec-WebSocket-Protocol: jsonrpc\r\n", "jsonrpc"},
-      {"Sec-WebSocket-Protocol: MCP\r\n", ""},  // names are compared exactly
+      {"Sec-WebSocket-Protocol: MCP\r\n", ""},  // names are case-sensitive
       {"Sec-WebSocket-Protocol: chat\r\n", ""},
       {"", ""},
-      // Beside a credential another one is answered whatever it is, never the credential.
+      // If a credential is offered, the answer names any other offered protocol, and never the
+      // credential.
       {"Sec-WebSocket-Protocol: stdgate.bearer.YQ, mcp\r\n", "mcp"},
       {"Sec-WebSocket-Protocol: chat, stdgate.bearer.YQ\r\n", "chat"},
       {"Sec-WebSocket-Protocol: chat, stdgate.bearer.YQ, jsonrpc\r\n", "jsonrpc"},

@@ -1,5 +1,4 @@
-// Connections need nothing of what carries their bytes but the Stream: HTTP and WebSocket without a
-// socket.
+// HTTP and WebSocket without a socket: connections depend only on the Stream interface.
 #include "tests/support/memory_stream.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +18,7 @@ class OnAnyStream : public testing::Test {
   bool wait_gone() {
     return world_.until([&] { return world_.server->connections() == 0; });
   }
-  // A text frame of the server's.
+  // A text frame of the server.
   static std::string frame(std::string_view text) {
     return std::string(websocket::FrameHead(websocket::Opcode::text, text.size()).view()) +
            std::string(text);

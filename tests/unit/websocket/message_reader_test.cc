@@ -1,5 +1,5 @@
-// Frames put together: every rule of RFC 6455 section 5, each input whole, cut at every place, and
-// byte by byte.
+// MessageReader: every rule of RFC 6455, section 5. Each input is read as a whole, cut at every
+// position, and byte by byte.
 #include "transports/websocket/message_reader.h"
 
 #include <gtest/gtest.h>
@@ -18,13 +18,13 @@ using namespace std::string_view_literals;
 
 constexpr size_t kLimit = 1000;
 
-// What a reader said, as text.
+// Records the events of a reader as text.
 class Transcript final : public websocket::MessageSink {
  public:
   bool on_message(std::span<char> text) override {
     lines.push_back("message " + std::string(text.data(), text.size()));
     message = text;
-    std::fill(text.begin(), text.end(), '#');  // as a receiver may
+    std::fill(text.begin(), text.end(), '#');  // a receiver may overwrite the text
     return goes_on;
   }
   bool on_ping(std::string_view payload) override {
@@ -43,7 +43,7 @@ class Transcript final : public websocket::MessageSink {
   bool goes_on = true;
 };
 
-using Cuts = std::function<size_t(size_t at)>;  // the size of the piece at `at`
+using Cuts = std::function<size_t(size_t at)>;  // size of the piece at `at`
 
 enum class Binary : uint8_t { refused, ignored };
 
@@ -95,7 +95,7 @@ std::string close_frame(std::string_view payload) {
   return client_frame(websocket::Opcode::close, payload);
 }
 
-// Section 5.7: the masked ones are a client's.
+// Section 5.7; a client's frames are the masked ones.
 TEST(MessageReader, ExamplesOfTheSpecification) {
   check("text", std::string("\x81\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58"), {"message Hello"});
   check("pong", std::string("\x8a\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58"), {});
@@ -112,7 +112,7 @@ TEST(MessageReader, Messages) {
   check("16-bit length", text(std::string(200, 'x')), {"message " + std::string(200, 'x')});
 }
 
-// Between the two close frames a client may still send what it likes: none of it is kept.
+// Between the two close frames a client may still send messages. None of them are kept.
 TEST(MessageReader, KeepsNothingOfMessagesThatAreDiscarded) {
   const std::string begun = text("begun", false);
   const std::string rest = more("\xff more") + client_frame(websocket::Opcode::ping, "p") +
@@ -239,14 +239,14 @@ TEST(MessageReader, CharactersMayBeCutByFragments) {
   }
 }
 
-// Bad text is found before the frame, or even the message, is complete.
+// Invalid text is found before the frame or the message is complete.
 TEST(MessageReader, BadTextFailsAtItsFirstByte) {
   StoragePool storages;
   websocket::MessageReader reader(storages, kLimit);
   Transcript transcript;
   std::string bytes = text("a\xed" + std::string(100, 'x')).substr(0, 6 + 2);
   ASSERT_TRUE(reader.feed({bytes.data(), bytes.size()}, transcript)) << "it could be a character";
-  char next = static_cast<char>(0xa0 ^ 0x21);  // a surrogate
+  char next = static_cast<char>(0xa0 ^ 0x21);  // now it is a surrogate
   const auto taken = reader.feed({&next, 1}, transcript);
   ASSERT_FALSE(taken);
   EXPECT_EQ(taken.error().code, websocket::CloseCode::invalid_data);
@@ -264,7 +264,7 @@ TEST(MessageReader, TheLimit) {
         {"message " + most, "message " + most});
 }
 
-// Judged by the header: nothing is kept of what will not be read.
+// The header alone shows that the message is too long, so nothing of it is kept.
 TEST(MessageReader, TooLongIsKnownBeforeItComes) {
   StoragePool storages;
   websocket::MessageReader reader(storages, kLimit);
@@ -342,7 +342,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// RFC 6455 section 5.7, those that a server sends.
+// RFC 6455, section 5.7: the frames of a server.
 TEST(Frame, HeadsOfTheSpecification) {
   EXPECT_EQ(websocket::FrameHead(websocket::Opcode::text, 5).view(), "\x81\x05"sv);
   EXPECT_EQ(websocket::FrameHead(websocket::Opcode::ping, 5).view(), "\x89\x05"sv);
@@ -400,7 +400,7 @@ TEST(Frame, UnmasksAnyLengthFromAnyPlace) {
       const std::string part = text.substr(begin, size);
       std::string masked = client_frame(part);
       const websocket::FrameHeader header = websocket::parse_frame_header(masked);
-      // From an odd address, in two pieces.
+      // The address is odd, and the text is unmasked in two pieces.
       const size_t cut = size / 3;
       char* const payload = masked.data() + websocket::frame_header_size(header);
       websocket::unmask(payload, payload, cut, header.mask);
@@ -418,7 +418,7 @@ namespace {
 struct Case {
   const char* what;
   std::string text;
-  // How many bytes can be the beginning of UTF-8; npos: all of them.
+  // The number of bytes that can begin valid UTF-8; npos: all bytes.
   size_t good = std::string::npos;
   bool complete = true;
 };
@@ -453,7 +453,8 @@ const Case kCases[] = {
     {"bad after much that is good", std::string(200, 'x') + "\xed\xa0\x80", 201},
 };
 
-// Bytes taken, with pieces of `piece` bytes, before the one that is refused; npos: none is.
+// The number of bytes that are accepted, in pieces of `piece` bytes, before one is refused; npos:
+// all bytes.
 size_t good_bytes(std::string_view text, size_t piece, bool* complete) {
   websocket::Utf8Validator validator;
   for (size_t at = 0; at < text.size(); at += piece) {
@@ -471,7 +472,7 @@ TEST(Utf8Validator, FailsAtTheFirstByteThatCannotBe) {
   }
 }
 
-// The piece that holds the bad byte is refused, wherever the text is cut, and no earlier one.
+// The piece with the invalid byte is refused, and no earlier piece, wherever the text is cut.
 TEST(Utf8Validator, CutAnywhere) {
   for (const Case& c : kCases) {
     for (size_t cut = 0; cut <= c.text.size(); ++cut) {

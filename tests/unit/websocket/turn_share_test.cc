@@ -1,5 +1,5 @@
-// A client that sends much at once has its share of a turn, and the others theirs: counted in
-// answers, not in time. Over TLS too.
+// A client that sends much at once gets its share of a turn, and the other clients get theirs. The
+// share is counted in answers, and not in time. It applies to TLS too.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kShare = http::ConnectionMeter::kTurnShare;
 constexpr size_t kMany = 4 * kShare + 7;
-// What the gateway answers itself, at once.
+// The gateway answers this request itself, at once.
 constexpr std::string_view kRequest = "GET /none HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 std::string repeated(size_t count, std::string_view text) {
@@ -50,8 +50,8 @@ class TurnShare : public testing::Test {
     world_.server->serve(std::make_unique<MemoryStream>(client.peer), {});
     return client;
   }
-  // After one client has sent all of `flood` and another one `single`, whose answers have this in
-  // them: the second one has its answer, and the first one gets as many a turn as its share.
+  // One client sends all of `flood`, another client sends `single`. `answer` occurs in each answer.
+  // The other client is answered at once, and the greedy client gets its share in each turn.
   void expect_shared(TurnClient& greedy, std::string_view flood, TurnClient& other,
                      std::string_view single, std::string_view answer) {
     const size_t before = other.answers(answer);
@@ -121,7 +121,8 @@ TEST_F(TurnShare, WhoEndsAfterAFloodIsReadToTheEnd) {
   http.send(repeated(kMany, kRequest));
   http.peer.end();
   EXPECT_FALSE(http.peer.ended);
-  // The end is told when reading goes on, which the peer's next byte would be too.
+  // The end is reported when reading continues. A further byte of the peer would be reported then
+  // too.
   EXPECT_TRUE(world_.until([&] { return http.answers("HTTP/1.1 404") == kMany; }));
   http.peer.end();
   EXPECT_TRUE(http.peer.ended);
@@ -164,7 +165,7 @@ TEST_F(TurnShare, OfRequestsOverTls) {
     now = carry();
     ASSERT_LE(now, before + 2 * kShare) << "a turn or two";
   }
-  world_.server->close_all();  // before what its stream uses
+  world_.server->close_all();  // before the end of the parts that the stream uses
   world_.loop.run_once();
 }
 

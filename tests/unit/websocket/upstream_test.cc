@@ -1,5 +1,5 @@
-// What stands in front of an Upstream needs nothing but the interface: endpoints, connections and
-// MCP sessions on one that is no Backend.
+// Endpoints, connections and MCP sessions over an upstream that is no Backend: they depend only on
+// the interface.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 namespace stdgate::test {
 namespace {
 
-// Beside the backends of the world, at /fake.
+// The fake upstream is at /fake, beside the backends of the world.
 class FakeWorld : public WebSocketWorld {
  public:
   FakeWorld() {
@@ -22,7 +22,7 @@ class FakeWorld : public WebSocketWorld {
                http::Guards{.deliberate_get = false});
     http::add_mcp_routes(router, "/fake", mcp_sessions_, options.limits);
   }
-  ~FakeWorld() { server.reset(); }  // before the MCP sessions
+  ~FakeWorld() { server.reset(); }  // before the MCP sessions end
 
   FakeUpstream& upstream = add_upstream();
 
@@ -60,11 +60,11 @@ TEST(UpstreamOfOnesOwn, AnswersHttp) {
   ASSERT_TRUE(world.until([&] { return world.upstream.calls() == 1; }));
   world.upstream.release();
   EXPECT_EQ(client.answer().body, "[" + result("3", "{}") + "," + result("2", "true") + "]");
-  const std::string batch_of_four = R"([1,2,3,4])";  // its own limit is three
+  const std::string batch_of_four = R"([1,2,3,4])";  // the upstream's own limit is three
   EXPECT_EQ(client.ask(post(batch_of_four, "", "/fake/rpc")).status, 413);
 }
 
-// MCP and the WebSocket endpoint need no connection of HTTP/1.
+// MCP and the WebSocket endpoint do not need a connection of HTTP/1.
 TEST(UpstreamOfOnesOwn, AnswersOnAnyCodec) {
   FakeWorld world;
   CodecDouble codec(*world.server);

@@ -1,5 +1,5 @@
-// The steady state of a WebSocket allocates nothing per message, as far as the connection is
-// concerned: the messages here go to nobody.
+// The steady state of a WebSocket connection allocates nothing per message. The messages of this
+// test reach no child.
 #include <gtest/gtest.h>
 
 #include "tests/support/counted_new.h"
@@ -9,8 +9,8 @@
 namespace stdgate::test {
 namespace {
 
-// Allocations while the server reads `bytes` a hundred times, each time waiting for the pong to a
-// ping behind it.
+// Counts the allocations while the server reads `bytes` a hundred times. A ping follows the bytes,
+// and each round waits for its pong.
 size_t allocations_of(std::string_view bytes, size_t piece) {
   WebSocketWorld world;
   TestClient wire(world);

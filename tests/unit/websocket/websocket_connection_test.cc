@@ -1,5 +1,5 @@
-// A WebSocket and its messages. How it ends is in websocket_end_test.cc, what bounds it in
-// websocket_limits_test.cc.
+// A WebSocket and its messages. websocket_end_test.cc tests its end, and websocket_limits_test.cc
+// its limits.
 #include <gtest/gtest.h>
 
 #include "tests/unit/websocket/client_frames.h"
@@ -62,11 +62,11 @@ TEST(WebSocket, FollowsOrdinaryRequestsOnOneConnection) {
   EXPECT_EQ(wire.ask(handshake()).status, 101);
   wire.send(client_frame(call("2", "echo", "[2]")));
   EXPECT_TRUE(world.until([&] { return wire.received.ends_with(result("2", "[2]")); }));
-  WebSocketClient other(world);  // it has one caller left
+  WebSocketClient other(world);  // needs the last free caller
   EXPECT_EQ(other.ask(call("3", "echo", "[3]")), result("3", "[3]"));
 }
 
-// Pipelined: the handshake waits for its turn.
+// The handshake is pipelined, so it waits for the answer to the request.
 TEST(WebSocket, FollowsARequestThatIsUnderWay) {
   WebSocketWorld world;
   TestClient wire(world);
@@ -121,7 +121,7 @@ TEST(WebSocket, NotificationsAreDeliveredAndNotAnswered) {
             std::vector<std::string>{R"({"jsonrpc":"2.0","method":"note"})"});
 }
 
-// --- Where ---------------------------------------------------------------------------------------
+// --- Paths ---------------------------------------------------------------------------------------
 
 TEST(WebSocketPath, IsAlsoBesideThePost) {
   WebSocketWorld world;
@@ -191,7 +191,7 @@ TEST(WebSocketBatch, OneTooManyIsRefused) {
   EXPECT_EQ(client.ask("[" + call("1000", "echo", "[]") + "]"), "[" + result("1000", "[]") + "]");
 }
 
-// --- What is no message --------------------------------------------------------------------------
+// --- Invalid messages ----------------------------------------------------------------------------
 
 TEST(WebSocketFaults, AreAnsweredAsOverHttp) {
   WebSocketWorld world;
@@ -219,7 +219,7 @@ TEST(WebSocketFaults, AnswersToNothingAreDropped) {
   EXPECT_EQ(world.observer.dropped, std::vector<DropReason>{DropReason::stray_response});
 }
 
-// --- What children say ---------------------------------------------------------------------------
+// --- Messages of children ------------------------------------------------------------------------
 
 TEST(WebSocketSession, HearsNotificationsOfItsChild) {
   WebSocketWorld world({.isolation = config::Isolation::session});
@@ -254,7 +254,7 @@ TEST(WebSocketEndpoint, RefusesWhatIsNoHandshake) {
   struct Case {
     std::string request;
     int status;
-    std::string field;  // that the answer has to have
+    std::string field;  // required in the answer
     std::string value;
   };
   const Case cases[] = {

@@ -1,4 +1,4 @@
-// How a WebSocket ends: by its client, by the protocol, by its session, by the gateway.
+// The end of a WebSocket: by its client, by the protocol, by its session, by the gateway.
 #include <gtest/gtest.h>
 
 #include "tests/unit/websocket/client_frames.h"
@@ -208,7 +208,7 @@ TEST(WebSocketSilence, NoPongIsTheEnd) {
   WebSocketWorld world(options);
   WebSocketClient client(world);
   client.send(call("1", "hold", "[]"));
-  EXPECT_TRUE(world.until([&] { return world.observer.sessions == 0; }));  // without a pump
+  EXPECT_TRUE(world.until([&] { return world.observer.sessions == 0; }));  // without pump()
   EXPECT_EQ(world.observer.outcomes, std::vector<std::string>{"cancelled"});
   EXPECT_EQ(client.close_code(), 1001);
   EXPECT_EQ(client.close_reason, "no pong");
@@ -221,7 +221,7 @@ TEST(WebSocketSilence, AnyByteIsASignOfLife) {
   TestClient wire(world);
   ASSERT_EQ(wire.ask(handshake()).status, 101);
   const std::string frame = client_frame(websocket::Opcode::text, std::string(100, ' ') + "1");
-  for (size_t i = 0; i < 20; ++i) {  // never a pong, and twice the time for one
+  for (size_t i = 0; i < 20; ++i) {  // twice the time for a pong, and no pong
     wire.send(frame.substr(i, 1));
     run_for(world.loop, milliseconds(20));
   }
@@ -236,7 +236,7 @@ TEST(WebSocketSilence, IsOursWhileTheCoreDoesNotRead) {
   WebSocketWorld world(options);
   WebSocketClient client(world);
   sink_of(world).set_reading(false);
-  run_for(world.loop, milliseconds(400));  // nobody answers pings meanwhile
+  run_for(world.loop, milliseconds(400));  // pings are not answered now
   EXPECT_EQ(world.websockets(), 1u);
   client.pump();
   EXPECT_EQ(client.pings, 0u);

@@ -1,4 +1,4 @@
-// What bounds a WebSocket: sizes, memory, and clients that read too slowly.
+// The limits of a WebSocket: sizes, memory, and clients that read too slowly.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ TEST(WebSocketLimits, ConnectionsCountWhateverTheySpeak) {
   EXPECT_EQ(third.answer().status, 503);
 }
 
-// Sends a byte of a frame's payload now and then.
+// Sends a byte of a message every few milliseconds.
 class Drip {
  public:
   Drip(WebSocketWorld& world, WebSocketClient& client)
@@ -108,7 +108,7 @@ TEST(WebSocketLimits, MessagesOneAfterTheOtherAreNotOneThatIsLate) {
   options.limits.min_rate = 0;
   WebSocketWorld world(options);
   WebSocketClient client(world);
-  // Always in the middle of one.
+  // The client is always in the middle of a message.
   client.wire().send(client_frame(websocket::Opcode::text, call("1", "echo", "[]"), false));
   const TimePoint start = world.loop.now();
   while (world.loop.now() - start < milliseconds(900)) {
@@ -137,11 +137,12 @@ TEST(WebSocketLimits, WhoTakesTooLittleIsClosed) {
 
 TEST(WebSocketLimits, BytesInMemoryAreCountedTogether) {
   WorldOptions options;
-  options.limits.buffered = 13'000;  // and the sessions themselves take some
+  options.limits.buffered = 13'000;  // the sessions need a part of it
   WebSocketWorld world(options);
   WebSocketClient one(world);
   WebSocketClient two(world);
-  // Begun and not complete; the second one's last part is too much.
+  // Both messages have begun and are incomplete. The last part of the second message exceeds the
+  // limit.
   one.wire().send(client_frame(websocket::Opcode::text, std::string(5000, ' '), false));
   run_for(world.loop, milliseconds(20));
   two.wire().send(client_frame(websocket::Opcode::text, std::string(5000, ' '), false));
@@ -178,14 +179,15 @@ TEST(WebSocketLimits, AnswersOfBatchesAreNotCountedWhenTheirClientHasLeft) {
   }
   WebSocketClient client(world);
   client.wire().send(client_frame(websocket::Opcode::text, std::string(1000, ' '), false));
-  run_for(world.loop, milliseconds(20));  // these are held
+  run_for(world.loop, milliseconds(20));  // these bytes are held
   client.wire().send(client_frame(websocket::Opcode::continuation, call("3", "echo", "[]")));
   EXPECT_EQ(client.message(), result("3", "[]"));
 }
 
 // --- Slow readers --------------------------------------------------------------------------------
 
-// Asks for answers of 1 MB until the server stops reading; how many it has read.
+// Sends calls with answers of 1 MB until the server stops reading. Returns the number of calls that
+// were read.
 size_t ask_until_stuck(WebSocketWorld& world, WebSocketClient& client) {
   size_t asked = 0;
   for (size_t read = SIZE_MAX; read != world.child().calls;) {
@@ -201,7 +203,7 @@ size_t ask_until_stuck(WebSocketWorld& world, WebSocketClient& client) {
 TEST(WebSocketSlowReader, IsNotReadFromAndLosesNothing) {
   WorldOptions options;
   options.isolation = config::Isolation::session;
-  options.limits.outbox = 64 << 10;  // no matter: its child can wait
+  options.limits.outbox = 64 << 10;  // has no effect, because the child can wait
   WebSocketWorld world(options);
   WebSocketClient client(world, "/ws", false);
   client.send(call("0", "echo", "[]"));
@@ -227,7 +229,7 @@ TEST(WebSocketSlowReader, OnASharedChildIsEnded) {
   WebSocketWorld world(options);
   WebSocketClient slow(world, "/ws", false);
   WebSocketClient other(world);
-  // Notifications go to all sessions, whether they read or not.
+  // Notifications go to all sessions, whether their clients read or not.
   other.ask(call("1", "echo", "[]"));
   const std::string tick =
       R"({"jsonrpc":"2.0","method":"tick","params":[")" + std::string(kMegabyte, 'x') + "\"]}";
@@ -301,8 +303,7 @@ TEST(WebSocketSlowReader, CannotMakeTheServerHoldPongs) {
   }));
 }
 
-// --- The core does not take messages
-// ---------------------------------------------------------------
+// --- The core takes no messages
 
 TEST(WebSocketPause, TheClientWaitsWhileItsChildTakesNothing) {
   WorldOptions options;
@@ -314,7 +315,7 @@ TEST(WebSocketPause, TheClientWaitsWhileItsChildTakesNothing) {
   world.child().set_unsent(pool::ChildLink::kHighWatermark);
   client.send(call("2", "echo", "[2]"));
   run_for(world.loop, milliseconds(20));
-  // It waits in the queue, which is half full now.
+  // The call waits in the queue, which is half full now.
   client.send(call("3", "echo", "[3]"));
   run_for(world.loop, milliseconds(20));
   EXPECT_EQ(world.child().calls, 1u);
@@ -324,7 +325,7 @@ TEST(WebSocketPause, TheClientWaitsWhileItsChildTakesNothing) {
   EXPECT_EQ(client.message(), result("3", "[3]"));
 }
 
-// The client's close frame stands behind a message that made the core stop reading.
+// The close frame comes after a message that made the core stop reading.
 TEST(WebSocketPause, DoesNotHideACloseFrame) {
   WorldOptions options;
   options.isolation = config::Isolation::session;

@@ -1,5 +1,4 @@
-// While the core takes no messages: what a WebSocket takes all the same, what it keeps, and how
-// much.
+// A WebSocket while the core takes no messages: what it still handles, what it keeps, and how much.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +30,7 @@ WorldOptions small_queue(config::Isolation isolation) {
   return options;
 }
 
-// A client with one call in flight (1) and one in the queue (2), which is half full by that.
+// A client with call 1 in flight and call 2 in the queue, which is half full with that.
 struct PausedClient {
   explicit PausedClient(const WorldOptions& options) : world(options), client(world) {
     client.send(call("1", "hold", "[]"));
@@ -42,7 +41,7 @@ struct PausedClient {
   }
   ScriptedChild& child() { return *world.launcher.children.front(); }
   size_t queued() { return world.backends.all()[0]->status().queued; }
-  // What was sent until now has been taken in.
+  // Waits until the server has read what was sent so far.
   void let_be_read() { run_for(world.loop, milliseconds(20)); }
   void go_on() { child().set_unsent(0); }
   void expect_result(const std::string& id, const std::string& value) {
@@ -66,10 +65,10 @@ INSTANTIATE_TEST_SUITE_P(Isolations, WebSocketPaused,
                            return param.param == config::Isolation::shared ? "Shared" : "Session";
                          });
 
-// --- What is taken -------------------------------------------------------------------------------
+// --- Messages that are handled -------------------------------------------------------------------
 
 TEST_P(WebSocketPaused, TakesAnAnswer) {
-  client_.send(call("3", "echo", "[3]"));  // stands before it
+  client_.send(call("3", "echo", "[3]"));  // comes before the answer
   paused_.child().say(R"({"jsonrpc":"2.0","id":"q","method":"ask"})");
   const std::string question = client_.message();
   const size_t at = question.find(R"("id":)") + 5;
@@ -126,7 +125,7 @@ TEST_P(WebSocketPaused, RefusesWhatIsNoMessage) {
   EXPECT_NE(client_.message().find("-32700"), std::string::npos);
 }
 
-// --- What is kept --------------------------------------------------------------------------------
+// --- Messages that are kept ----------------------------------------------------------------------
 
 TEST_P(WebSocketPaused, KeepsRequestsInTheirOrder) {
   const std::string last = "[" + call("5", "echo", "[5]") + "]";
@@ -217,7 +216,7 @@ TEST_P(WebSocketPaused, AnswersACloseFrame) {
   EXPECT_EQ(world_.observer.sessions, 0u);
 }
 
-// What is not read has to fit into the kernel's buffer: the end of the input stands behind it.
+// The end of the input comes after the unread bytes, so these must fit into the kernel's buffer.
 TEST_P(WebSocketPaused, NoticesBeyondTheBoundToo) {
   const std::string fill = call("3", "echo", "[\"" + std::string(1000, 'x') + "\"]");
   std::string piece;
@@ -234,12 +233,12 @@ TEST_P(WebSocketPaused, NoticesBeyondTheBoundToo) {
   client_.wire().leave();
   const TimePoint start = world_.loop.now();
   EXPECT_TRUE(world_.until([&] { return world_.observer.sessions == 0; }));
-  // Well below the time for pings, by which it would be noticed otherwise.
+  // The time is far below the time for pings, which would also notice the end.
   EXPECT_LE(world_.loop.now() - start, 8 * websocket::WebSocketConnection::kLookTime);
 }
 
-// The child has stopped reading, and notifications, which have no deadline, hold the queue: what is
-// kept is told so, and the child is given up as for any other call.
+// The child has stopped reading, and notifications without a deadline fill the queue. A kept call
+// times out like any other call, and the child is given up for it.
 TEST(WebSocketPause, KeptCallsTimeOut) {
   for (const auto isolation : {config::Isolation::shared, config::Isolation::session}) {
     WorldOptions options = small_queue(isolation);

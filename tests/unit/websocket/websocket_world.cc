@@ -57,7 +57,7 @@ wslay_event_callbacks WebSocketClient::callbacks() {
     std::fill_n(buffer, size, uint8_t{0xa5});
     return 0;
   };
-  // wslay's messages have only the codes that it knows.
+  // wslay's messages have only the codes that wslay knows, so close frames are read here.
   callbacks.on_frame_recv_start_callback =
       [](wslay_event_context_ptr, const wslay_event_on_frame_recv_start_arg* frame, void* self) {
         static_cast<WebSocketClient*>(self)->opcode_ = frame->opcode;

@@ -1,4 +1,4 @@
-// WebSocketWorld: an HttpWorld that serves WebSockets too, and clients that speak it by wslay.
+// WebSocketWorld: an HttpWorld that serves WebSockets too. Its clients use wslay.
 #pragma once
 
 #include <wslay/wslay.h>
@@ -25,7 +25,7 @@ class WebSocketWorld : public HttpWorld {
   }
 };
 
-// What the core has of the only connection.
+// The core's sink for the only connection.
 session::SessionSink& sink_of(WebSocketWorld& world);
 
 // The request of a handshake.
@@ -33,7 +33,8 @@ std::string handshake(std::string_view path = "/ws", std::string_view more_field
 
 class WebSocketClient {
  public:
-  // Connects and waits for the answer to the handshake; then reads if it `reads`.
+  // Connects and waits for the answer to the handshake. Afterwards the client reads, if `reads` is
+  // true.
   explicit WebSocketClient(WebSocketWorld& world, std::string_view path = "/ws", bool reads = true);
   ~WebSocketClient();
   WebSocketClient(const WebSocketClient&) = delete;
@@ -42,19 +43,20 @@ class WebSocketClient {
   void send(std::string_view text) { queue(WSLAY_TEXT_FRAME, text); }
   void ping(std::string_view payload) { queue(WSLAY_PING, payload); }
   void close(uint16_t code, std::string_view reason = "");
-  // Past wslay.
+  // The connection below wslay.
   TestClient& wire() { return wire_; }
-  // Takes in what has come, and answers pings and close frames.
+  // Handles the received bytes, and answers pings and close frames.
   void pump();
 
-  // The next message; empty when the connection ends before.
+  // The next message; empty if the connection ends first.
   std::string message();
   std::string ask(std::string_view text) {
     send(text);
     return message();
   }
   bool wait_pongs(size_t count);
-  // Waits for the server's close frame; its code, 0 when the connection ends without.
+  // Waits for the server's close frame. Returns its code, or 0 if the connection ends without a
+  // close frame.
   int close_code();
   bool wait_closed();
 
@@ -72,7 +74,7 @@ class WebSocketClient {
   WebSocketWorld& world_;
   TestClient wire_;
   wslay_event_context_ptr context_ = nullptr;
-  uint8_t opcode_ = 0;  // of the frame that is being received
+  uint8_t opcode_ = 0;  // of the frame in progress
   std::string close_payload_;
   int close_code_ = -1;
 };
