@@ -1,5 +1,5 @@
-// What may be kept of answers (MCP 2026-07-28, server utilities: caching), who is given it, and
-// what ends it.
+// Cached answers (MCP 2026-07-28, server utilities: caching): which answers are kept, who may
+// receive them, and what invalidates them.
 #include "gateway/mcp/cache_filter.h"
 
 #include "gateway/rpc/message_text.h"
@@ -31,7 +31,7 @@ TEST(Cacheable, TheKeyIsTheMethodAndTheParamsWithoutMeta) {
       {"prompts/list", "", "prompts/list\n"},
       {"resources/list", "", "resources/list\n"},
       {"resources/templates/list", "", "resources/templates/list\n"},
-      // Not what the specification lets anybody keep.
+      // Requests whose answers the specification allows nobody to keep.
       {"tools/call", R"({"name":"t"})", ""},
       {"prompts/get", R"({"name":"t"})", ""},
       {"completion/complete", "", ""},
@@ -43,7 +43,7 @@ TEST(Cacheable, TheKeyIsTheMethodAndTheParamsWithoutMeta) {
   }
 }
 
-// "public 5", in milliseconds; empty: not to be kept.
+// The terms as text, such as "public 5" with milliseconds; empty: the answer must not be kept.
 std::string terms_of(const std::string& result) {
   std::string text = R"({"jsonrpc":"2.0","id":1,"result":)" + result + "}";
   const rpc::KnownMessage known(text);
@@ -100,7 +100,7 @@ class KeptAnswers : public testing::Test {
            const std::string& params = "") {
     bench.send_modern(client, request("1", method, params), who);
   }
-  // Whether a child was asked; then it has answered so.
+  // Sends a request. Returns whether a child was asked, which has then answered with `result`.
   bool asks_child(const policy::Principal* who, const std::string& result,
                   const std::string& method = "tools/list", const std::string& params = "") {
     ask(who, method, params);
@@ -161,7 +161,7 @@ TEST_F(KeptAnswers, AreOfOneRequest) {
   std::string first = list("public");
   first.insert(1, R"("nextCursor":"c",)");
   EXPECT_TRUE(asks_child(&ada, first));
-  const std::string cursor = R"("cursor":"gate.0-1")";  // as it was given
+  const std::string cursor = R"("cursor":"gate.0-1")";  // the cursor as the client received it
   EXPECT_TRUE(asks_child(&ada, list("public"), "tools/list", cursor)) << last();
   EXPECT_FALSE(asks_child(&ada, {}, "tools/list", cursor));
   EXPECT_TRUE(asks_child(&ada, list("public"), "prompts/list"));
@@ -224,7 +224,7 @@ TEST_F(KeptAnswersOff, ThereAreNone) {
   EXPECT_TRUE(asks_child(&ada, list("public")));
 }
 
-// Rules show each client its own part of what was kept.
+// Rules show each client its own part of the kept answer.
 class KeptAnswersUnderRules : public KeptAnswers {
  public:
   KeptAnswersUnderRules() : KeptAnswers(options()) {}
@@ -258,7 +258,7 @@ TEST_F(KeptAnswersUnderRules, AreCutForEach) {
   EXPECT_NE(last().find("-32601"), std::string::npos) << last();
 }
 
-// Rules that come by a reload hold for what was kept before.
+// Rules that a reload brings apply to answers that were kept before.
 TEST_F(KeptAnswersUnderRules, AreCutByTheRulesOfTheMoment) {
   const std::string read = R"({"name":"read_file"})";
   const std::string write = R"({"name":"write_file"})";

@@ -1,5 +1,5 @@
-// Checks at children that list different schemas: which child gets a call, by which list it and its
-// result are judged, and when the list is asked for again.
+// Checks with children that list different schemas: which child gets a call, which list the call
+// and its result are checked against, and when the list is requested again.
 #include "gateway/mcp/check_judge.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ const std::string kTexts = R"({"s":"x"})";
 const std::string kNeither = R"({"x":1})";
 const std::string kBoth = R"({"n":1,"s":"x"})";
 
-// Takes and gives an object with this member, of this type.
+// A tool whose input and output are objects with this member, of this type.
 std::string typed_tool(const std::string& name, const std::string& member, const std::string& type,
                        const std::string& output = "") {
   const auto schema = [&](const std::string& of, const std::string& is) {
@@ -43,7 +43,7 @@ backend::BackendOptions checked(backend::BackendOptions options) {
   return options;
 }
 
-// One call at a time at each child.
+// Each child works on one call at a time.
 backend::BackendOptions checked_children(uint32_t children) {
   return checked(one_call_each(children));
 }
@@ -57,7 +57,7 @@ class Checks : public ListedCalls {
   }
 };
 
-// The first child has a call in flight, the other one waits, and a second child has started.
+// The first child has a call in flight, another call waits, and a second child has started.
 class ChecksOfTwo : public Checks {
  public:
   ChecksOfTwo() : Checks(checked_children(2)) {}
@@ -76,7 +76,7 @@ class ChecksOfTwo : public Checks {
     first.answer(in_flight.id, result_of(kNumbers));
     bench.settle();
   }
-  // Both children are idle, and list different schemas.
+  // Makes both children idle, with different schemas in their lists.
   void differ(const std::string& other = kOfTexts) {
     answer(*second, "tools/list", other);
     answer_first();
@@ -202,7 +202,7 @@ TEST_F(ChecksOfTwo, AChildThatHasChangedIsAskedAgainBeforeACall) {
   EXPECT_EQ(client.answers.size(), 3U);
 }
 
-// Both get calls of the same tool, again and again, until the list of one is another one.
+// Both children get calls of the same tool repeatedly, until one child's list changes.
 TEST_F(ChecksOfTwo, AChildThatHadSuchCallsGetsNoMoreWhenItsListHasChanged) {
   answer(*second, "tools/list", kOfNumbers);
   answer(*second, "tools/call", result_of(kNumbers));
@@ -287,7 +287,7 @@ TEST_F(ChecksOfOne, WhatIsKeptOfListsIsInTheAccountOfTheBackend) {
   EXPECT_EQ(held(), 0U);
 }
 
-// What has been found of a tool has the same place for all of them.
+// All these tools share one place for the schema that was found last.
 TEST_F(ChecksOfOne, ToolsThatAreCalledInTurnKeepTheirSchemas) {
   call("1", kNumbers);
   answer(child, "tools/list",
@@ -304,7 +304,7 @@ TEST_F(ChecksOfOne, ToolsThatAreCalledInTurnKeepTheirSchemas) {
   }
 }
 
-// A client must not get past a check by what it has called before.
+// Earlier calls must not help a client to get past a check.
 TEST_F(ChecksOfOne, AToolWhoseSchemaCannotBeCompiledYetGetsNoCall) {
   std::string tools;
   for (int tool = 0; tool < 40; ++tool) {
@@ -338,7 +338,8 @@ TEST_F(ChecksOfOne, AToolWhoseSchemaCannotBeCompiledYetGetsNoCall) {
   answer(child, "tools/call", result_of(kNumbers));
 }
 
-// Sixteen characters make a name longer, so that both have one place for what is found of them.
+// The escapes make one name sixteen characters longer, so that both names share one place for the
+// schema that was found last.
 TEST_F(ChecksOfOne, ANameThatIsSpelledAsAnotherOneReadsIsNotTakenForIt) {
   std::string one;
   std::string other;
@@ -353,7 +354,7 @@ TEST_F(ChecksOfOne, ANameThatIsSpelledAsAnotherOneReadsIsNotTakenForIt) {
   expect_nothing(child);
 }
 
-// Some readers end a text at a zero, and some read params by their position.
+// Some readers end a text at a zero byte, and some read params by position.
 TEST_F(ChecksOfOne, ANameThatCouldBeReadAsAnotherOneIsRefused) {
   call("1", kNumbers);
   answer(child, "tools/list", kOfNumbers);
@@ -365,7 +366,7 @@ TEST_F(ChecksOfOne, ANameThatCouldBeReadAsAnotherOneIsRefused) {
   }
 }
 
-// A reader that ignores case could read what has not been checked.
+// A reader that ignores case could read a value that has not been checked.
 TEST_F(ChecksOfOne, AResultThatReadersCouldSeeDifferentlyIsAFault) {
   call("1", kNumbers);
   answer(child, "tools/list", kOfNumbers);
@@ -405,7 +406,7 @@ TEST_F(ChecksOfOne, AResultThatReadersCouldSeeDifferentlyIsAFault) {
   EXPECT_THAT(last(), HasSubstr(good)) << "this key resembles no other";
 }
 
-// A server that ignores case could take the value that has not been checked.
+// A server that ignores case could use a value that has not been checked.
 TEST_F(ChecksOfOne, AKeyThatResemblesADeclaredOneIsRefused) {
   const std::string path = R"({"type":"object","properties":{"path":{"type":"string"}}})";
   const std::string schemas[] = {
@@ -490,7 +491,7 @@ class ChecksOfSeveral : public Checks {
   FakeChild& child = bench.begin(0, kDiscovery);
 };
 
-// A call in flight, too, is held against what its child lists by then.
+// The result of a call in flight is checked against the child's list at that time.
 TEST_F(ChecksOfSeveral, ResultsAreCheckedFromTheFirstOutputSchemaOn) {
   const std::string schema = R"({"type":"object","properties":{"n":{"type":"integer"}}})";
   const std::string input = R"({"name":"t","inputSchema":)" + schema;
@@ -517,7 +518,8 @@ class ChecksOfSessions : public testing::Test {
     options.config.revive = true;
     return checked(options);
   }
-  // The answer. A child that is asked first for this session lists what it takes.
+  // Sends a request and returns the answer. A child that serves this session first lists the tools
+  // of this session.
   std::string send(SharedClient& client, const std::string& method, const std::string& params) {
     client.request(method, params);
     while (serve(&client == &numbers)) {
@@ -526,7 +528,7 @@ class ChecksOfSessions : public testing::Test {
 
     return given.empty() ? "" : given.back();
   }
-  // Whether a child had something to do.
+  // Lets the children answer. Returns whether a child had anything to do.
   bool serve(bool for_numbers) {
     bool is_busy = false;
     for (size_t index = 0; index < bench.launcher.launched(); ++index) {
@@ -541,7 +543,7 @@ class ChecksOfSessions : public testing::Test {
     }
     return is_busy;
   }
-  // The children that were asked to go have gone.
+  // Ends the children that were asked to end.
   void end_asked() {
     for (size_t index = 0; index < bench.launcher.launched(); ++index) {
       FakeChild& child = bench.child(index);
@@ -561,11 +563,12 @@ class ChecksOfSessions : public testing::Test {
   SharedClient numbers{bench};
   std::deque<SharedClient> others;
   size_t running = 0;
-  std::map<size_t, bool> kinds;  // of children: whether they take numbers
+  std::map<size_t, bool> kinds;  // by child: whether it takes numbers
 };
 
 TEST_F(ChecksOfSessions, HaveTheListsOfTheirOwnChildren) {
-  // It has its place for what is found of a tool where the first session has it.
+  // With 16 sessions between them, both sessions share one place for the schema that was found
+  // last.
   while (others.size() < 16) others.emplace_back(bench);
   SharedClient& texts = others.back();
   for (SharedClient* const client : {&numbers, &texts}) {

@@ -1,4 +1,4 @@
-// What a child says of itself when it is greeted belongs to the child, whoever greets it.
+// What a child says about itself in its greeting belongs to the child, whichever client greets it.
 
 #include "gateway/pool/child_facts.h"
 

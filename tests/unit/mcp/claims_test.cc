@@ -8,7 +8,8 @@
 
 namespace stdgate::mcp {
 
-// Until when children are needed for what they have given out.
+// Claims: states, tasks and cursors that a child has given out. These tests check until when the
+// child is needed for them.
 
 namespace {
 
@@ -98,7 +99,8 @@ TEST_F(ClaimLedgerTest, ChildrenAreApart) {
 
 }  // namespace
 
-// Where states, tasks and cursors stand in messages, and where they do not.
+// The places of states, tasks and cursors in messages. The same texts in other places are no
+// claims.
 
 namespace {
 
@@ -158,7 +160,7 @@ TEST(ClaimPlaces, OfRequests) {
   }
 }
 
-// The other spellings in which a claim is found.
+// Claims are also found in other spellings, and at other places of the same member.
 TEST(ClaimPlaces, AreNotedWhereParamsAreRead) {
   for (
       const std::string_view members :

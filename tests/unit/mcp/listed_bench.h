@@ -1,5 +1,5 @@
-// ListedCalls: clients of tools at children of MCP's modern era, where a filter judges each call by
-// what its server lists.
+// ListedCalls: clients that call tools at children of MCP's modern era. A filter judges each call
+// by the lists of the server.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,12 +12,12 @@ namespace stdgate::test {
 
 inline const std::string kToolsChanged =
     R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{}})";
-inline const std::string kPassed = R"({"content":[]})";  // of a call
+inline const std::string kPassed = R"({"content":[]})";  // result of a call
 inline std::string list_of(const std::string& tools, const std::string& more = "") {
   return R"({"tools":[)" + tools + "]" + more + "}";
 }
 
-// One call at a time at each child.
+// Each child works on one call at a time.
 inline backend::BackendOptions one_call_each(uint32_t children) {
   backend::BackendOptions options =
       ModernBench::options_of(config::Revision::modern, config::Isolation::shared);
@@ -36,7 +36,7 @@ class ListedCalls : public testing::Test {
     bench.send_modern(client, request(id, "tools/call", params));
     bench.settle();
   }
-  // The child is asked this next, and answers.
+  // Checks that the child's next request is `method`, and answers it.
   void answer(FakeChild& child, const std::string& method, const std::string& result) {
     const Asked asked = next_of(child);
     ASSERT_EQ(asked.method, method);

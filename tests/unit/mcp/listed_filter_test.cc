@@ -1,4 +1,4 @@
-// Pins and checks together: each list is asked for once, and judged by both.
+// Pins and checks together: each list is requested once, and both judge it.
 #include "gateway/mcp/listed_filter.h"
 
 #include <gmock/gmock.h>
@@ -40,7 +40,7 @@ class Judged : public ListedCalls {
   void call(const std::string& id, const std::string& arguments, const std::string& name = "t") {
     call_tool(id, R"("name":")" + name + "\"," + arguments);
   }
-  // Answers all that the child is asked; the methods of it.
+  // Answers all requests of the child. Returns their methods.
   std::vector<std::string> serve(const std::string& list) {
     std::vector<std::string> methods;
     for (Asked next = next_of(child); !next.method.empty(); next = next_of(child)) {
@@ -74,7 +74,7 @@ TEST_F(Judged, WhatIsPinnedIsJudgedBeforeTheArguments) {
   EXPECT_THAT(last(), HasSubstr("Unknown tool: t"));
 }
 
-// A server that refuses to list has no tools for the checks, and is not known to the pins.
+// A server that refuses to list has no tools for the checks, and its tools are unknown to the pins.
 TEST_F(Judged, PinsTakeNoRefusedList) {
   call("1", kNumber);
   for (Asked next = next_of(child); !next.id.empty(); next = next_of(child)) {
@@ -96,7 +96,7 @@ TEST_F(Judged, AListThatNobodyWaitsForHoldsNoShutdown) {
   EXPECT_EQ(bench.backend.calls(), 0U);
 }
 
-// Readers could see different lists: it is as if there were none.
+// Readers could see different lists, so the gateway treats the answer as no list.
 TEST_F(Judged, NoCallGoesByAListThatIsAmbiguous) {
   const std::string evil = numbers_tool("t", "evil");
   for (const std::string& rest : {R"(,"tools":[)" + evil + "]}", R"(,"Tools":[)" + evil + "]}"}) {
@@ -115,7 +115,7 @@ TEST_F(Judged, NoCallGoesByAListThatIsAmbiguous) {
   }
 }
 
-// What is shown as a list, somewhere, and is no array of that name in an object.
+// Values that some reader could show as a list, but that are no array of that name in an object.
 TEST_F(Judged, NoCallGoesByAListThatIsNoArray) {
   const std::string tool = numbers_tool("t");
   for (const std::string& list :
@@ -138,7 +138,7 @@ TEST_F(Judged, NoCallGoesByAListThatIsNoArray) {
   }
 }
 
-// A client that sees such a list has the gateway ask for it, too.
+// The gateway requests the list again, although the client itself asked for the ambiguous one.
 TEST_F(Judged, AListThatIsNoneForAClientIsNoneForItsCalls) {
   call("1", kNumber);
   serve(kBothGood);
@@ -178,7 +178,7 @@ TEST_F(JudgedWithWarnings, PinsHoldNoCallForTheChecks) {
   EXPECT_THAT(serve(kBothGood), testing::ElementsAre("prompts/get"));
 }
 
-// It answers no request for its list.
+// The child never answers the request for its list.
 TEST_F(Judged, AListThatDoesNotComeIsGivenUp) {
   call("1", kNumber);
   ASSERT_EQ(next_of(child).method, "tools/list");
@@ -196,7 +196,7 @@ TEST_F(Judged, AListThatDoesNotComeIsGivenUp) {
   EXPECT_EQ(served.back(), "tools/call");
 }
 
-// Nobody else could be asked.
+// There is no other child that could be asked.
 TEST_F(Judged, AListThatComesLateIsGoodForTheNextCall) {
   call("1", kNumber);
   const Asked list = next_of(child);
@@ -222,7 +222,7 @@ struct TwoJudged : Judged {
   FakeChild& other = bench.begin(1, kDiscovery);
 };
 
-// One replica that hangs is no reason to refuse the calls of all.
+// A child that hangs is no reason to refuse the calls that other children can take.
 TEST_F(TwoJudged, AnotherChildIsAskedThanTheOneThatWasSilent) {
   call("1", kNumber);
   ASSERT_EQ(next_of(child).method, "tools/list");
@@ -259,8 +259,8 @@ TEST_F(TwoJudged, TheSilentChildIsTakenAgainWhenItAnswers) {
   EXPECT_THAT(last(), HasSubstr(R"("content":[])"));
 }
 
-// A child that had turned a name is asked by itself when its list changes, and again by the next
-// call: what the pages of one list show is not lost by the other list.
+// The gateway requests the list after a change, and again for the next call. The pages of the two
+// lists must not be mixed, and a page must not hide what the other list shows.
 TEST_F(Judged, PagesOfTwoListsDoNotMix) {
   call("1", kNumber);
   serve(list_of(numbers_tool("t", "evil") + "," + numbers_tool("u")));

@@ -1,5 +1,5 @@
-// Servers that turn and turn back at random times, in lists of one page or two: no child gets a
-// call that its own list does not allow, and each call ends.
+// Servers whose tool changes and changes back at random times, in lists of one page or two. No
+// child gets a call that its own list does not allow, and each call ends.
 #include <gmock/gmock.h>
 
 #include <deque>
@@ -13,7 +13,7 @@
 namespace stdgate::test {
 namespace {
 
-// As it was pinned, it takes a number.
+// The pinned tool takes a number, the changed one a string.
 std::string random_tool(const std::string& name, bool is_turned) {
   return R"({"name":")" + name + R"(","inputSchema":{"type":"object","properties":{"n":{"type":")" +
          (is_turned ? "string" : "number") + R"("}}}})";
@@ -24,7 +24,7 @@ class RandomLists {
   RandomLists(unsigned seed, config::Pins pins)
       : random_(seed), pins_(pins), calls_(options_of(seed, pins)) {}
 
-  // The number of calls that children got.
+  // Returns the number of calls that children received.
   size_t run(int steps) {
     for (int step = 0; step < steps && !testing::Test::HasFailure(); ++step) act();
     is_quiet_ = true;
@@ -47,17 +47,17 @@ class RandomLists {
   };
   struct Listing {
     Asked asked;
-    bool is_turned;  // of the page
+    bool is_turned;  // whether the page shows the changed tool
     bool is_stale;
     bool is_last;
   };
-  // What a child does, and what its lists have said.
+  // The state of a child, and of its lists.
   struct Server {
     bool is_gone = false;
-    bool is_turned = false;  // by now
+    bool is_turned = false;  // whether its tool is the changed one now
     bool has_pages = false;
-    bool is_known = false;  // it has listed all, and has told of no change since
-    bool is_good = false;   // it has listed the tool as it is pinned
+    bool is_known = false;  // the whole list was answered, and no change was reported since
+    bool is_good = false;   // its last list showed the pinned tool
     std::deque<Listing> lists;
     std::deque<std::string> calls;
   };
@@ -107,7 +107,7 @@ class RandomLists {
     take_all();
   }
 
-  // The oldest list, or a call.
+  // Answers the oldest request for a list, or a call.
   bool answer_one(size_t index) {
     Server& server = children_[index];
     if (server.is_gone || (server.lists.empty() && server.calls.empty())) return false;
@@ -131,7 +131,7 @@ class RandomLists {
     return true;
   }
 
-  // All that the children have been sent.
+  // Takes all messages that the children have received.
   void take_all() {
     for (size_t index = 0; index < calls_.bench.launcher.launched(); ++index) {
       if (index == children_.size()) {

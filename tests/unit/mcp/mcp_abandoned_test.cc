@@ -1,5 +1,5 @@
-// MCP children that sessions share, and calls that were given up: what the child still says because
-// of them is nobody else's.
+// Abandoned calls at MCP children that sessions share: what the child still says because of such a
+// call reaches no other client.
 
 #include <functional>
 
@@ -23,12 +23,12 @@ std::string cancelled(const std::string& id) {
          "}}";
 }
 
-// The ways in which a call is given up while its child works on it.
+// The ways in which a call is abandoned while its child works on it.
 enum class Way : uint8_t { cancel, close, timeout, left_rpc, timeout_rpc };
 
 class McpAbandoned : public testing::TestWithParam<Way> {
  protected:
-  // A call that the child has got, and that nobody waits for any more. Returns its wire id.
+  // Lets a call reach the child, and abandons it. Returns its wire id.
   std::string abandon_a_call() {
     const bool is_rpc = GetParam() == Way::left_rpc || GetParam() == Way::timeout_rpc;
     if (is_rpc) {
@@ -49,7 +49,7 @@ class McpAbandoned : public testing::TestWithParam<Way> {
         break;
       case Way::timeout:
       case Way::timeout_rpc:
-        // Its silence alone does not make a child hang.
+        // A sign of life, so that the child does not count as hanging.
         child_.say(R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})");
         bench_.advance(bench_.backend_timeout);
         break;
@@ -60,7 +60,7 @@ class McpAbandoned : public testing::TestWithParam<Way> {
     return id;
   }
 
-  // What the child says now reaches b, or nobody.
+  // Checks whether messages of the child reach b, which is the only other client.
   void expect_heard_by_b(bool heard) {
     for (const char* text : {kLog, kCustom}) {
       child_.say(text);
@@ -173,7 +173,7 @@ TEST(McpAbandonedCalls, ASessionThatHasGoneIsNotAnother) {
   a->call("1");
   a->close();
   a.reset();
-  SharedClient b(bench);  // in the place of the first
+  SharedClient b(bench);  // takes the place of the first session
   b.call("1");
   bench.child(0).say(kLog);
   EXPECT_TRUE(b.take().empty());
@@ -200,7 +200,7 @@ TEST(McpAbandonedCalls, ABrokenOrOversizedLateAnswerIsOne) {
   }
 }
 
-// At the limit all are told apart; one more, and the child stays in doubt.
+// Up to the limit, abandoned calls are told apart. With one more, the child stays in doubt.
 TEST(McpAbandonedCalls, AreBounded) {
   for (const size_t count :
        {pool::AbandonedCalls::kMaxEntries, pool::AbandonedCalls::kMaxEntries + 1}) {

@@ -1,4 +1,4 @@
-// The call of a tool whose name is known allocates no more than another call of the same size.
+// A call of a tool with a known name allocates no more than another call of the same size.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ class QuietBackend {
     child.take_lines();
   }
 
-  // Sends the request, has it answered, and says what was allocated for that.
+  // Sends the request and lets the child answer. Returns the number of allocations.
   size_t allocations(const std::string& request) {
     std::string text = request;
     const rpc::Document document = parser_.parse(text).value();

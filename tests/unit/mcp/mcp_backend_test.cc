@@ -131,7 +131,7 @@ TEST_F(McpBackend, InitializeFromWithinABatchOfAnswers) {
 }
 
 TEST_F(McpBackend, ManyInitializesBeforeTheChildIsReady) {
-  // Each answer makes the client send the next message while the queue is being served.
+  // Each answer makes the client send another message while the queue is served.
   for (session::Tag tag = 0; tag < 20; ++tag) {
     bench_.send(client_, R"({"jsonrpc":"2.0","id":1,"method":"initialize"})", tag);
   }
@@ -158,7 +158,8 @@ TEST(McpReentry, AWithdrawalMayStartManyChildren) {
   client.after_reply = [&](const FakeClient::Answer& answer) {
     for (session::Tag tag = 2; answer.tag == 1 && tag < 12; ++tag) bench.call(client, "2", tag);
   };
-  // The place that becomes free answers the initialize, and that makes work for ten children.
+  // The free place lets the gateway answer the initialize, and this answer causes calls for ten
+  // children.
   bench.leave(leaver);
   EXPECT_EQ(client.answers.size(), 1U);
   EXPECT_EQ(bench.launcher.launched(), 10U);

@@ -1,4 +1,4 @@
-// McpDialect: what MCP adds, by tables.
+// McpDialect: what MCP adds to JSON-RPC, by tables.
 
 #include "gateway/mcp/mcp_dialect.h"
 
@@ -253,7 +253,7 @@ TEST(McpDialect, GreetsAsAClientWithoutCapabilities) {
 TEST(McpDialect, JudgesTheAnswerToTheGreeting) {
   struct Case {
     std::string answer;
-    std::string refusal;  // empty: accepted
+    std::string refusal;  // empty: the answer is accepted
   };
   const auto of_revision = [](const std::string& revision) {
     return R"("result":{"capabilities":{},"protocolVersion":)" + revision + "}";

@@ -1,4 +1,5 @@
-// Which era a backend's children are of: what the first one is asked, and what is learnt from it.
+// The era of a backend's children: what the gateway asks the first child, and what the answer means
+// for the others.
 
 #include "tests/unit/mcp/shared_bench.h"
 
@@ -14,7 +15,7 @@ constexpr std::string_view kInitialized = R"({"protocolVersion":"2025-11-25"})";
 
 backend::BackendOptions era_options(config::Revision revision) {
   backend::BackendOptions options = shared_mcp_options(1);
-  options.config.isolation = config::Isolation::session;  // this child is for calls without one
+  options.config.isolation = config::Isolation::session;  // it serves calls without a session
   options.config.pool.max = 2;
   options.config.revision = revision;
   options.config.pool.max_in_flight = 1;  // room for one request of the gateway
@@ -30,7 +31,8 @@ class McpEra : public testing::Test {
     bench.child(0).start();
   }
 
-  // The method of the one request that the child has been sent; empty: none. Keeps its id.
+  // The method of the child's only new request; empty if there is no request. Keeps the request's
+  // id.
   std::string asked(size_t index) {
     std::string method;
     for (std::string& line : bench.child(index).take_lines()) {
@@ -49,7 +51,7 @@ class McpEra : public testing::Test {
     bench.child(index).say(R"({"jsonrpc":"2.0","id":)" + id + R"(,"error":{"code":)" +
                            std::to_string(code) + R"(,"message":"no"}})");
   }
-  // Starts the child that the backend has launched after another one has gone.
+  // Starts the child that replaces an ended one.
   void start_next() {
     bench.advance(seconds(1));
     bench.start_child();
@@ -199,7 +201,7 @@ TEST_F(McpEra, ASlowModernChildIsBegunWithAnew) {
   EXPECT_TRUE(ready());
 }
 
-// It has read both questions before it answers, and answers the second one first.
+// The child answers only after it has read both questions, and answers the second question first.
 TEST_F(McpEra, ASlowModernChildMayRefuseTheHandshakeFirst) {
   asked(0);
   const std::string probe = id;
@@ -241,7 +243,7 @@ TEST(McpEraStarts, OneChildIsAskedAtATime) {
   EXPECT_EQ(bench.launcher.launched(), 3U);
 }
 
-// Sessions of legacy clients need a legacy child there.
+// With shared children, sessions of legacy clients need a legacy child.
 TEST(McpEraStarts, ChildrenThatSessionsShareAreInitializedFirst) {
   backend::BackendOptions options = shared_mcp_options(1);
   options.config.revision = config::Revision::automatic;

@@ -1,5 +1,5 @@
-// Clients of sessions at modern children that want to know something first: what the client is
-// asked, what the child gets, and what ends a call meanwhile.
+// Sessions at modern children that ask questions first: what the client is asked, what the child
+// receives, and what ends a call meanwhile.
 
 #include <gmock/gmock.h>
 
@@ -25,7 +25,7 @@ std::string input_required(const std::string& requests, const std::string& state
   return text + "}";
 }
 
-// Of a request of the gateway.
+// The id of a request of the gateway.
 std::string id_of(const std::string& text) { return std::string(ParsedText(text).envelope.id); }
 
 std::string one_ask() { return input_required("\"name\":" + std::string(kRoundAsk)); }
@@ -47,23 +47,23 @@ class McpInputRounds : public testing::Test {
                                       R"(,"clientInfo":{"name":"c","version":"2"}})");
     session.take();
   }
-  // The session calls; what the child gets.
+  // Makes the session call a tool. The request at the child is kept in `line` and `asked`.
   void call() {
     session.request("tools/call", R"({"name":"t","_meta":{"progressToken":"p"}})", "\"x\"");
     line = child.take_line();
     asked = parse_asked(line);
   }
-  // The child's answer; what the session is told.
+  // Sends the child's answer. Returns the messages to the session.
   Texts answer(const std::string& result) {
     child.answer(asked.id, result);
     return session.take();
   }
-  // The child asks this alone; the id of the question.
+  // Lets the child ask a single question. Returns the id of the question.
   std::string ask(const std::string& result = one_ask()) {
     const Texts told = answer(result);
     return told.size() == 1 ? id_of(told[0]) : "none";
   }
-  // The client's answer to the question with this id.
+  // Sends the client's answer to the question with this id.
   void reply(const std::string& member, const std::string& id) {
     session.send(R"({"jsonrpc":"2.0","id":)" + id + "," + member + "}");
   }
@@ -131,7 +131,7 @@ TEST_F(McpInputRounds, SeveralQuestionsAreAnsweredTogether) {
               HasSubstr(R"("inputResponses":{"b\"":{"model":"m"},"a":{"roots":[]}}})"));
 }
 
-// A state alone says that the call is to be made again.
+// A state without questions asks the gateway to send the call again.
 TEST_F(McpInputRounds, AStateAloneIsGivenBackAtOnce) {
   EXPECT_TRUE(answer(input_required("")).empty());
   const std::string again = child.take_line();
@@ -139,7 +139,7 @@ TEST_F(McpInputRounds, AStateAloneIsGivenBackAtOnce) {
   EXPECT_THAT(again, Not(HasSubstr("inputResponses")));
 }
 
-// Of each round only its own answers and state are given back.
+// A retry has the answers and the state of the last round only.
 TEST_F(McpInputRounds, RoundsFollowEachOther) {
   for (int round = 1; round <= mcp::InputRounds::kMaxRounds; ++round) {
     const std::string state = "\"r" + std::to_string(round) + "\"";
@@ -259,7 +259,8 @@ TEST_F(McpInputRounds, AClientHasItsTime) {
   EXPECT_EQ(bench.observer.parked_ends[ParkedEnd::expired], 1);
 }
 
-// The answer is a sign of life; the rounds of a call together have its max_time.
+// The client's answer is a sign of life, but all rounds of a call together are limited by its
+// max_time.
 TEST_F(McpInputRounds, MaxTimeBoundsAllRounds) {
   bench.advance(seconds(9));
   const std::string question = ask();
@@ -275,7 +276,7 @@ TEST_F(McpInputRounds, MaxTimeBoundsAllRounds) {
     reply(R"("result":{"action":"decline"})", next);
     asked = parse_asked(child.take_line());
   }
-  // 49 minutes have passed.
+  // By now, 49 minutes have passed.
   bench.advance(seconds(10));
   EXPECT_EQ(session.take(),
             Texts{gave_up("no answer and no sign of life for 10s (backends.fake.timeout)")});
@@ -306,7 +307,7 @@ TEST(McpInputRoundsOfAnHour, EndInTheMiddle) {
   EXPECT_EQ(told[1], gave_up("no answer within 7m (backends.fake.max_time)"));
 }
 
-// Without a state the child holds nothing: another one goes on.
+// Without a state the child keeps nothing, so another child can continue.
 TEST_F(McpInputRounds, TheChildMayDieMeanwhile) {
   const std::string id = ask(input_required("\"name\":" + std::string(kRoundAsk), ""));
   child.exit(1);
@@ -343,7 +344,7 @@ TEST_F(McpInputRounds, ADrainEndsThem) {
   EXPECT_EQ(bench.observer.parked_ends[ParkedEnd::stopped], 1);
 }
 
-// Nothing is kept of a call that cannot be asked.
+// For a method that may not ask, the gateway keeps nothing.
 TEST_F(McpInputRounds, OtherMethodsPassAsTheyAre) {
   session.request("tools/list", "{}", "\"l\"");
   asked = parse_asked(child.take_line());

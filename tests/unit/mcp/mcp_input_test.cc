@@ -1,4 +1,4 @@
-// What McpInput reads of requests of both eras, and how it writes them.
+// McpInput: what it reads of requests of both eras, and how it writes them.
 
 #include "gateway/mcp/mcp_input.h"
 

@@ -1,5 +1,5 @@
-// Modern clients at a legacy child that everybody shares: which log messages they get, and what
-// becomes of questions that they cannot be asked.
+// Modern clients at a legacy child that all clients share: which log messages they receive, and
+// what happens to questions that they cannot be asked.
 
 #include <gmock/gmock.h>
 
@@ -27,13 +27,13 @@ std::string call_with(const std::string& id, const std::string& level) {
 
 class McpLegacyShared : public testing::Test {
  public:
-  // The methods of what a child has been sent.
+  // The methods of the requests that a child has received.
   static Texts methods(FakeChild& of) {
     Texts all;
     for (const std::string& line : of.take_lines()) all.push_back(parse_asked(line).method);
     return all;
   }
-  // A plain call, in flight; its id at the child.
+  // Sends a plain call, which stays in flight. Returns its id at the child.
   std::string call(FakeClient& by, const std::string& id = "1") {
     bench.send_modern(by, request(id, "tools/call", R"("name":"t")"));
     return child.take_ids().at(0);
@@ -41,7 +41,7 @@ class McpLegacyShared : public testing::Test {
   void answer(const std::string& id, const std::string& member) {
     child.say(R"({"jsonrpc":"2.0","id":)" + id + "," + member + "}");
   }
-  // The child asks and, refused that, fails the call with this id.
+  // The child asks, receives a refusal, and then fails the call with this id.
   void ask_and_fail(const std::string& id) {
     child.say(kSharedAsk);
     EXPECT_THAT(child.take_line(), HasSubstr(R"("id":7,"error":{"code":-32601)"));
@@ -65,11 +65,11 @@ class McpLegacyShared : public testing::Test {
 TEST_F(McpLegacyShared, TheFirstLogMessageOfACallThatLowersTheLevelIsNotLost) {
   bench.send_modern(client, call_with("1", "debug"));
   EXPECT_THAT(methods(child), ElementsAre("logging/setLevel", "tools/call"));
-  child.say(debug);  // it has answered neither
+  child.say(debug);  // the child has answered neither request
   EXPECT_EQ(events_of(client), Texts{debug});
 }
 
-// It was not ready, or as busy as it may be.
+// The child is not ready, or has no room for the call.
 TEST_F(McpLegacyShared, TheLevelIsSetBeforeACallThatHasWaitedForItsChild) {
   ModernBench slow(options_of());
   FakeClient caller(slow.callers);
@@ -120,13 +120,13 @@ TEST_F(McpLegacyShared, AChildThatIgnoresTheLevelIsAskedNoLongerThanACallMayLast
   EXPECT_EQ(bench.backend.calls(), 0U);
 }
 
-// --- What a client cannot be asked
+// --- Questions that a client cannot be asked
 
 TEST_F(McpLegacyShared, ACallThatFailsForWhatItsClientCannotBeAskedSaysSo) {
   ask_and_fail(call(client));
   EXPECT_THAT(client.texts(), ElementsAre(HasSubstr(kLacking)));
   EXPECT_THAT(client.texts().at(0), HasSubstr(R"("requiredCapabilities":{"elicitation":{)"));
-  // Of the next one nothing is known.
+  // Nothing is known about the reason of the next failure.
   answer(call(client, "2"), kFailure);
   EXPECT_THAT(client.texts().at(1), HasSubstr("-32601"));
 }
@@ -147,7 +147,7 @@ TEST_F(McpLegacyShared, WhatNoClientCanBeAskedIsNoLack) {
   EXPECT_THAT(client.texts(), ElementsAre(HasSubstr("-32601")));
 }
 
-// Nobody can say for whose call it asks.
+// The gateway cannot tell which call the question is for.
 TEST_F(McpLegacyShared, AmongSeveralCallsNoneIsBlamed) {
   const std::string first = call(client);
   const std::string second = call(other);

@@ -1,4 +1,5 @@
-// Who is told that lists may have changed when rules are replaced, and of which.
+// Which clients are told that lists may have changed when rules are replaced, and which lists are
+// named.
 #include <gmock/gmock.h>
 
 #include "tests/unit/mcp/modern_bench.h"
@@ -46,7 +47,7 @@ TEST_F(McpListNotices, SessionsThatShareChildrenHearWhatTheseDeclare) {
   EXPECT_THAT(one.take(), IsEmpty()) << "nothing has changed";
   bench.backend.set_rules(with_rule("a"), {{.name = "unused", .includes = {"reader"}}});
   EXPECT_THAT(one.take(), IsEmpty()) << "no rule names that role";
-  // While there is no child, what the last one has declared holds.
+  // While no child runs, the declarations of the last child apply.
   child.exit(0);
   bench.backend.set_rules(with_rule("b"), {});
   EXPECT_THAT(one.take(), ElementsAre(kTools, kResources));
@@ -102,7 +103,7 @@ TEST_F(McpListNotices, WhoListensAtALegacyChildHearsWhatItHasAskedForAndEnds) {
   EXPECT_EQ(client.answers.size(), 1U);
 }
 
-// Sessions hear it by the call with which the gateway listens for them.
+// Sessions are told through the call by which the gateway listens for them.
 TEST_F(McpListNotices, AtAModernChildClientsOfBothErasHearIt) {
   ModernBench bench(config::Revision::modern, config::Isolation::shared);
   FakeChild& child = bench.begin(0, R"({"supportedVersions":["2026-07-28"],)"

@@ -1,4 +1,4 @@
-// logging/setLevel: of a session, though its child is everybody's.
+// logging/setLevel: a session has a level of its own, even though all sessions share the child.
 
 #include "tests/unit/mcp/shared_bench.h"
 
@@ -19,7 +19,7 @@ class McpLogLevel : public testing::Test {
     client.request("logging/setLevel", R"({"level":")" + level + R"("})", id);
     EXPECT_EQ(client.take(), Texts{empty_result(id)});
   }
-  // The child is told this level, and answers.
+  // Checks that the child is told this level, and lets it answer.
   void expect_told(const std::string& level) {
     const std::string line = child_.take_line();
     EXPECT_NE(line.find(R"("method":"logging/setLevel","params":{"level":")" + level + "\""),
@@ -85,7 +85,7 @@ TEST_F(McpLogLevel, AChildThatComesLaterIsToldToo) {
   set_level(a_, "debug");
   expect_told("debug");
   child_.die(9);
-  bench_.advance(Duration{1});  // it is replaced at once
+  bench_.advance(Duration{1});  // the child is replaced at once
   ASSERT_EQ(bench_.launcher.launched(), 2U);
   FakeChild& fresh = bench_.greet(1);
   EXPECT_NE(fresh.take_line().find(R"({"level":"debug"})"), std::string::npos);

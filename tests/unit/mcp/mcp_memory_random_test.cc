@@ -1,7 +1,8 @@
-// Histories of servers that sleep, drawn from seeds: honest ones, ones that change their lists with
-// or without a word, and ones that give each client another list. Whatever happens, a client that
-// was told a list while the server slept has seen that of the child that serves it, or has been
-// told that it has changed.
+// Random histories of servers that sleep. Some servers never change their lists, some change them
+// with or without a notice, and some give each client another list.
+//
+// The law: a client that received a list while the server slept must end up with the list of the
+// child that serves it. Either the two lists are equal, or the client is told of a change.
 
 #include <gtest/gtest.h>
 
@@ -16,8 +17,8 @@ namespace {
 enum class Honesty : uint8_t {
   constant,
   changes,    // with a new process
-  announces,  // while it runs, and says so
-  differs,    // with each process: it lies
+  announces,  // while it runs, and reports the change
+  differs,    // with each process, without a notice
 };
 
 class MemoryHistory {
@@ -57,9 +58,9 @@ class MemoryHistory {
     FakeSession session;
     bool is_open = true;
     std::string seen;         // the last list; empty: none
-    bool is_told = false;     // since then
-    bool slept = false;       // the server, when it was asked for
-    size_t child = SIZE_MAX;  // that has served it first since then
+    bool is_told = false;     // of a change, since that list
+    bool slept = false;       // whether the server slept when the list was requested
+    size_t child = SIZE_MAX;  // that first served the client since that list
   };
   struct Process {
     bool is_started = false;
@@ -97,7 +98,7 @@ class MemoryHistory {
         if (honesty_ == Honesty::changes && pick(4) == 0) ++version_;
         return announce();
       default:
-        // The gateway's own clock: MCP over HTTP parks sessions that idle.
+        // This takes the place of the transport, which parks idle sessions.
         if (client != nullptr) bench_.backend.park_session(client->session.id);
     }
   }
@@ -161,7 +162,7 @@ class MemoryHistory {
     }
   }
 
-  // All processes do what they have been asked to, until nothing is left to do.
+  // Lets all processes do their work, until no work is left.
   void settle() {
     for (int turn = 0; turn < 12; ++turn) {
       for (size_t i = 0; i < bench_.launcher.launched(); ++i) serve(i);
@@ -192,7 +193,8 @@ class MemoryHistory {
         Client& client = clients_[std::stoul(line.substr(who + 6))];
         if (client.child == SIZE_MAX) client.child = index;
       }
-      // Those that share children are told by the first one that answers anybody.
+      // Clients that share children are told of a change by the child that first answers any of
+      // them.
       const bool is_call = is_of(R"("who":)") || is_of("tools/list");
       for (Client& client : clients_) {
         if (!is_own_ && is_call && client.child == SIZE_MAX) client.child = index;
@@ -224,7 +226,7 @@ class MemoryHistory {
     }
   }
 
-  // Once its child has served it, while that runs.
+  // Checks a client whose child has served it and still runs.
   void check(const Client& client) {
     const bool is_told_asleep = client.slept && !client.seen.empty();
     if (!client.is_open || !is_told_asleep || client.child == SIZE_MAX) return;

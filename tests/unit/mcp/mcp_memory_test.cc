@@ -1,4 +1,5 @@
-// A server that sleeps: what is answered without it, and what its next child changes about that.
+// A server that sleeps: which requests are answered without it, and what changes when its next
+// child runs.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +16,7 @@ using mcp::ListKind;
 
 class SharedMemoryTest : public testing::Test {
  protected:
-  // The server has been asked, and sleeps.
+  // Lets the server answer, and then sleep.
   void teach(const std::string& list = kOneTool) {
     bench_.send(client_, request_text("1", "initialize"));
     FakeChild& child = bench_.greet_shared();
@@ -158,7 +159,7 @@ TEST_F(SharedMemoryTest, IsNotUsedWhileTheServerKeepsFailing) {
 
 class SessionMemoryTest : public testing::Test {
  protected:
-  // A session has asked its child, and has ended.
+  // Lets a session ask its child, and closes the session.
   void teach(const std::string& list = kOneTool) {
     FakeSession first(bench_.callers);
     FakeChild& child = bench_.greet_own(first);
@@ -169,14 +170,15 @@ class SessionMemoryTest : public testing::Test {
     bench_.settle();
     ASSERT_EQ(bench_.launcher.running(), 0U);
   }
-  // Opens one while the server sleeps.
+  // Opens a session while the server sleeps.
   void begin(FakeSession& session, const std::string& text = greeting()) {
     ASSERT_FALSE(bench_.open(session));
     bench_.send(session, text);
     bench_.send(session, note_text("notifications/initialized"));
     bench_.send(session, request_text("2", "tools/list"));
   }
-  // Its first real call is served, by a child with this list, after the gateway has greeted it.
+  // Sends the first call that needs a child. The gateway greets the child, which has this list and
+  // serves the call.
   FakeChild& wake(FakeSession& session, const std::string& list,
                   const std::string& terms = kTerms) {
     bench_.send(session, request_text("3", "m"));
@@ -267,7 +269,8 @@ TEST_F(SessionMemoryTest, LeavesToTheChildWhatIsToBeAgreedOn) {
   }
 }
 
-// A server that has agreed on less than was asked for is asked again: the client may know both.
+// If the server agreed on an older revision than requested, the next client's request goes to the
+// server. The client may know both revisions.
 TEST_F(SessionMemoryTest, DoesNotAnswerWithARevisionThatWasNotAskedFor) {
   FakeSession first(bench_.callers);
   FakeChild& child = bench_.greet_own(
@@ -371,7 +374,7 @@ TEST(Memory, StandsBelowTheRules) {
   backend::BackendOptions options = remembered(Isolation::shared, MemoryBench::fresh());
   options.config.rules = {{.allow = {"all"}}, {.allow = {"*"}, .tools = {"b"}}};
   BackendBench bench(options, std::make_unique<mcp::McpDialect>("1"));
-  // What the protocol adds below it concerns children alone.
+  // Filters of the protocol below the memory are about children only.
   EXPECT_THAT(bench.backend.filters(),
               ElementsAre("names", "capacity", "eras", "rules", "lists", "memory", "modern",
                           "claims", "params", "sessions", "greetings", "trace", "bridge", "pool"));
@@ -415,7 +418,7 @@ class RefusalMemoryTest : public testing::Test {
     ASSERT_FALSE(bench.open(session));
     bench.send(session, greeting());
   }
-  // The child that was launched last, running, and what it is sent first.
+  // Starts the child that was launched last. Checks and keeps its first message.
   FakeChild& begin(BackendBench& bench, const std::string& method) {
     FakeChild& child = bench.child(bench.launcher.launched() - 1);
     child.start();
@@ -435,7 +438,8 @@ class RefusalMemoryTest : public testing::Test {
   std::shared_ptr<mcp::ServerMemory> memory_ = MemoryBench::fresh();
 };
 
-// A child of its own would only refuse the session again.
+// Without the memory, the session would get a child of its own, which would refuse the session
+// again.
 TEST_F(RefusalMemoryTest, SparesAskingAgain) {
   {
     const auto memory = MemoryBench::fresh();
@@ -459,7 +463,7 @@ TEST_F(RefusalMemoryTest, SparesAskingAgain) {
   EXPECT_EQ(next->launcher.launched(), 1U);
 }
 
-// The server has been rolled back meanwhile.
+// The server has been rolled back to the legacy era meanwhile.
 TEST_F(RefusalMemoryTest, IsNotBelievedForLong) {
   memory_->learn_greeting({}, PeerKind::stateless, discovery_);
   memory_->note_sessions(true);

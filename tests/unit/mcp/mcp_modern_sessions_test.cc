@@ -22,7 +22,7 @@ class McpModernSessions : public testing::Test {
     return R"({"protocolVersion":")" + revision + R"(","capabilities":)" + capabilities +
            R"(,"clientInfo":{"name":")" + name + R"(","version":"1"}})";
   }
-  // The line with which the child gets a call of this session.
+  // Sends a call of this session. Returns the line that the child receives.
   std::string line_of(SharedClient& of, const std::string& method = "tools/call") {
     of.request(method, R"({"name":"t"})", "8");
     return child.take_line();
@@ -90,8 +90,7 @@ TEST_F(McpModernSessions, WhatNoModernChildKnowsIsAnsweredHere) {
   EXPECT_TRUE(child.take_lines().empty());
 }
 
-// It has to ask by its answers.
-// Its server is of both eras: the greeting has made the process a legacy one.
+// The server is of both eras: the session's greeting has made this process a legacy one.
 TEST(McpOwnChildren, GetAllOfTheirSession) {
   ModernBench bench(config::Revision::automatic, config::Isolation::session);
   FakeClient modern(bench.callers);
@@ -126,7 +125,7 @@ TEST_F(McpModernSessions, RequestsOfTheChildReachNoClient) {
 
 // --- Changes and updates
 
-// A modern child that tells of changes, under two sessions.
+// A modern child that reports changes, with two sessions.
 class McpListeningSessions : public testing::Test {
  public:
   McpListeningSessions() {
@@ -136,7 +135,7 @@ class McpListeningSessions : public testing::Test {
     }
     bench.settle();
   }
-  // What the child is asked for, by the gateway; answers that it does so.
+  // The requests by which the gateway listens. The child acknowledges each of them.
   std::vector<Asked> listens() {
     std::vector<Asked> found;
     lines = child.take_lines();
@@ -177,7 +176,7 @@ TEST_F(McpListeningSessions, ArePromisedChangesAndHearOfThem) {
   EXPECT_TRUE(bob.take().empty());
 }
 
-// What no client has made is told of nowhere, and takes nobody's place.
+// The gateway's own call is not reported, and takes no place of a client's call.
 TEST(McpListeningSessionsAlone, AreNoCallsOfClients) {
   backend::BackendOptions options =
       ModernBench::options_of(config::Revision::modern, config::Isolation::shared);
@@ -211,7 +210,7 @@ TEST(McpListeningSessionsAlone, ThoseFromElsewhereListenToo) {
   EXPECT_THAT(line, HasSubstr(std::string(kInfo) + R"({"name":"ada","version":"1"})"));
 }
 
-// What the gateway makes of a greeting nests deeper than the greeting was allowed to.
+// The gateway's request nests the greeting deeper than the greeting itself was nested.
 TEST(McpListeningSessionsAlone, AGreetingMayBeAsDeepAsAllowed) {
   backend::BackendOptions options =
       ModernBench::options_of(config::Revision::modern, config::Isolation::shared);
@@ -294,7 +293,7 @@ TEST_F(McpListeningSessions, GoOnAtTheNextChild) {
   EXPECT_EQ(ada.take().size() + bob.take().size(), 1U);
 }
 
-// What a client has said of itself stands deeper in the gateway's own request than in the client's.
+// The gateway's own request nests the client's capabilities deeper than the client's message did.
 TEST_F(McpListeningSessions, TakeCapabilitiesAsDeepAsAMessageMayBe) {
   listens();
   constexpr size_t kAbove = 4;  // the message, params, capabilities, sampling
@@ -314,7 +313,8 @@ TEST_F(McpListeningSessions, TakeCapabilitiesAsDeepAsAMessageMayBe) {
   EXPECT_THAT(next.take_lines(), testing::AllOf(testing::SizeIs(3), testing::Contains(says_it)));
 }
 
-// A child that has ended the stream is asked again, one that knows none is not.
+// If a child has ended the stream, the gateway asks again. If a child knows no such request, the
+// gateway does not.
 TEST_F(McpListeningSessions, AreContentWithWhatTheChildSays) {
   const auto asked = listens();
   child.answer(asked[0].id, R"({"resultType":"complete"})");

@@ -1,5 +1,5 @@
-// Requests of MCP's modern era at children of either era: what reaches the child, and what comes
-// back.
+// Requests of MCP's modern era at children of either era: what the child receives, and what the
+// client receives.
 
 #include <gmock/gmock.h>
 
@@ -36,7 +36,7 @@ TEST_F(McpModernChild, AnswersDiscoveryItself) {
   EXPECT_EQ(parse_asked(child.take_line()).method, "server/discover");
 }
 
-// Its client's own token could be that of another client's call.
+// The client's own token could be equal to the token of another client's call.
 TEST_F(McpModernChild, AnswersDiscoveryWithProgress) {
   bench.send_modern(client,
                     request("1", "server/discover", "", meta("{}", R"(,"progressToken":7)")));
@@ -193,7 +193,7 @@ TEST_F(McpListening, EndsWithTheGateway) {
   EXPECT_EQ(bench.backend.calls(), 0U) << "a drain need not wait for it";
 }
 
-// Its client asks again, and is judged anew.
+// The client asks again, and the new rules apply.
 TEST_F(McpListening, EndsWhenTheRulesChange) {
   config::BackendConfig backend;
   bench.backend.set_rules(backend, {});
@@ -263,7 +263,8 @@ class McpLegacyChild : public testing::Test {
   FakeClient client{bench.callers};
 };
 
-// With a token that is rewritten between them, and whether it is known or not what the child is.
+// The progress token between the removed members is rewritten. The rule holds whether the child's
+// era is known or not.
 TEST(McpLegacyChildren, GetNothingOfTheModernEra) {
   for (const bool is_known : {true, false}) {
     ModernBench bench(config::Revision::automatic, config::Isolation::shared);
@@ -389,7 +390,7 @@ TEST_F(McpLegacyChild, WhatIsTooMuchIsNotPromised) {
   EXPECT_THAT(honored, HasSubstr(R"("u255"]})"));
 }
 
-// Those who listen and those who have sessions do not take each other's places.
+// Listening clients and sessions do not take each other's places.
 TEST(McpLegacyWatches, HavePlacesOfTheirOwn) {
   backend::BackendOptions options =
       ModernBench::options_of(config::Revision::legacy, config::Isolation::shared);
@@ -420,7 +421,7 @@ TEST(McpLegacyWatches, HavePlacesOfTheirOwn) {
   EXPECT_THAT(events_of(client).back(), HasSubstr(R"("resourceSubscriptions":["f:a"])"));
 }
 
-// Its subscriptions go to the next one, and no client notices.
+// The next child receives the subscriptions, and no client notices.
 TEST_F(McpLegacyChild, UpdatesGoOnWhenItIsReplaced) {
   bench.send_modern(client, request("1", "subscriptions/listen",
                                     R"("notifications":{"resourceSubscriptions":["f:a"]})"));
@@ -437,7 +438,7 @@ TEST_F(McpLegacyChild, UpdatesGoOnWhenItIsReplaced) {
   EXPECT_EQ(events_of(client), Texts{note("resources/updated", tagged("1", R"(,"uri":"f:a")"))});
 }
 
-// It is told once, before the call, and not with each.
+// The level is set once, before the first call, and not with each call.
 TEST(McpLegacyChildren, AreSetToTheLowestLevelThatCallsWant) {
   const std::string greeting = R"({"protocolVersion":"2025-11-25","serverInfo":{"name":"s"},)"
                                R"("capabilities":{"tools":{})";
@@ -467,7 +468,7 @@ TEST_F(McpLegacyChild, PlainRequestsAreNotStamped) {
   EXPECT_EQ(child.take_line().find("_meta"), std::string::npos);
 }
 
-// Which children serve is not known yet.
+// The era of the children is not known yet.
 class McpUnknownEra : public testing::Test {
  public:
   ModernBench bench{config::Revision::automatic, config::Isolation::session};

@@ -1,5 +1,5 @@
-// A server that is replaced by one of the other era while the gateway serves: what was written for
-// the former one, and what it has been told, does not reach the wrong child or client.
+// A server is replaced by a server of the other era while the gateway serves. Messages that were
+// written for the former server must not reach the wrong child or client.
 
 #include "tests/unit/mcp/trip_bench.h"
 
@@ -21,7 +21,7 @@ backend::BackendOptions isolated(config::Isolation isolation) {
   return options;
 }
 
-// The child is begun with by this request, which it refuses.
+// Starts the child, whose first request is `method`. The child refuses the request.
 void refuse(FakeChild& child, const std::string& method) {
   child.start();
   const Asked asked = parse_asked(child.take_line());
@@ -29,7 +29,7 @@ void refuse(FakeChild& child, const std::string& method) {
   child.say(R"({"jsonrpc":"2.0","id":)" + asked.id + R"(,"error":{"code":-32022,"message":"no"}})");
 }
 
-// The first child is legacy, and busy: what comes next waits for another one, which is modern.
+// The first child is legacy and busy, so the next message waits for another child, which is modern.
 class McpOtherEra : public testing::Test {
  public:
   McpOtherEra() {
@@ -37,8 +37,8 @@ class McpOtherEra : public testing::Test {
     bench.begin(0, kGreeting);
     EXPECT_EQ(bench.status().peer_kind, PeerKind::stateful);
   }
-  // What waits has had another child started, which refuses; the one after that as well, as nothing
-  // is known any more; then a modern one is tried.
+  // Two children are started and refuse the greeting, the second because the era is no longer
+  // known. Then the gateway tries the modern era.
   FakeChild& modern() {
     refuse(bench.child(1), "initialize");
     bench.child(1).exit(1);
@@ -65,12 +65,13 @@ TEST_F(McpOtherEra, WhatWasWrittenForLegacyChildrenReachesNoModernOne) {
   EXPECT_THAT(child.take_lines(), IsEmpty());
   EXPECT_THAT(session.take().at(0),
               AllOf(HasSubstr(R"("id":2,"error")"), HasSubstr("the server is another one now")));
-  // What comes from now on is written for it.
+  // From now on, messages are written for the modern child.
   session.call("3");
   EXPECT_THAT(child.take_line(), HasSubstr("io.modelcontextprotocol/protocolVersion"));
 }
 
-// A legacy child knows nothing of sealed claims, and gets them as they are; a modern one must not.
+// A legacy child knows no sealed claims, and receives claims as the client sent them. A modern
+// child must not receive such claims.
 class BroughtBackToAnotherEra : public McpOtherEra,
                                 public testing::WithParamInterface<std::string> {
  public:
@@ -97,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
                                  R"(,"io.modelcontextprotocol/related-task":{"taskId":"t1"})")),
                     BroughtBackToAnotherEra::tasks_listened()));
 
-// Written before anything was known of the era. Modern children know no such request.
+// The request was written before the era was known, and modern children know no such request.
 TEST(McpUnknownEra, ASubscriptionThatWaitsReachesNoModernChild) {
   backend::BackendOptions options = isolated(config::Isolation::shared);
   options.config.pool.max_in_flight = 8;
@@ -114,7 +115,7 @@ TEST(McpUnknownEra, ASubscriptionThatWaitsReachesNoModernChild) {
 }
 
 // A legacy child has served ada alone, and waits for her next call. Then the server is replaced,
-// and a session finds out that it is modern; but one of the former children is still shared.
+// and a session finds out that the server is modern. One of the former children is still shared.
 class McpSharedAfterwards : public testing::Test {
  public:
   void SetUp() override {
@@ -136,16 +137,16 @@ class McpSharedAfterwards : public testing::Test {
   void replace_server() {
     bench.BackendBench::call(plain, "2");
     busy = parse_asked(bench.child(0).take_line()).id;
-    bench.BackendBench::call(plain, "3");  // for which another child is started
+    bench.BackendBench::call(plain, "3");  // another child is started for this call
     refuse(bench.child(2), "initialize");
-    bench.child(2).exit(1);  // the next one is asked at once
+    bench.child(2).exit(1);  // the next child is asked at once
     session.emplace(bench).request("initialize", kOtherEraGreeting);
     bench.advance(seconds(1));
     refuse(bench.child(4), "initialize");
     bench.child(4).exit(1);
     bench.advance(seconds(1));
-    bench.BackendBench::call(plain, "4");  // which the modern child will be busy with
-    call("5", bob, kElicits);              // while nobody knows of which era the next one is
+    bench.BackendBench::call(plain, "4");  // will keep the modern child busy
+    call("5", bob, kElicits);              // the era of the next child is not known
     bench.begin(3, kDiscovery);
   }
   void call(const std::string& id, const policy::Principal& by, const std::string& capabilities) {
@@ -158,7 +159,7 @@ class McpSharedAfterwards : public testing::Test {
   const policy::Principal ada = named("ada");
   const policy::Principal bob = named("bob");
   std::optional<SharedClient> session;
-  std::string busy;  // the call that the former shared child is at
+  std::string busy;  // the call that keeps the former shared child busy
 };
 
 TEST_F(McpSharedAfterwards, AChildThatHasServedOneClientAloneIsNotAnothersOne) {

@@ -56,21 +56,21 @@ TEST(McpParams, EachMemberIsFound) {
   EXPECT_EQ(read.of_meta.progress_token, "7");
 }
 
-// Some readers ignore case, as Unicode folds it.
+// Some readers ignore case, with the case folding of Unicode.
 TEST(McpParams, KeysThatResembleOthersAreNoted) {
   const struct {
     const char* key;
     int similar;
   } cases[] = {
       {R"("name")", 0},
-      {R"("\u006eame")", 0},  // it is the name
+      {R"("\u006eame")", 0},  // the name itself
       {R"("names")", 0},
       {R"("nam")", 0},
       {R"("Name")", mcp::kNameParam},
       {R"("n\u0041me")", mcp::kNameParam},
       {R"("ARGUMENTS")", mcp::kArgumentsParam},
       {"\"argument\u017f\"", mcp::kArgumentsParam},  // a long s
-      {"\"tas\u212aId\"", mcp::kTaskIdParam},        // the sign for kelvin
+      {"\"tas\u212aId\"", mcp::kTaskIdParam},        // the kelvin sign
       {R"("uRi")", mcp::kUriParam},
       {R"("_Meta")", mcp::kMetaParam},
       {R"("requeststate")", mcp::kStateParam},
@@ -93,7 +93,8 @@ TEST(McpParams, AKeyThatIsThereTwiceHasNoValue) {
   EXPECT_TRUE(rpc::is_absent(read.uri));
 }
 
-// Whatever was read before, and the views are into what is read now.
+// The result does not depend on texts that were read before, and the views point into the present
+// text.
 TEST(McpParams, WhatIsRememberedChangesNoAnswer) {
   const std::string large(2 * MetaMemory::kMaxText, 'x');
   const std::string texts[] = {
@@ -130,7 +131,7 @@ TEST(McpParams, WhatIsRememberedChangesNoAnswer) {
   }
 }
 
-// A parser that notes the members saves a walk, and changes no answer.
+// Members that the parser has noted are not searched again. The result is the same.
 TEST(McpParams, NotedMembersAreReadAlike) {
   std::string many = "{";
   for (int i = 0; i < 20; ++i) many += "\"k" + std::to_string(i) + "\":1,";
@@ -176,7 +177,8 @@ TEST(McpParams, ALongMetaIsNotKept) {
 
 namespace stdgate::test {
 
-// Which tools, resources and prompts messages of MCP are about, and what the unknown ones answer.
+// Which tools, resources and prompts MCP messages are about, and how requests for unknown ones are
+// answered.
 
 namespace {
 

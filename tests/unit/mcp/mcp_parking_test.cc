@@ -1,4 +1,4 @@
-// Sessions and the children that serve them at the moment: parked, revived, evicted, taken over.
+// Sessions and the children that serve them at present: parking, revival, eviction, takeover.
 
 #include <algorithm>
 #include <map>
@@ -62,7 +62,7 @@ class McpParkingTest : public testing::Test {
  protected:
   explicit McpParkingTest(const backend::BackendOptions& options = reviving()) : world_(options) {}
 
-  // A session that is initialized, and its child, which is started last.
+  // Opens and initializes a session. Its child is the one that was launched last.
   mcp::McpSession& greet() {
     mcp::McpSession& session = world_.open();
     FakeEventSink sink;
@@ -78,14 +78,14 @@ class McpParkingTest : public testing::Test {
   FakeChild& last_child() {
     return world_.bench.launcher.child(world_.bench.launcher.launched() - 1);
   }
-  // A call that its child answers.
+  // Sends a call, which the session's child answers.
   void call(mcp::McpSession& session, FakeChild& child) {
     FakeEventSink sink;
     world_.post(session, sink, request_text("9", "tools/list"));
     child.answer(child.take_ids().at(0));
     EXPECT_TRUE(sink.json.has_value());
   }
-  // The new child of a session that is revived answers the greeting.
+  // Starts the new child of a revived session, and lets it answer the greeting.
   FakeChild& answer_greeting(const std::string& terms = kTerms) {
     FakeChild& child = world_.bench.start_child();
     const std::string greeting = child.take_line();
@@ -93,7 +93,7 @@ class McpParkingTest : public testing::Test {
     child.answer(id_in(greeting), terms);
     return child;
   }
-  // The children that were asked to go have gone.
+  // Ends the children that were asked to end.
   void end_asked() {
     for (size_t i = 0; i < world_.bench.launcher.launched(); ++i) {
       FakeChild& child = world_.bench.launcher.child(i);
@@ -139,7 +139,7 @@ TEST_F(McpParkingTest, AnIdleSessionIsParkedAndItsNextRequestRevivesIt) {
   check();
 }
 
-// A session's child goes when the session is idle.
+// A session's child is replaced when the session is idle.
 class McpReplacementTest : public McpParkingTest {
  protected:
   static backend::BackendOptions options() {
@@ -321,7 +321,7 @@ TEST_F(McpParkingTest, ASessionThatWasPausedGoesOnAfterARevivalThatFails) {
   EXPECT_EQ(world.post(session, surplus, request_text("3")), Posted::under_way);
 }
 
-// A notification makes no stream, so the session looks idle while one waits.
+// A notification has no stream, so the session looks idle while a notification waits.
 TEST_F(McpParkingTest, ASessionAtWorkIsParkedWhenItHasFinished) {
   mcp::McpSession& session = greet();
   FakeChild& first = last_child();
@@ -353,7 +353,7 @@ TEST_F(McpParkingTest, AChildThatRefusesTheGreetingIsEnded) {
   check();
 }
 
-// Its client begins anew, and no other session suffers.
+// The client has to begin again, and no other session is affected.
 TEST_F(McpParkingTest, AServerThatHasBecomeModernEndsTheSession) {
   mcp::McpSession& session = greet();
   last_child().exit(0);
@@ -498,7 +498,7 @@ TEST_F(McpPlacesTest, ARequestOfAParkedSessionWaitsForAPlace) {
   world_.post(one, post_, request_text("3", "waits"));
   EXPECT_EQ(world_.bench.launcher.launched(), 3U);
   check();
-  // The second session has done its work, and gives way.
+  // The second session has finished its work, and gives up its place.
   second.answer(second.take_ids().at(0));
   world_.bench.settle();
   EXPECT_FALSE(second.ends().empty());
@@ -544,7 +544,7 @@ class McpHoldTest : public McpParkingTest {
     options.config.pool.queue = queue;
     return options;
   }
-  // A new one, which has said initialize.
+  // Opens a session and sends its initialize.
   mcp::McpSession* begin(FakeEventSink& sink) {
     const auto opened = world_.sessions.open(Kind::streamable);
     if (!opened) return nullptr;
@@ -691,7 +691,7 @@ TEST_F(McpPlacesTest, ThatAreTooFewAreSaidToBe) {
   EXPECT_EQ(world_.bench.status().missing_places, 0U);
 }
 
-// One that was idle for long has not been waiting for its turn.
+// A session that was idle for long has not been waiting for its turn.
 TEST_F(McpPlacesTest, AreEnoughForThoseThatComeBackLater) {
   mcp::McpSession& one = greet();
   greet();
@@ -817,7 +817,7 @@ TEST_F(McpTakeOverTest, ATakenOverSessionSpeaksWhatItsClientSays) {
             mcp::McpRevision::v2025_03_26);
 }
 
-// Its client goes by what was agreed on, and the server may have been replaced meanwhile.
+// The client relies on the agreed revision, but the server may have been replaced meanwhile.
 TEST_F(McpTakeOverTest, AServerOfAnotherRevisionEndsATakenOverSession) {
   mcp::McpSession* session = reach("theirs", mcp::McpRevision::v2025_06_18);
   ASSERT_NE(session, nullptr);
@@ -833,7 +833,7 @@ TEST_F(McpTakeOverTest, AServerOfAnotherRevisionEndsATakenOverSession) {
   check();
 }
 
-// Clients that do not say what they speak are believed to get what they were promised.
+// If a client does not name its revision, the gateway trusts that the revision has not changed.
 TEST_F(McpTakeOverTest, WhatWasAgreedOnMayNotBeKnown) {
   mcp::McpSession* session = reach("theirs", std::nullopt);
   ASSERT_NE(session, nullptr);
@@ -927,7 +927,8 @@ TEST(McpSharedParking, ASessionWithoutTrafficIsKept) {
   EXPECT_EQ(world.bench.observer.parked[ParkReason::idle], 1);
 }
 
-// Sessions of two clients, whose events are kept, idle for as many seconds as they are old.
+// Sessions of two clients, whose events are kept. Each session opens one second after the one
+// before it.
 class McpHeld : public testing::Test {
  protected:
   static backend::BackendOptions options() {
@@ -945,7 +946,7 @@ class McpHeld : public testing::Test {
     const auto opened = world_.sessions.open(Kind::streamable, client(address));
     EXPECT_TRUE(opened.has_value());
     if (bytes > 0) {
-      // What nobody hears is kept for who comes.
+      // No client reads the event, so it is kept for a client that comes back.
       session::SessionSink& sink = **opened;
       const std::string text(bytes, 'x');
       const std::string_view view = text;
@@ -973,7 +974,8 @@ TEST_F(McpHeld, EventsAreChargedToTheClient) {
   EXPECT_EQ(world_.bench.accounts.held_for_clients(), 0U);
 }
 
-// Those of parked sessions first, and no more than is needed; or of one client alone.
+// Events of parked sessions are dropped first, and no more events than necessary. The choice may be
+// limited to one client.
 TEST_F(McpHeld, EventsOfWhoIsIdleLongestGoFirst) {
   const std::string oldest = open(kOne, 5000);
   const std::string parked = open(kOther, 5000);
@@ -1014,7 +1016,7 @@ TEST_F(McpHeld, WhoHearsIsNotIdle) {
   world_.sessions.detach(id, sink);
 }
 
-// Parked ones count: one client alone cannot have all places.
+// Parked sessions count too, so that one client cannot have all places.
 TEST_F(McpHeld, TheClientWithMostSessionsMakesRoom) {
   const std::string others = open(kOther, 0);
   ASSERT_EQ(find(others)->park(), session::Parking::parked);
@@ -1025,7 +1027,7 @@ TEST_F(McpHeld, TheClientWithMostSessionsMakesRoom) {
   EXPECT_EQ(find(first), nullptr);
 }
 
-// The sessions of a backend that has been replaced, and that of one before it.
+// The sessions of a backend that has been replaced twice.
 class McpSuccessionTest : public McpTakeOverTest {
  protected:
   using Sessions = std::unique_ptr<mcp::McpSessions>;

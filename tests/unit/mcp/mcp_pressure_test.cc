@@ -1,4 +1,4 @@
-// A client of an MCP session that takes too little: its own child is held, and let go again.
+// A client of an MCP session that reads too slowly: its own child is held, and released again.
 
 #include <functional>
 
@@ -10,7 +10,7 @@ namespace {
 class McpPressure : public testing::Test {
  protected:
   McpPressure() { world_.greet(); }
-  // The client of the response takes nothing more, and the child has said something to it.
+  // The response's client reads nothing more, and the child has sent a message for it.
   void back_up(FakeEventSink& sink, const std::string& text) {
     sink.backed_up = true;
     world_.child().say(text);
@@ -34,7 +34,7 @@ class McpPressure : public testing::Test {
   FakeEventSink get_;
   FakeEventSink post_;
   FakeEventSink other_;
-  McpWorld world_;  // ends the responses that are left
+  McpWorld world_;  // ends the responses that are open
 };
 
 TEST_F(McpPressure, TheChildIsLetGoWhenTheClientTakesAgain) {
@@ -70,7 +70,7 @@ TEST_F(McpPressure, TheChildIsLetGoWhenThePostsClientHasLeft) {
 }
 
 TEST_F(McpPressure, TheChildIsLetGoWhenThePostIsOver) {
-  // What the child had said before it was held.
+  // These messages of the child came before the hold.
   world_.post(post_, tool_call("1", "1"));
   post_.backed_up = true;
   world_.child().say(progress("1", 1));

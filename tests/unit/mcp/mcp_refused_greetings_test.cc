@@ -1,5 +1,5 @@
-// Sessions whose own child refuses to be greeted, and what is made of that: children of the modern
-// era are shared, all others stay as they are.
+// Sessions whose own child refuses the greeting. If the children turn out to be modern, the
+// sessions share them. Otherwise the refusal stands.
 
 #include <gmock/gmock.h>
 
@@ -26,7 +26,7 @@ backend::BackendOptions refusing_options(uint32_t max = 3) {
 
 class McpRefusedGreetings : public testing::Test {
  public:
-  // The session's own child gets the greeting, and refuses it.
+  // Starts the session's own child, which refuses the greeting.
   FakeChild& refuse(ModernBench& at, size_t index) const {
     FakeChild& own = at.child(index);
     own.start();
@@ -36,14 +36,14 @@ class McpRefusedGreetings : public testing::Test {
     return own;
   }
   FakeChild& refuse(size_t index) { return refuse(bench, index); }
-  // Another one is asked of which era it is; returns the id of the question.
+  // Starts a child that is asked for its era. Returns the id of the question.
   std::string probed(size_t index) {
     bench.child(index).start();
     const Asked asked = parse_asked(bench.child(index).take_line());
     EXPECT_EQ(asked.method, "server/discover");
     return asked.id;
   }
-  // It is a legacy one, and begun with.
+  // Starts a child that is legacy: it refuses the question, and answers the greeting.
   void greet_legacy(size_t index) {
     bench.child(index).say(R"({"jsonrpc":"2.0","id":)" + probed(index) +
                            R"(,"error":{"code":-32601,"message":"no"}})");
@@ -87,7 +87,7 @@ TEST_F(McpRefusedGreetings, TheRefusalStandsWhereTheChildrenAreLegacy) {
   refuse(0);
   greet_legacy(1);
   EXPECT_THAT(session.take(), ElementsAre(refusal()));
-  // Its session may try again, at a child of its own, and nothing is asked any more.
+  // The session may try again with a child of its own, and the gateway asks for no era any more.
   session.request("initialize", kRefusedGreeting, "2");
   refuse(2);
   EXPECT_THAT(session.take(), ElementsAre(refusal("2")));
@@ -95,7 +95,7 @@ TEST_F(McpRefusedGreetings, TheRefusalStandsWhereTheChildrenAreLegacy) {
   EXPECT_EQ(bench.status().isolation, config::Isolation::session);
 }
 
-// Its client does not take what is there for it, which is for the next child to wait for.
+// The client has not read its messages yet, so the next child is held too.
 TEST_F(McpRefusedGreetings, ASlowClientStaysASlowOne) {
   session.request("initialize", kRefusedGreeting);
   refuse(0);
@@ -116,7 +116,8 @@ TEST_F(McpRefusedGreetings, TheRefusalStandsWhereNoOtherChildStarts) {
   EXPECT_THAT(session.take(), ElementsAre(refusal()));
 }
 
-// The session is over then, as nothing starts; its client is told so after the answer.
+// No child starts, so the session ends. The client receives the answer before it is told of the
+// end.
 TEST_F(McpRefusedGreetings, TheRefusalComesBeforeTheEnd) {
   backend::BackendOptions options = refusing_options();
   options.config.pool.breaker_failures = 1;
@@ -140,7 +141,7 @@ TEST_F(McpRefusedGreetings, TheRefusalStandsWhereTheConfigurationSaysSo) {
   EXPECT_EQ(strict.launcher.launched(), 1U);
 }
 
-// The program was replaced by a newer one while nobody used it.
+// The program was replaced by a newer one while no client used it.
 TEST_F(McpRefusedGreetings, AreBelievedWhereTheServerWasALegacyOne) {
   FakeClient plain(bench.callers);
   bench.send(plain, R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})");
@@ -155,7 +156,7 @@ TEST_F(McpRefusedGreetings, AreBelievedWhereTheServerWasALegacyOne) {
   EXPECT_EQ(bench.status().peer_kind, PeerKind::stateless);
 }
 
-// What a shared child shows counts more than what a session's own child says.
+// The era of a shared child counts more than the refusal of a session's own child.
 TEST_F(McpRefusedGreetings, AreNotBelievedWhileALegacyChildIsShared) {
   FakeClient plain(bench.callers);
   bench.send(plain, R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})");
@@ -167,8 +168,8 @@ TEST_F(McpRefusedGreetings, AreNotBelievedWhileALegacyChildIsShared) {
   EXPECT_EQ(bench.launcher.launched(), 2U) << "nothing is asked";
 }
 
-// The server was a legacy one, as its shared child and the session's own have shown. It has been
-// replaced when the session is revived: the next child is asked of which era it is.
+// The server was legacy, as its shared child and the session's own child have shown. When the
+// session is revived, the server has been replaced, so the next child is asked for its era.
 TEST_F(McpRefusedGreetings, OfASessionThatIsRevivedAreBelievedToo) {
   FakeClient plain(bench.callers);
   bench.send(plain, R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})");
@@ -220,8 +221,8 @@ TEST_F(McpRefusedGreetings, OneChildAtATimeIsEnough) {
   EXPECT_THAT(client.take().at(0), HasSubstr(R"("result":{"protocolVersion")"));
 }
 
-// Its messages filled the queue for its own child, which is gone; those that come now are refused,
-// or wait for others.
+// The client's messages filled the queue for its own child, which has ended. New messages are
+// refused, or wait for other children.
 TEST_F(McpRefusedGreetings, AClientThatWasToldToWaitGoesOn) {
   backend::BackendOptions options = refusing_options();
   options.config.pool.max_in_flight = 1;
@@ -235,7 +236,8 @@ TEST_F(McpRefusedGreetings, AClientThatWasToldToWaitGoesOn) {
   EXPECT_TRUE(client.session().reading);
 }
 
-// One place, which a session has whose greeting is refused; another session waits for it.
+// The only place belongs to a session whose greeting is refused. Another session waits for the
+// place.
 class McpRefusedInOnePlace : public McpRefusedGreetings {
  public:
   McpRefusedInOnePlace() {
@@ -289,8 +291,8 @@ TEST_F(McpRefusedInOnePlace, WhoWaitsGetsThePlaceIfTheClientLeaves) {
   narrow.backend.check_invariants();
 }
 
-// While a session's greeting has the only place, no call can have a child alone. That passes, and
-// its client must not be told that the server is of another era.
+// While a session's greeting has the only place, no call can have a child alone. This is temporary,
+// so the client must not be told that the server is of another era.
 TEST_F(McpRefusedGreetings, AModernClientIsToldToTryAgain) {
   backend::BackendOptions options = refusing_options(1);
   options.config.pool.queue = 1;
@@ -366,7 +368,7 @@ TEST_F(McpRefusedGreetings, AStopAnswersWithTheRefusal) {
   bench.backend.check_invariants();
 }
 
-// --- More sessions at once than may have a child, before anybody knows
+// --- More new sessions than places, before the era is known
 
 class McpColdStart : public McpRefusedGreetings {
  public:

@@ -1,4 +1,4 @@
-// Streams of MCP sessions that break off and go on: detach, GET, Last-Event-ID.
+// Streams of MCP sessions that break off and continue: detach, GET, Last-Event-ID.
 
 #include <deque>
 
@@ -26,7 +26,7 @@ class McpResume : public testing::Test {
     ADD_FAILURE() << "no such event: " << text;
     return {};
   }
-  // Of the event's number.
+  // The number in the id of an event.
   static uint64_t number_in(const std::string& id) {
     return std::stoull(id.substr(id.rfind('-') + 1));
   }
@@ -40,7 +40,7 @@ class McpResume : public testing::Test {
   FakeEventSink first_;
   FakeEventSink second_;
   FakeEventSink third_;
-  McpWorld world_;  // ends the responses that are left
+  McpWorld world_;  // ends the responses that are open
 };
 
 TEST_F(McpResume, AGetStreamGoesOn) {
@@ -169,7 +169,7 @@ TEST_F(McpResume, RefusesIdsThatNameNoEvent) {
       prefix + "-0-1-",
       prefix + "-0-1x",
       prefix + "-0-1 ",
-      prefix + "-77-1",  // no such POST
+      prefix + "-77-1",  // no POST has this number
       " " + good,
       "x" + good,
       "12345678-0-1",
@@ -266,7 +266,7 @@ TEST_F(McpResume, TheClientMayLeaveInsideOfTheResumption) {
   EXPECT_THAT(third_.take(), ElementsAre(progress("1", 1)));
 }
 
-// --- What is no longer kept -----------------------------------------------------------------
+// --- Events that are no longer kept ---------------------------------------------------------
 
 config::LimitsConfig small_log() {
   config::LimitsConfig limits;

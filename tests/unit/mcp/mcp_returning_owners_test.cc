@@ -1,4 +1,5 @@
-// What children give out is of one client: no other one gets it, or reaches a child with it.
+// The claims of children belong to one client. No other client receives them, or reaches a child
+// with them.
 
 #include <gmock/gmock.h>
 
@@ -33,7 +34,7 @@ TEST_F(Returns, AreOfOneClient) {
   EXPECT_FALSE(bench.child(0).take_lines().empty());
 }
 
-// Whatever is listened for, no child gets an id that was not sealed for the client.
+// Whatever a client listens for, no child receives an id that was not sealed for this client.
 TEST_F(Returns, AStreamNamesNoTaskThatIsNotItsClients) {
   who = &ada;
   give_task(0);
@@ -126,7 +127,7 @@ TEST_F(Returns, NobodyIsToldOfTasksOfOthers) {
   send("tasks/list", "");
   EXPECT_THAT(last(), HasSubstr("-32601"));
   for (const size_t i : {0U, 1U}) EXPECT_TRUE(bench.child(i).take_lines().empty()) << "not asked";
-  // What names no stream, while there is one call.
+  // These messages name no stream, and there is only one call.
   send("tools/call", R"("name":"t")", "3");
   for (const size_t i : {0U, 1U}) {
     bench.child(i).say(note("tasks", R"({"taskId":"t1","status":"completed"})"));
@@ -156,7 +157,7 @@ TEST_F(Returns, NoStateIsOpenThatHasNotBeenGiven) {
   EXPECT_EQ(bench.status().children.at(0).states, 0U);
 }
 
-// A session of a client of the era before.
+// A session of a client of the legacy era.
 TEST_F(Returns, AreOfThePrincipalOfASession) {
   FakeSession session{bench.callers};
   ASSERT_FALSE(bench.open(session).has_value());

@@ -1,11 +1,11 @@
-// A child that is to be replaced, and that clients come back to.
+// A child that is to be replaced, and to which clients come back.
 
 #include "tests/unit/mcp/returning_bench.h"
 
 namespace stdgate::test {
 namespace {
 
-// Two calls wear a child out; there is room for its successor.
+// A child is replaced after two calls, and there is room for its successor.
 class ReplacedReturns : public Returns {
  protected:
   static backend::BackendOptions options(size_t max_memory = 0) {
@@ -18,7 +18,7 @@ class ReplacedReturns : public Returns {
   }
   explicit ReplacedReturns(const backend::BackendOptions& options = ReplacedReturns::options())
       : Returns(options) {}
-  // The successor is ready.
+  // Makes the successor ready.
   void succeed() {
     bench.settle();
     ASSERT_EQ(bench.launcher.launched(), 2U);
@@ -50,7 +50,7 @@ TEST_F(ReplacedReturns, StayForATaskBeyondAnOverdueCall) {
   EXPECT_TRUE(has_ended()) << "the task's time to live is over, and then a call's";
 }
 
-// The child has stopped serving long ago, so the retry is all that it has.
+// The child has long stopped taking other calls, so the retry is its only work.
 TEST_F(ReplacedReturns, ARetryHasItsWholeTimeHoweverLateItComes) {
   const std::string state = give_state(0);
   bench.send_modern(client, request("2", "tools/call", R"("name":"t")", meta(kTasks)), who);

@@ -1,5 +1,5 @@
-// What children give out, as clients get it and bring it back: to which child it goes, byte for
-// byte, and what becomes of it when that is not possible.
+// Claims that clients bring back: they reach the child that gave them out, byte for byte. If that
+// is impossible, the client is told so.
 
 #include <gmock/gmock.h>
 
@@ -85,7 +85,7 @@ TEST_F(Returns, AreLostWithTheChild) {
   get(task);
   EXPECT_EQ(last(), failed("1", "Task not found"));
   EXPECT_EQ(bench.observer.returns[ReturnEnd::lost], 2);
-  // Any other one may know what a cursor means.
+  // A cursor may also be valid at another child.
   send("tools/list", R"("cursor":)" + cursor);
   EXPECT_THAT(bench.child(1).take_line(), HasSubstr(R"("cursor":"c")"));
 }
@@ -177,7 +177,7 @@ TEST_F(ReturnsOfIdle, AStateThatHasComeBackKeepsItNoLonger) {
   EXPECT_TRUE(has_been_ended());
 }
 
-// What its request says besides is no good, or there is no room for it.
+// The request is refused for another reason, or because the queue is full.
 TEST_F(Returns, AStateThatIsNotTakenStaysOpen) {
   const std::string state = give_state(0);
   const std::string related = R"(,"io.modelcontextprotocol/related-task":{"taskId":"t1"})";
@@ -207,7 +207,7 @@ class ReturnsToAFullQueue : public Returns {
 TEST_F(ReturnsToAFullQueue, AStateThatHasNoRoomStaysOpen) {
   const std::string task = give_task(0);
   const std::string state = give_state(0);
-  for (int i = 0; i < 3; ++i) get(task);  // two at the child, and one waits
+  for (int i = 0; i < 3; ++i) get(task);  // two are at the child, and one waits
   const size_t before = client.texts().size();
   come_back(state);
   ASSERT_EQ(client.answers.size(), before + 1);
@@ -368,7 +368,7 @@ TEST_F(ReturnsToStreams, AllEndWithTheClient) {
   EXPECT_EQ(bench.backend.calls(), 0U);
 }
 
-// The id of the related task is one of its own child.
+// The related task must belong to the child of the other tasks.
 TEST_F(ReturnsToStreams, ARelatedTaskIsOfTheSameChild) {
   const auto listen = [this](const std::string& wishes) {
     bench.send_modern(other,

@@ -1,5 +1,5 @@
-// A server of the modern era that is replaced by one of the legacy era, as when an upgrade is
-// rolled back: sessions and clients go on.
+// A modern server is replaced by a legacy one, as in the rollback of an upgrade. Sessions and
+// clients continue.
 #include <gmock/gmock.h>
 
 #include "tests/unit/mcp/trip_bench.h"
@@ -34,7 +34,7 @@ class RolledBack : public testing::Test {
  public:
   explicit RolledBack(config::Isolation isolation) : bench(options_for(isolation)) {}
 
-  // The youngest child, which is started.
+  // Starts the newest child.
   FakeChild& started() {
     FakeChild& child = bench.child(bench.launcher.launched() - 1);
     child.start();
@@ -51,7 +51,7 @@ class RolledBack : public testing::Test {
     EXPECT_EQ(asked.method, method);
     child.answer(asked.id, result);
   }
-  // A legacy child that is tried as a modern one, and then begun with.
+  // The gateway tries the child as a modern one, and then greets it as a legacy one.
   FakeChild& begin_legacy(bool is_probed) {
     FakeChild& refusing = started();
     refuse(refusing, "server/discover", -32601);
@@ -75,7 +75,7 @@ class RolledBack : public testing::Test {
 class RolledBackShared : public RolledBack {
  public:
   RolledBackShared() : RolledBack(config::Isolation::shared) {}
-  // The server is a modern one so far.
+  // The server is modern at first.
   FakeChild& begin_modern() {
     FakeChild& refusing = started();
     refuse(refusing, "initialize", -32022);
@@ -102,7 +102,7 @@ TEST_F(RolledBackShared, SessionsGoOn) {
   FakeChild& legacy = begin_legacy(false);
   EXPECT_EQ(bench.status().peer_kind, PeerKind::stateful);
   EXPECT_EQ(bench.status().failures, 1U) << "that of the former child alone";
-  // What waited is served, and what the session has subscribed to is subscribed to again.
+  // The waiting call is served, and the session's subscription is made again.
   std::string subscription;
   for (const std::string& line : legacy.take_lines()) {
     const Asked asked = parse_asked(line);
@@ -130,7 +130,7 @@ TEST_F(RolledBackShared, SessionsGoOn) {
 class RolledBackAlone : public RolledBack {
  public:
   RolledBackAlone() : RolledBack(config::Isolation::session) {}
-  // Sessions have come to share the children of a modern server.
+  // The server turns out to be modern, and sessions share its children from then on.
   FakeChild& begin_modern() {
     FakeChild& own = started();
     refuse(own, "initialize", -32022);
@@ -164,7 +164,7 @@ TEST_F(RolledBackAlone, SessionsHaveChildrenOfTheirOwnAgain) {
   EXPECT_THAT(session.take(), ElementsAre(HasSubstr("the server is another one now")));
   EXPECT_EQ(bench.callers.size(), 1U) << "nobody listens for it";
   bench.backend.check_invariants();
-  // It is revived, as one whose child has gone.
+  // The session is revived, like any session whose child has ended.
   session.call("4");
   FakeChild& own = started();
   const std::string greeting = own.take_line();
@@ -223,7 +223,7 @@ TEST_F(RolledBackAlone, AndForwardAgain) {
   session.call("2");
   lose(begin_legacy(true));
   session.take();
-  // A session that begins finds the modern server, which is shared as before.
+  // A new session finds the modern server, which is shared as before.
   SharedClient next(bench);
   next.request("initialize", kAda, "3");
   begin_modern();
@@ -234,7 +234,7 @@ TEST_F(RolledBackAlone, AndForwardAgain) {
   bench.backend.check_invariants();
 }
 
-// It is the server that fails, and not its era that is another one.
+// The server fails to start, which says nothing about its era.
 TEST_F(RolledBackAlone, AServerThatDoesNotStartIsNoOtherServer) {
   SharedClient session(bench);
   session.request("initialize", kAda);

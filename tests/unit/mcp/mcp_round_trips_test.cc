@@ -1,4 +1,5 @@
-// Modern clients at legacy children that ask: the round trips, what ends them, and who may go on.
+// Modern clients at legacy children that ask: the round trips, what ends them, and which client may
+// continue them.
 
 #include <regex>
 
@@ -165,11 +166,11 @@ TEST_P(McpRoundTrips, ProgressComesUnderTheTokenOfTheRetry) {
   EXPECT_EQ(events_of(client), Texts{note("progress", R"({"progressToken":5,"progress":1})")});
 }
 
-// Where the next call gets the same process.
+// These tests need the next call to reach the same process.
 class SharedRoundTrips : public McpRoundTrips {};
 INSTANTIATE_TEST_SUITE_P(Isolations, SharedRoundTrips, testing::Values(config::Isolation::shared));
 
-// The child has seen ids of the gateway as tokens, and never a client's own.
+// The child sees ids of the gateway as tokens, and never the tokens of clients.
 TEST_P(SharedRoundTrips, LateProgressReachesNoOtherCallByItsToken) {
   const auto call = [this](const std::string& id, const std::string& token) {
     bench.send_modern(client, request(id, "tools/call", R"("name":"t")",
@@ -182,7 +183,7 @@ TEST_P(SharedRoundTrips, LateProgressReachesNoOtherCallByItsToken) {
   const std::string first = child.take_ids().at(0);
   child.answer(first, "{}");
   bench.settle();
-  bench.advance(std::chrono::milliseconds(100));  // its process may serve the next call now
+  bench.advance(std::chrono::milliseconds(100));  // now the process may serve the next call
   call("2", first);
   const std::string second = child.take_ids().at(0);
   ASSERT_NE(second, first);
@@ -221,7 +222,7 @@ TEST_P(McpRoundTrips, LogMessagesNeedALevel) {
   EXPECT_EQ(events_of(client), Texts{log("alert")});
 }
 
-// What the gateway has asked for itself does not hide whose call a message belongs to.
+// The gateway's own requests must not hide which call a message belongs to.
 TEST_P(McpRoundTrips, LogMessagesNeedNotWaitForTheAnswerToTheLevel) {
   bench.send_modern(client,
                     request("1", "tools/call", R"("name":"t")",
@@ -236,7 +237,7 @@ TEST_P(McpRoundTrips, LogMessagesNeedNotWaitForTheAnswerToTheLevel) {
   EXPECT_EQ(events_of(client), Texts{begun});
 }
 
-// It is told the level before it gets the call, and serves no call with another one.
+// The child is told the level before it receives the call, and serves no call with another level.
 TEST_P(McpRoundTrips, TheChildIsToldTheLevel) {
   const auto call_with = [&](FakeClient& caller, const std::string& level) {
     bench.send_modern(caller, request("1", "tools/call", R"("name":"t")", meta(kElicits, level)));
@@ -331,7 +332,7 @@ TEST_P(McpRoundTrips, QuestionsWithoutANameAreNumbered) {
   EXPECT_THAT(client.texts()[0], HasSubstr("\"" + longest + "\":{"));
 }
 
-// A child that uses an id twice at a time.
+// The child uses one id for two questions at the same time.
 TEST_P(McpRoundTrips, ANameIsForOneQuestionAtATime) {
   FakeChild& child = called();
   const std::string ask = R"({"jsonrpc":"2.0","id":"a","method":"elicitation/create","params":{}})";
@@ -341,7 +342,8 @@ TEST_P(McpRoundTrips, ANameIsForOneQuestionAtATime) {
   EXPECT_THAT(client.texts().at(0), AllOf(HasSubstr("\"a\":{"), HasSubstr("\"input-")));
 }
 
-// As at a server that keeps nothing between requests.
+// A client may send answers with the call, as it would to a server that keeps nothing between
+// requests.
 TEST_P(McpRoundTrips, AnswersThatComeWithACallAnswerTheQuestionsOfTheirNames) {
   bench.call(client, "1",
              R"(,"inputResponses":{"who":{"action":"accept"},"input-1":{},"more":{},"none":5})");
@@ -491,7 +493,7 @@ TEST_P(McpRoundTrips, AStopDoesNotWaitForParkedCalls) {
   EXPECT_EQ(bench.observer.parked_ends[ParkedEnd::stopped], 1);
 }
 
-// --- Who may be asked what
+// --- Which questions a client may be asked
 
 TEST_P(McpRoundTrips, WhatTheClientCannotBeAskedIsRefused) {
   FakeChild& child = called();
@@ -542,7 +544,7 @@ TEST_P(McpRoundTrips, DemandedUrlElicitationsAreAskedAndTheCallMadeAgain) {
   EXPECT_TRUE(child.take_lines().empty());
 }
 
-// The error means nothing to a client of the modern era.
+// A client of the modern era does not know this error.
 TEST_P(McpRoundTrips, DemandedUrlElicitationsForWhichThereIsNoPlaceAreRefused) {
   const std::string capabilities = R"({"elicitation":{"url":{}}})";
   const std::string error =
@@ -744,7 +746,7 @@ TEST_P(McpRoundTrips, AChildServesTheNextCallOfTheSamePrincipal) {
   EXPECT_FALSE(bench.child(0).ends().empty());
 }
 
-// Behind one address, and even one connection, there may be many.
+// Many clients may share an address, or even a connection.
 TEST_P(McpRoundTrips, AnAnonymousClientIsNotKnownAgain) {
   ClientAddress here = ClientAddress::parse("192.0.2.1").value();
   here.port = 1000;
@@ -761,14 +763,14 @@ TEST_P(McpRoundTrips, AnAnonymousClientIsNotKnownAgain) {
   }
 }
 
-// A principal is no longer who it was when it comes without its credential.
+// A principal that comes without its credential is another client.
 TEST_P(McpRoundTrips, AnAddressIsNoPrincipal) {
   const policy::Principal ada = named("ada");
   const ClientAddress here = ClientAddress::parse("192.0.2.1").value();
   bench.call_from(client, "1", here, R"({"roots":{}})", &ada);
   bench.greet(0);
   FakeChild& child = bench.child(0);
-  child.answer(parse_asked(child.take_line()).id, "{}");  // a ping
+  child.answer(parse_asked(child.take_line()).id, "{}");  // the answer to a ping
   child.answer(child.take_ids().at(0), "{}");
   bench.settle();
   bench.call_from(other, "2", here, R"({"roots":{}})");
@@ -864,7 +866,7 @@ TEST(McpRoundTripsAlone, CallsAreNotMixedEvenIfNobodyCanBeAsked) {
   EXPECT_EQ(bench.child(1).take_ids().size(), 1U);
 }
 
-// A child that has gone keeps no place for its client.
+// A child that has ended keeps no place for its client.
 TEST(McpRoundTripsAlone, ThoseWithoutAChildLeaveTheirPlaceToSessions) {
   backend::BackendOptions options = trip_options(config::Isolation::session);
   options.config.pool.max = 1;
@@ -874,7 +876,7 @@ TEST(McpRoundTripsAlone, ThoseWithoutAChildLeaveTheirPlaceToSessions) {
   const policy::Principal ada = named("ada");
   for (size_t i = 0; i < 3; ++i) {
     bench.call(client, "1", "", R"({"sampling":{"x":)" + std::to_string(i) + "}}", &ada);
-    if (i > 0) bench.child(i - 1).exit(0);  // it is asked to go, for the next one
+    if (i > 0) bench.child(i - 1).exit(0);  // asked to end, to make room for the next child
     bench.settle();
     bench.greet(i);
     FakeChild& child = bench.child(i);
@@ -887,7 +889,7 @@ TEST(McpRoundTripsAlone, ThoseWithoutAChildLeaveTheirPlaceToSessions) {
   EXPECT_FALSE(refused) << refused->message;
 }
 
-// A server may let a list depend on what it was told before.
+// A server's lists may depend on earlier messages of a client.
 TEST(McpRoundTripsAlone, OnlyTheDiscoveryComesFromASharedChild) {
   TripBench bench(trip_options(config::Isolation::session));
   FakeClient client(bench.callers);
@@ -902,7 +904,7 @@ TEST(McpRoundTripsAlone, OnlyTheDiscoveryComesFromASharedChild) {
   EXPECT_THAT(client.texts()[0], HasSubstr(R"("supportedVersions":["2026-07-28"])"));
 }
 
-// The era is found out with the first call.
+// The gateway finds out the era with the first call.
 TEST(McpRoundTripsAlone, ACallWaitsForTheEra) {
   backend::BackendOptions options = trip_options(config::Isolation::session);
   options.config.revision = config::Revision::automatic;

@@ -1,4 +1,5 @@
-// Which stream of an MCP session a message of the child goes to: one, and once.
+// The stream of an MCP session that a message of the child is sent on: exactly one stream, exactly
+// once.
 
 #include "tests/unit/mcp/mcp_world.h"
 
@@ -15,7 +16,7 @@ class McpRouting : public testing::Test {
   FakeEventSink get_;
   FakeEventSink first_;
   FakeEventSink second_;
-  McpWorld world_;  // ends the responses that are left
+  McpWorld world_;  // ends the responses that are open
 };
 
 TEST_F(McpRouting, ProgressGoesToItsPost) {
@@ -45,7 +46,7 @@ TEST_F(McpRouting, ProgressOfAPostWhoseClientHasLeftWaitsForIt) {
   world_.leave(again);
 }
 
-// A message that names no call, and who is there to get it.
+// Messages that name no call, with different streams open.
 TEST_F(McpRouting, OthersGoToTheOnlyPost) {
   world_.listen(get_);
   world_.post(first_, request_text("1"));

@@ -1,4 +1,4 @@
-// Rules of a backend of MCP: what is denied does not exist for the client.
+// Rules of a backend of MCP: denied elements do not exist for the client.
 
 #include <gmock/gmock.h>
 
@@ -22,7 +22,7 @@ config::BackendConfig library_rules() {
   return config;
 }
 
-// A client that may be somebody, without a session.
+// A client without a session, which may be a principal.
 class Library {
  public:
   explicit Library(config::BackendConfig config = library_rules()) : bench_(options(config)) {}
@@ -44,14 +44,14 @@ class Library {
   backend::Admission request(const std::string& method, const std::string& params = "{}") {
     return send(R"({"jsonrpc":"2.0","id":7,"method":")" + method + R"(","params":)" + params + "}");
   }
-  // What a request is answered that does not reach the child.
+  // Sends a request that must not reach the child. Returns the answer.
   std::string refused(const std::string& method, const std::string& params = "{}") {
     client_.answers.clear();
     request(method, params);
     EXPECT_TRUE(bench_.child(0).take_lines().empty()) << method << params;
     return client_.answers.empty() ? "" : client_.answers.back().text;
   }
-  // Whether it reaches the child.
+  // Whether the request reaches the child.
   bool passes(const std::string& method, const std::string& params = "{}") {
     client_.answers.clear();
     request(method, params);
@@ -60,7 +60,7 @@ class Library {
     bench_.child(0).answer(ids[0]);
     return client_.answers.size() == 1;
   }
-  // What the client gets of this result.
+  // The client's answer if the child answers with this result.
   std::string list(const std::string& method, const std::string& result) {
     client_.answers.clear();
     request(method);
@@ -154,7 +154,7 @@ TEST(McpRules, NotificationsAreJudgedToo) {
   EXPECT_TRUE(library.bench().child(0).take_lines().empty());
 }
 
-// Watching a resource, and completing arguments, is for who may use what they are about.
+// Watching a resource, and completing arguments, requires the right to use that element.
 TEST(McpRules, WhatIsAboutAnElementNeedsIt) {
   Library library;
   library.be({"reader"});
@@ -248,7 +248,8 @@ TEST(McpRules, AListsErrorIsPassedOn) {
   EXPECT_EQ(library.client().answers.at(0).text, error_text("7", -32000, "no"));
 }
 
-// A list that waited while its client's roles changed is cut by those of its request.
+// Lists that waited while the client's roles changed are cut by the roles at the time of the
+// request.
 TEST(McpRules, AListIsCutForWhoAskedForIt) {
   Library library;
   library.be({"reader"});
@@ -306,7 +307,7 @@ TEST(McpRules, UpdatesOfResourcesAreForWhoMayReadThem) {
               HasSubstr(R"("uri":"file:///secret")"));
 }
 
-// What is left out of one list must not stand in another one, which readers could take.
+// A second list in the same result would show denied elements to some readers.
 TEST(McpRules, AListBesideTheListIsAFault) {
   Library library;
   library.be({"reader"});
@@ -321,7 +322,7 @@ TEST(McpRules, AListBesideTheListIsAFault) {
   }
 }
 
-// What cannot be cut must not be shown whole.
+// A list that cannot be cut must not be shown at all.
 TEST(McpRules, AListThatIsNoArrayIsAFault) {
   Library library;
   library.be({"reader"});

@@ -1,5 +1,5 @@
-// Whatever a session has at its backend ends with it, whichever way leads there: no session and no
-// client, no call, no caller and no listener.
+// All that a session has at its backend ends with the session, in every way in which it can end. No
+// session, call, caller or listener remains.
 
 #include <functional>
 #include <string>
@@ -14,7 +14,7 @@ using std::chrono::seconds;
 
 const std::string kOwnGreeting = R"({"protocolVersion":"2025-06-18","capabilities":{},)"
                                  R"("clientInfo":{"name":"ada","version":"1"}})";
-// Its lists change, so that the gateway listens.
+// The server's lists can change, so the gateway listens.
 const std::string kChanging =
     R"({"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},)"
     R"("resources":{"subscribe":true}},)"
@@ -29,14 +29,14 @@ backend::BackendOptions options_with(config::Isolation isolation) {
   return options;
 }
 
-// A server of both eras: its shared child has been asked, and is modern.
+// A server of both eras, whose shared child was asked and is modern.
 class OwnershipWorld {
  public:
   explicit OwnershipWorld(config::Isolation isolation) : bench(options_with(isolation)) {
     FakeChild& asked = bench.child(0);
     asked.start();
     if (isolation == config::Isolation::shared) {
-      // It is greeted as a legacy one first, and refuses that.
+      // The child is greeted as a legacy one first, and refuses the greeting.
       asked.say(R"({"jsonrpc":"2.0","id":)" + asked.take_ids().at(0) +
                 R"(,"error":{"code":-32022,"message":"no"}})");
       asked.exit(1);
@@ -59,7 +59,7 @@ class OwnershipWorld {
     bench.settle();
     bench.backend.check_invariants();
   }
-  // A session that has begun here, with two calls under way and a subscription.
+  // A session that began here, with two calls under way and a subscription.
   void begin(FakeSession& session) {
     const size_t before = bench.launcher.launched();
     ASSERT_FALSE(bench.open(session).has_value());
@@ -80,7 +80,7 @@ class OwnershipWorld {
                             R"(","params":)" + params + "}");
   }
   FakeChild& youngest() { return bench.child(bench.launcher.launched() - 1); }
-  // `clients` are left, and nothing else.
+  // Checks that nothing is left except `clients` callers.
   void expect_nothing(size_t clients = 0) {
     EXPECT_EQ(bench.backend.calls(), 0U);
     EXPECT_EQ(bench.status().sessions, 0U);
@@ -156,7 +156,7 @@ TEST_P(McpSessionOwnership, WhicheverWayLeadsToItsEnd) {
   }
 }
 
-// It is found out only then that its server knows no sessions.
+// Only then does the gateway find out that the server is modern.
 TEST(McpSessionOwnershipOfMoved, OneThatMovesToSharedChildren) {
   ModernBench bench(options_with(config::Isolation::session));
   FakeSession moved(bench.callers);
@@ -189,7 +189,7 @@ TEST(McpSessionOwnershipOfMoved, OneThatMovesToSharedChildren) {
   EXPECT_EQ(bench.backend.calls(), 0U);
 }
 
-// --- Taken over, where children are shared ---------------------------------------------------
+// --- Takeover with shared children -----------------------------------------------------------
 
 constexpr const char* kListTools = R"({"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}})";
 
@@ -213,7 +213,7 @@ TEST(McpSharedTakeOver, ALegacyServerOfAnotherRevisionEndsTheSession) {
   }
 }
 
-// Nobody knew of its era when the session came.
+// The era was not known when the session came.
 TEST(McpSharedTakeOver, AModernServerIsListenedTo) {
   ModernBench bench(config::Revision::automatic, config::Isolation::shared);
   FakeSession session(bench.callers);

@@ -1,7 +1,8 @@
-// MCP sessions in random histories: calls, messages of the child, responses that break off, also in
-// the middle of a write, clients that come back or take too little. Whatever happens: each message
-// is heard exactly once, on the stream where it belongs, under ids that ascend; and in the end
-// nobody is held.
+// Random histories of MCP sessions. There are calls, and messages of the child. Responses break
+// off, even in the middle of a write. Clients come back, or read too slowly.
+//
+// The laws: each message arrives exactly once, on its own stream, with ascending ids. At the end no
+// child is held.
 
 #include <deque>
 #include <map>
@@ -13,10 +14,10 @@
 namespace stdgate::test {
 namespace {
 
-// One stream as its client sees it, over all its responses. Comes back after a break.
+// One stream as its client sees it, over all its responses. The client comes back after a break.
 struct Stream {
   std::deque<FakeEventSink> responses;  // the last one may be open
-  size_t events_read = 0;               // of the last one
+  size_t events_read = 0;               // of the last response
   std::string last_id;
   std::vector<std::string> heard;
   [[nodiscard]] bool is_open() const { return !responses.empty() && !responses.back().over; }
@@ -86,7 +87,8 @@ class Client {
   FakeEventSink& new_response(Stream& stream) {
     stream.events_read = 0;
     FakeEventSink& sink = stream.responses.emplace_back();
-    // Now and then the client leaves in the middle; not before it knows how to come back.
+    // Now and then the client leaves in the middle of a response, if it already has an event's id
+    // to come back with.
     if (may_leave_ && any(4) == 0) {
       sink.during = [this, &sink, left = 1 + any(4)]() mutable {
         if (sink.over || sink.events.empty() || --left > 0) return;
@@ -149,13 +151,13 @@ class Client {
     if (!stream.last_id.empty()) world_.leave(stream.responses.back());
   }
 
-  // Also in the place of a response that is still there.
+  // The client may also come back while the former response is still open.
   void come_back(const std::string& name, Stream& stream) {
     read(name, stream);
     if (stream.last_id.empty()) return;
     const auto resumed = world_.session->resume(new_response(stream), stream.last_id);
     if (resumed == mcp::McpSession::Resumed::over) {
-      stream.responses.back().ended = true;  // by whoever answers 405
+      stream.responses.back().ended = true;  // the caller would answer 405
     } else {
       EXPECT_EQ(resumed, mcp::McpSession::Resumed::yes) << name;
     }
@@ -187,7 +189,7 @@ class Client {
 
   std::mt19937 random_;
   std::map<std::string, Stream> streams_;         // of calls, by id, and of the GET
-  std::map<std::string, std::string> under_way_;  // wire ids
+  std::map<std::string, std::string> under_way_;  // wire ids of the calls
   std::map<std::string, std::set<std::string>> said_to_;
   std::multiset<std::string> said_to_anybody_;
   std::set<std::string> ids_;

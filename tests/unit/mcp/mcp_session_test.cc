@@ -1,4 +1,4 @@
-// What the client of an MCP session posts, and how each POST is answered.
+// McpSession: what its client posts, and how each POST is answered.
 
 #include "gateway/mcp/mcp_session.h"
 
@@ -19,7 +19,7 @@ class McpSessionTest : public testing::Test {
  protected:
   FakeEventSink sink_;
   FakeEventSink other_;
-  McpWorld world_;  // ends the responses that are left
+  McpWorld world_;  // ends the responses that are open
 };
 
 TEST_F(McpSessionTest, AnswersACallByADocument) {
@@ -283,7 +283,7 @@ TEST_F(McpSessionTest, HasSoManyPostsUnderWay) {
   EXPECT_EQ(world.post(other_, request_text("3")), Posted::under_way);
 }
 
-// Fills the queue of a session up to the mark from which on nothing more is wanted.
+// Fills the queue of a session up to the mark where the client has to wait.
 class McpSessionQueue : public testing::Test {
  protected:
   static backend::BackendOptions slow_child() {

@@ -1,4 +1,4 @@
-// The MCP sessions of a backend: how they are found, how they idle, how they end.
+// The MCP sessions of a backend: how they are found, when they are idle, and how they end.
 
 #include "gateway/mcp/mcp_sessions.h"
 
@@ -16,7 +16,7 @@ class McpSessionsTest : public testing::Test {
   FakeEventSink get_;
   FakeEventSink post_;
   FakeEventSink other_;
-  McpWorld world_;  // ends the responses that are left
+  McpWorld world_;  // ends the responses that are open
 };
 
 TEST_F(McpSessionsTest, FindsSessionsByIdAndKind) {
@@ -46,7 +46,7 @@ TEST_F(McpSessionsTest, ARefusedOneLeavesNothing) {
   options.config.pool.queue = 0;
   McpWorld world(options);
   world.open();
-  world.post(post_, request_text("0", "initialize"));  // it is at work
+  world.post(post_, request_text("0", "initialize"));  // the session is at work
   const auto refused = world.sessions.open(Kind::streamable);
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().fault, rpc::Fault::overloaded);
@@ -76,7 +76,7 @@ TEST_F(McpSessionsTest, ClosingEndsStreamsCallsAndChild) {
   EXPECT_FALSE(world_.child().ends().empty());
   const auto& records = world_.bench.observer.records;
   EXPECT_EQ(records.back().outcome, "cancelled");
-  // Nobody is left whom any of this could reach.
+  // None of these events may reach a client.
   world_.child().say(note_text("late"));
   world_.sessions.detach(world_.id, get_);
   world_.sessions.on_sink_writable(world_.id);
@@ -142,7 +142,7 @@ TEST_F(McpSessionsTest, AClientMayLeaveWhileItsSessionIsClosed) {
   world_.greet();
   world_.listen(get_);
   world_.post(post_, request_text("1"));
-  // One response ends, and the connection of the other goes with it.
+  // One response ends, and at the same time the client of the other response leaves.
   get_.during = [this] {
     post_.during = nullptr;
     world_.leave(post_);
@@ -321,7 +321,7 @@ TEST_F(McpSessionsTest, EachIdlesForItself) {
   EXPECT_FALSE(world_.is_open());
 }
 
-// Every way in which a session ends while calls are under way: each of them is answered.
+// The ways in which a session ends while calls are under way. Each of its calls is answered.
 class McpSessionsEnd : public McpSessionsTest {
  protected:
   void post_two() {
@@ -370,7 +370,8 @@ TEST_F(McpSessionsEnd, AStreamThatHasBegunGetsTheFaultAsItsLastEvent) {
   EXPECT_TRUE(post_.ended);
 }
 
-// The child of a session is greeted by its client; without an answer it is given up like any other.
+// The client of a session greets the child. A child that does not answer the greeting is given up
+// like any other.
 class McpSilentChild : public testing::Test {
  protected:
   static constexpr const char* kInitialize =

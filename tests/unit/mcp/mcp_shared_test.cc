@@ -1,4 +1,4 @@
-// MCP children that sessions share: nobody gets what is another's.
+// MCP children that sessions share: no client receives messages of another client.
 
 #include <gmock/gmock.h>
 
@@ -69,7 +69,7 @@ TEST(McpShared, WhatACallMayHaveCausedGoesToTheOnlyCaller) {
   EXPECT_EQ(bench.observer.dropped[DropReason::no_listener], 3 * 4);
 }
 
-// Lists that the gateway asks for in its own name.
+// Lists that the gateway requests itself.
 class McpSharedAndAsked : public testing::Test {
  public:
   static backend::BackendOptions checked() {
@@ -82,7 +82,7 @@ class McpSharedAndAsked : public testing::Test {
     waiting.request("tools/call", R"({"name":"t"})");
     EXPECT_EQ(next_of(child).method, "tools/list");
   }
-  // The same, by a virtual server that asks for its own list.
+  // A virtual server requests its own list.
   void ask_as_server(FakeClient& server) {
     rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
     std::string text = R"({"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}})";
@@ -152,7 +152,7 @@ TEST(McpShared, ChildrenAreNotMixedUp) {
   SharedClient b(bench);
   a.call("1");
   b.call("1");
-  const bool a_has_first = true;  // the least loaded is the first of equals
+  const bool a_has_first = true;  // the first of equally loaded children is taken
   for (const std::string& text : of_a_call()) {
     bench.child(a_has_first ? 0 : 1).say(text);
     EXPECT_EQ(a.take(), Texts{text});
@@ -206,7 +206,7 @@ TEST(McpShared, EqualIdsAndTokensOfTwoSessionsFindTheirOwn) {
   child.say(progress("\"tok\"", 3));
   EXPECT_TRUE(a.take().empty() && b.take().empty()) << "a token that no child was given";
 
-  // Each cancels its own, though the ids are equal.
+  // Each session cancels its own call, although the ids are equal.
   b.send(notification("cancelled", R"({"requestId":"x"})"));
   const auto lines = child.take_lines();
   ASSERT_EQ(lines.size(), 1U);
@@ -232,9 +232,9 @@ TEST(McpShared, ASessionDoesNotCancelAnothersCall) {
   EXPECT_TRUE(a.cancelled().empty());
 }
 
-// --- The gateway's own requests, here by means of subscriptions -----------------------------
+// --- The gateway's own requests, here subscriptions -----------------------------------------
 
-// A backend with a subscription of `a` to "u" that its close will end.
+// A backend on which `a` is subscribed to "u". Closing `a` ends the subscription.
 class McpOwnRequest : public testing::Test {
  protected:
   explicit McpOwnRequest(const backend::BackendOptions& options = shared_mcp_options(1))

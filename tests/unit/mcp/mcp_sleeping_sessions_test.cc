@@ -15,7 +15,7 @@ constexpr const char* kChanging =
     R"({"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},)"
     R"("resources":{"subscribe":true}}})";
 
-// Two sessions that have seen the one tool of their server.
+// Two sessions that have seen the only tool of their server.
 class SleepingSessions : public testing::Test {
  public:
   static config::PoolConfig pool(uint32_t min) {
@@ -48,7 +48,7 @@ class SleepingSessions : public testing::Test {
                                  R"("clientInfo":{"name":"c","version":"1"}})");
   }
   static void list(SharedClient& client) { client.request("tools/list", "{}", "2"); }
-  // Answers what the child is asked until it is asked nothing more. Returns the ids of streams.
+  // Answers the child's requests until no more come. Returns the ids of the streams.
   std::vector<std::string> serve(size_t child, const std::string& tools = kOneTool) {
     std::vector<std::string> streams;
     for (int turn = 0; turn < 8; ++turn) {
@@ -66,7 +66,7 @@ class SleepingSessions : public testing::Test {
     }
     return streams;
   }
-  // The next child, which a call of this client starts.
+  // Starts the next child by a call of this client, and serves its requests.
   std::vector<std::string> wake(SharedClient& client, const std::string& tools) {
     ada.take();
     bob.take();
@@ -125,7 +125,7 @@ TEST_F(SleepingSessions, NothingIsToldWhereNothingHasChanged) {
   EXPECT_EQ(ada.take().size() + bob.take().size(), 1U) << "the streams work";
 }
 
-// It sleeps again and again, and hears of each change.
+// The server sleeps repeatedly, and the sessions are told of each change.
 TEST_F(SleepingSessions, ItSleepsAgain) {
   sleep();
   wake(bob, kTwoTools);
@@ -158,7 +158,7 @@ TEST_F(SleepingSessions, ASubscriptionKeepsItAwake) {
   EXPECT_THAT(bench.child(0).ends(), SizeIs(1));
 }
 
-// Who listens himself wants to hear of a change when it happens.
+// A client that listens wants to know of a change at once, so the server must not sleep.
 TEST_F(SleepingSessions, AModernClientsStreamKeepsItAwake) {
   FakeClient modern(bench.callers);
   bench.send_modern(

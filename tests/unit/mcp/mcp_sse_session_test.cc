@@ -1,4 +1,4 @@
-// Sessions of the transport of 2024-11-05: one stream for everything.
+// Sessions of the transport of MCP 2024-11-05, which has one stream for all messages.
 
 #include "tests/unit/mcp/mcp_world.h"
 
@@ -22,7 +22,7 @@ class McpSseSession : public testing::Test {
 
   FakeEventSink stream_;
   FakeEventSink unused_;
-  McpWorld world_;  // ends the responses that are left
+  McpWorld world_;  // ends the responses that are open
 };
 
 TEST_F(McpSseSession, BeginsWithItsEndpoint) {

@@ -1,4 +1,4 @@
-// One response of an MCP session: when it is a document, when a stream, and what is resumed.
+// McpStream: one response of an MCP session, as a document or as a stream, and its resumption.
 
 #include "gateway/mcp/mcp_stream.h"
 
@@ -24,7 +24,7 @@ using testing::IsEmpty;
 
 constexpr size_t kPlenty = 1 << 20;
 
-// A session, as far as streams know one.
+// Stands for a session: only the parts that streams use.
 struct StreamOwner final : mcp::McpStreamOwner {
   StreamOwner(StoragePool& storages, mcp::McpRevision its_revision)
       : kept{"abc", session::ReplayLog(100, kPlenty, storages), storages}, spoken(its_revision) {}
@@ -40,7 +40,7 @@ struct StreamOwner final : mcp::McpStreamOwner {
 
 class McpStreamTest : public testing::Test {
  protected:
-  // Hands over a POST of so many requests.
+  // Hands over a POST with this number of requests.
   mcp::McpStream& post(size_t requests, bool batch = false, size_t limit = kPlenty) {
     stream_.emplace(7, owner_);
     stream_->attach(sink_);
@@ -412,7 +412,7 @@ TEST_F(McpStreamTest, WhatWasNotWrittenWhenTheClientLeftIsForTheNext) {
 
 // --- A request without a session --------------------------------------------------------------
 
-// Keeps no events, as nothing of it can be resumed.
+// Keeps no events, because nothing of such a request can be resumed.
 struct OneRequest final : mcp::McpStreamOwner {
   [[nodiscard]] mcp::McpRevision revision() const override { return mcp::McpRevision::v2025_11_25; }
 };

@@ -1,7 +1,8 @@
-// Subscriptions in random histories: sessions that come and go, children that answer late, never or
-// die, time that passes. Whatever happens: nobody hears of what he has not subscribed to, and in
-// the end everybody who has subscribed hears it exactly once and no child holds anything for
-// nobody.
+// Random histories of subscriptions. Sessions come and go, children answer late or never, or die,
+// and time passes.
+//
+// The laws: no session is told of a resource to which it has not subscribed. At the end each
+// subscribed session is told exactly once, and children hold no subscription without a subscriber.
 
 #include <deque>
 #include <map>
@@ -16,7 +17,7 @@ namespace {
 constexpr size_t kSessions = 4;
 const std::vector<std::string> kUris = {"a:/1", "a:/2", "b:/refused"};
 
-// A child that takes its requests one after the other, and has a memory of its own.
+// A child that takes its requests one after the other, and keeps its subscriptions.
 class Subscribable {
  public:
   explicit Subscribable(FakeChild& process) : process_(process) {}
@@ -25,7 +26,7 @@ class Subscribable {
     for (const std::string& line : process_.take_lines()) inbox_.push_back(line);
   }
   [[nodiscard]] bool has_work() const { return !inbox_.empty(); }
-  // Takes one message; cancels come too late for it.
+  // Handles one message. A cancel comes too late to have an effect.
   void work(bool answers) {
     const Asked asked = parse_asked(inbox_.front());
     inbox_.pop_front();
@@ -48,7 +49,7 @@ class Subscribable {
   std::deque<std::string> inbox_;
 };
 
-// A session's client, and what it may take itself to have subscribed to.
+// A session's client, with the subscriptions that it may expect to have.
 class Subscriber {
  public:
   explicit Subscriber(BackendBench& bench) : client_(bench) {}
@@ -65,7 +66,7 @@ class Subscriber {
   }
   void close() { client_.close(); }
 
-  // How often it has heard of the uri since the last take.
+  // How often the client was told of the uri since the last take.
   size_t take(const std::string& uri) {
     size_t heard = 0;
     for (const std::string& text : client_.take()) {
@@ -123,7 +124,7 @@ class History {
     keep_up();
   }
 
-  // Everything is answered, and every child is there again.
+  // Lets everything be answered, and every child run again.
   void settle() {
     for (int round = 0; round < 100; ++round) {
       advance(std::chrono::seconds(1));
@@ -191,7 +192,7 @@ class History {
     keep_up();
   }
 
-  // What the outside does at once: processes start, greet, and end when they are told to.
+  // The immediate reactions of processes: they start, greet, and end when they are told to.
   void keep_up() {
     while (children_.size() < bench_.launcher.launched()) {
       children_.emplace_back(bench_.greet(children_.size()));

@@ -1,5 +1,5 @@
-// Subscriptions of sessions that share MCP children: who hears of what, and what children are
-// asked.
+// Subscriptions of sessions that share MCP children: who receives which updates, and which requests
+// children receive.
 
 #include "tests/unit/mcp/shared_bench.h"
 
@@ -12,7 +12,7 @@ using Texts = std::vector<std::string>;
 
 class McpSubscriptions : public testing::Test {
  protected:
-  // As a child that grants it.
+  // Subscribes at a child that grants the subscription.
   void subscribe(SharedClient& session, const std::string& uri, FakeChild& child) {
     session.subscribe(uri);
     child.answer(take_subscribe(child, uri), "{}");
@@ -406,7 +406,7 @@ TEST_F(McpSubscriptionsOfTwo, TheNextChildTakesThemOver) {
   third.say(updated("u"));
   EXPECT_EQ(a_.take().size(), 1U);
   EXPECT_EQ(b_.take().size(), 1U);
-  // Whoever has lost its child before may still go.
+  // A session whose former child has ended can still unsubscribe.
   a_.unsubscribe("u");
   EXPECT_EQ(a_.take(), Texts{empty_result()});
   b_.close();

@@ -1,4 +1,4 @@
-// What log, metrics and spans are told of the revision of MCP that a client speaks.
+// The revision of MCP that a client speaks, as log, metrics and spans show it.
 
 #include <gmock/gmock.h>
 
@@ -17,7 +17,7 @@ std::vector<std::string> revisions(const BackendBench& bench) {
   return all;
 }
 
-// The session greets, calls a tool, and both are answered.
+// The session greets the server and calls a tool, and the child answers both.
 void greet_and_call(BackendBench& bench, SharedClient& session, FakeChild& child) {
   session.request("initialize", kToldGreeting);
   for (const std::string& id : child.take_ids()) {

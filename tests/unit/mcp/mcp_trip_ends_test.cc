@@ -1,5 +1,6 @@
 // Deaths, floods and departures at each point of a modern client's call at a legacy child that
-// asks. Each client is answered once, nothing is left behind, and the next call is served.
+// asks. In each case the client is answered once, nothing is left behind, and the next call is
+// served.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ const std::string kAskAgain =
 
 class TripEnds : public RoundTripsTest {
  public:
-  // Nothing of a call is left, and another one is served by another child.
+  // Checks that nothing of a call is left, and that another child serves the next call.
   void expect_next_call_served() {
     bench.advance(seconds(1));
     EXPECT_EQ(bench.backend.calls(), 0U);
@@ -35,7 +36,7 @@ class TripEnds : public RoundTripsTest {
     bench.child(index).answer(bench.child(index).take_ids().at(0), "{}");
     EXPECT_THAT(next.texts(), ElementsAre(HasSubstr(R"("result")")));
   }
-  // The client's answers so far; the last one says that the child has failed.
+  // Checks the number of the client's answers. The last answer says that the child has failed.
   void expect_failure(size_t answers) {
     bench.settle();
     ASSERT_EQ(client.answers.size(), answers);
@@ -106,7 +107,7 @@ TEST_P(TripEnds, ADeathWhileMissingAnswersAreAskedFor) {
   expect_next_call_served();
 }
 
-// Two calls are parked, the third waits for one of their places.
+// Two calls are parked, and a third call waits for one of their places.
 class TripQueue : public TripEnds {
  public:
   TripQueue() {
@@ -157,7 +158,8 @@ TEST_P(TripQueue, OneThatIsParkedDiesAndGivesItsPlaceBack) {
   bench.backend.check_invariants();
 }
 
-// Though they were never parked at the same time: the place of one that dies passes on.
+// The three calls were never parked at the same time: when a child dies, the place of its call
+// passes on.
 TEST_P(TripQueue, AllThatHaveDiedHearOfIt) {
   for (const size_t index : {0, 1, 2}) {
     bench.child(index).die(9);
@@ -190,7 +192,7 @@ TEST_P(TripQueue, OneThatWaitsHasItsDeadline) {
   expect_others_unharmed();
 }
 
-// Nothing is wrong with its child.
+// The message must not blame the child.
 TEST_P(TripQueue, OneThatWaitsInVainIsToldOfThePlaces) {
   const std::string why =
       "2 of 2 places of parked calls are taken; raise backends.fake.pool.parked";
@@ -210,7 +212,7 @@ TEST_P(TripQueue, ThatCallsWaitForPlacesIsLoggedOnce) {
   EXPECT_EQ(std::ranges::count_if(bench.log.lines, is_of_it), 1) << "it is the same call";
 }
 
-// What ends a call otherwise is told as ever.
+// Other reasons for the end of a call are reported as usual.
 TEST_P(TripEnds, AChildThatIsSlowIsToldAsSuch) {
   called();
   bench.advance(seconds(10));
@@ -231,7 +233,8 @@ TEST_P(TripEnds, AShareOfThePlacesIsToldAsSuch) {
   EXPECT_THAT(other.texts(), ElementsAre(HasSubstr("this client has 1 of 1 places")));
 }
 
-// A parked call has no connection: that its client has gone is not known, and ends nothing.
+// A parked call has no connection. The gateway does not know that the client has left, so the call
+// stays parked.
 TEST_P(TripQueue, TheClientsOfParkedCallsLeave) {
   bench.leave(client);
   bench.leave(other);
@@ -274,7 +277,7 @@ TEST_P(TripEnds, MoreBytesOfQuestionsThanAMessageHasAreRefused) {
   EXPECT_FALSE(lines.empty());
 }
 
-// States that are guessed, however many, neither use up the right one nor hold anything.
+// Guessed states do not use up the right state and take no memory, however many there are.
 TEST_P(TripEnds, GuessedStatesUseNothingUp) {
   FakeChild& child = parked();
   const policy::Principal eve = named("eve");
@@ -291,8 +294,8 @@ TEST_P(TripEnds, GuessedStatesUseNothingUp) {
 
 }  // namespace
 
-// Which child a modern client's next call gets: a legacy server may remember what it was told, so
-// calls one after the other find the same one.
+// The child that a modern client's next call gets. A legacy server may remember earlier messages,
+// so successive calls get the same child.
 
 namespace {
 
@@ -301,7 +304,7 @@ using testing::SizeIs;
 
 class TripReuse : public RoundTripsTest {
  public:
-  // The call in flight at this child is answered; nothing else happens.
+  // Answers the call in flight at this child, without advancing time.
   void answer(size_t index) {
     const Texts ids = bench.child(index).take_ids();
     ASSERT_THAT(ids, SizeIs(1));
@@ -310,7 +313,7 @@ class TripReuse : public RoundTripsTest {
   void call_here(FakeClient& from, const std::string& id) {
     bench.call(from, id, "", kElicits, &ada);
   }
-  // Two calls of one client at a time: they have the children 0 and 1.
+  // Sends two calls of one client at the same time. They get the children 0 and 1.
   void call_twice() {
     call_here(client, "1");
     call_here(client, "2");
@@ -325,7 +328,7 @@ class TripReuse : public RoundTripsTest {
 INSTANTIATE_TEST_SUITE_P(Isolations, TripReuse,
                          testing::Values(config::Isolation::shared, config::Isolation::session));
 
-// An answer is with its client at once, whose next call may come in the same turn.
+// The client receives its answer at once, so its next call may come in the same turn.
 TEST_P(TripReuse, CallsRightAfterTheAnswerFindTheSameChild) {
   call_here(client, "1");
   bench.greet(0);
@@ -339,7 +342,7 @@ TEST_P(TripReuse, CallsRightAfterTheAnswerFindTheSameChild) {
   EXPECT_EQ(bench.launcher.launched(), 1U);
   bench.settle();
   bench.backend.check_invariants();
-  // It is ended when it has idled since its last call.
+  // The child is ended when it has been idle since its last call.
   bench.advance(minutes(5) - kGather - milliseconds(1));
   EXPECT_THAT(bench.child(0).ends(), IsEmpty());
   bench.advance(milliseconds(1));
@@ -365,7 +368,7 @@ TEST_P(TripReuse, OfSeveralTheOneUsedLast) {
     if (is_second_last) {
       call_twice();
     } else {
-      call_here(client, "3");  // at the child 1
+      call_here(client, "3");  // served by child 1
       call_here(client, "4");
     }
     answer(is_second_last ? 0 : 1);
@@ -379,7 +382,7 @@ TEST_P(TripReuse, OfSeveralTheOneUsedLast) {
   EXPECT_EQ(bench.launcher.launched(), 2U);
 }
 
-// Whichever others there are.
+// A client's own child is preferred, whichever other children are idle.
 TEST_P(TripReuse, AClientsOwnGoesBeforeAnothersOne) {
   call_here(client, "1");
   bench.call(other, "1", "", kElicits, &bob);
@@ -409,7 +412,7 @@ constexpr TimePoint kNow{std::chrono::seconds(100)};
 
 TripRound lost(uint64_t trip) { return {trip, 1, kNow + std::chrono::seconds(1)}; }
 
-// Few calls may be parked at a time, but their places pass on as soon as their child has gone.
+// Few calls may be parked at a time, but their places pass on as soon as their children have ended.
 TEST(LostTrips, AreKeptForSomeClientsWhateverTheirLimit) {
   LostTrips trips(1);
   for (uint64_t trip = 0; trip < LostTrips::kLeast; ++trip) {

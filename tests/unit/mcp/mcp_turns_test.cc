@@ -1,5 +1,5 @@
-// The pool of one principal at a legacy server: all its calls have one process, in which those that
-// may be asked something take turns.
+// The pool of one principal at a legacy server: one process has all its calls. Calls that may be
+// asked a question take turns in it.
 
 #include "tests/unit/mcp/trip_bench.h"
 
@@ -22,13 +22,13 @@ backend::BackendOptions options_of_one() {
 
 class Turns : public testing::Test {
  public:
-  // A call that can be asked, and one that cannot.
+  // call() sends a call that can be asked a question, and plain_call() a call that cannot.
   void call(FakeClient& from, const std::string& id, const std::string& more = "",
             const std::string& capabilities = kElicits) {
     bench.call(from, id, more, capabilities, &ada);
   }
   void plain_call(FakeClient& from, const std::string& id) { call(from, id, "", "{}"); }
-  // The child is ready, and has this call of `client`, in its turn.
+  // A ready child, to which `client` has sent a call that has the turn.
   FakeChild& called(const std::string& capabilities = kElicits) {
     call(client, "1", "", capabilities);
     greeting = bench.greet(0);
@@ -42,7 +42,7 @@ class Turns : public testing::Test {
     needed = needed_of(client.texts().at(0));
     return child;
   }
-  // The id of the only request that the child has got since.
+  // The id of the only request that the child has received since the last take.
   std::string only_call(size_t index = 0) {
     const Texts ids = bench.child(index).take_ids();
     EXPECT_THAT(ids, SizeIs(1));
@@ -85,7 +85,7 @@ TEST_F(Turns, TheProcessIsGreetedAsTheClientThatStartsIt) {
   EXPECT_EQ(parse_asked(bench.child(0).take_line()).method, "tools/call");
 }
 
-// The pool begins with the first message of its principal.
+// Even with a minimum, the pool starts its child only with the first message of its principal.
 TEST_F(Turns, SoIsOneThatIsKeptRunning) {
   backend::BackendOptions options = options_of_one();
   options.config.pool.min = 1;

@@ -1,5 +1,6 @@
-// Calls that wait while their child dies, and the next one is of the other era: they reach it as
-// they should, or end; none goes round, and none gets the answer of another one.
+// Calls wait while their child dies, and the next child is of the other era. Each call reaches the
+// next child in the right form, or ends. No call waits for ever, and no call gets the answer of
+// another.
 
 #include <set>
 
@@ -21,8 +22,8 @@ class ChangingServer {
  public:
   explicit ChangingServer(ModernBench& bench) : bench_(bench) {}
 
-  // The child that is there, and those after it, speak this era from now on. Gives back what the
-  // last of them has got beside greetings.
+  // From now on the present child and its successors speak this era. Returns the messages that the
+  // last child received, without greetings.
   Texts speak(PeerKind peer_kind) {
     Texts calls;
     for (int step = 0; step < 12; ++step) {
@@ -41,7 +42,7 @@ class ChangingServer {
     return calls;
   }
   FakeChild& child() { return bench_.child(now_); }
-  // It dies.
+  // The present child dies.
   void lose() {
     child().exit(1);
     ++now_;
@@ -49,7 +50,7 @@ class ChangingServer {
   }
 
  private:
-  // False: it has refused a greeting, and ends.
+  // Returns false if the child has refused a greeting, after which it ends.
   static bool answer(FakeChild& child, PeerKind peer_kind, Texts& calls) {
     bool stays = true;
     for (const std::string& line : child.take_lines()) {
@@ -75,7 +76,7 @@ class ChangingServer {
 
   ModernBench& bench_;
   std::set<size_t> started_;
-  size_t now_ = 0;  // its number at the launcher
+  size_t now_ = 0;  // index of the present child at the launcher
 };
 
 backend::BackendOptions options_of_a_principal() {
@@ -116,7 +117,7 @@ TEST(WaitingForATurn, TheServerIsUpgradedMeanwhile) {
   EXPECT_THAT(third.texts(), ElementsAre(AllOf(HasSubstr("\"id\":5"), HasSubstr("third"))));
 }
 
-// What it brings back is of a server that is there no more.
+// The state in the retry belongs to a server that no longer exists.
 TEST(WaitingRetry, TheServerIsRolledBackMeanwhile) {
   for (const bool sticky : {false, true}) {
     backend::BackendOptions options = trip_options(config::Isolation::shared);

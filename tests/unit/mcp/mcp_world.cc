@@ -41,7 +41,7 @@ mcp::McpSession& McpWorld::open(mcp::McpSession::Kind kind) {
   session = *opened;
   id = session->id();
   kind_ = kind;
-  // A client that is connected gets its child when it says something.
+  // A connected client gets its child with its first message.
   FakeEventSink unused;
   if (kind == mcp::McpSession::Kind::sse) post(unused, note_text("hello"));
   child_ = &bench.start_child();

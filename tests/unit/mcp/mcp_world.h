@@ -1,5 +1,5 @@
-// McpWorld: the MCP sessions of one backend in memory, with the children, the responses and the
-// time in the test's hand.
+// McpWorld: the MCP sessions of one backend in memory. The test controls the children, the
+// responses and the clock.
 #pragma once
 
 #include <deque>
@@ -12,7 +12,7 @@
 
 namespace stdgate::test {
 
-// Each session has a child of its own.
+// By default each session has a child of its own.
 backend::BackendOptions mcp_options(config::Isolation isolation = config::Isolation::session);
 
 // tools/call with a progress token; `token` is raw JSON.
@@ -27,7 +27,7 @@ class McpWorld {
   explicit McpWorld(const backend::BackendOptions& options = mcp_options(),
                     const config::LimitsConfig& limits = {});
 
-  // kPatience, and this time for a first stream.
+  // Keep-alive after kPatience, and the given time for the first stream.
   static config::TimeoutsConfig timeouts_of(Duration first_stream = {}) {
     config::TimeoutsConfig timeouts;
     timeouts.keep_alive = kPatience;
@@ -35,9 +35,9 @@ class McpWorld {
     return timeouts;
   }
 
-  // Opens a session and starts its child. The test's session from here on.
+  // Opens a session and starts its child. This session becomes the test's session.
   mcp::McpSession& open(mcp::McpSession::Kind kind = mcp::McpSession::Kind::streamable);
-  // Opens a session whose child speaks this revision, and is initialized.
+  // Opens a session, and initializes it with a child that speaks this revision.
   mcp::McpSession& greet(const std::string& revision = "2025-11-25");
 
   mcp::McpSession::Posted post(FakeEventSink& sink, std::string text) {
@@ -60,8 +60,8 @@ class McpWorld {
   BackendBench bench;
   RandomSessionIds ids;
   mcp::McpSessions sessions;
-  mcp::McpSession* session = nullptr;  // the one opened last; gone when it has ended
-  std::string id;                      // its id
+  mcp::McpSession* session = nullptr;  // opened last; dangling after its end
+  std::string id;                      // the session's id
 
  private:
   std::string new_id() { return "a-secret-of-this-session-" + std::to_string(++opened_); }
@@ -69,7 +69,7 @@ class McpWorld {
   int opened_ = 10000000;
   mcp::McpSession::Kind kind_ = mcp::McpSession::Kind::streamable;
   FakeChild* child_ = nullptr;
-  std::deque<std::string> asked_;  // wire ids of calls that the child has taken
+  std::deque<std::string> asked_;  // wire ids of the calls at the child
 };
 
 }  // namespace stdgate::test

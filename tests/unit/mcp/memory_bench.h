@@ -1,4 +1,4 @@
-// MemoryBench: an MCP backend over fake children whose server is remembered while it sleeps.
+// MemoryBench: an MCP backend over fake children. The gateway remembers the server while it sleeps.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ inline const std::string kTwoTools = R"({"tools":[{"name":"a"},{"name":"b"}]})";
 inline const std::string kToolsChanged =
     R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})";
 
-// As a client of this revision greets.
+// The initialize of a client of this revision.
 inline std::string greeting(const std::string& revision = "2025-11-25",
                             const std::string& capabilities = "{}") {
   return R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":")" +
@@ -59,7 +59,7 @@ class MemoryBench : public BackendBench {
 
   // The child that was launched last.
   FakeChild& last() { return child(launcher.launched() - 1); }
-  // Runs it, and has it answer the gateway's handshake.
+  // Starts the child, and lets it answer the gateway's handshake.
   FakeChild& greet_shared(const std::string& terms = kTerms) {
     FakeChild& process = last();
     process.start();
@@ -67,7 +67,7 @@ class MemoryBench : public BackendBench {
     process.take_lines();
     return process;
   }
-  // Runs it, and has it answer all, its handshake first, until it is asked nothing more.
+  // Starts the child, and lets it answer its handshake and all further requests.
   void serve(const std::string& list, const std::string& terms = kTerms) {
     FakeChild& process = last();
     process.start();
@@ -81,7 +81,7 @@ class MemoryBench : public BackendBench {
       settle();
     }
   }
-  // A session of its own child, that has been greeted by it.
+  // Opens a session with a child of its own, which answers the session's greeting.
   FakeChild& greet_own(FakeSession& session, const std::string& text = greeting(),
                        const std::string& terms = kTerms) {
     EXPECT_FALSE(open(session));
@@ -94,7 +94,7 @@ class MemoryBench : public BackendBench {
     session.take();
     return process;
   }
-  // Its child has ended as one does that idles, and nothing runs.
+  // Ends the children that were ended for being idle.
   void fall_asleep() {
     for (size_t i = 0; i < launcher.launched(); ++i) {
       if (!child(i).ends().empty() && ended_.insert(i).second) child(i).exit(0);

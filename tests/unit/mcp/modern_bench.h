@@ -1,4 +1,4 @@
-// ModernBench: a backend of MCP children under clients of the modern era.
+// ModernBench: a backend of MCP children, with clients of the modern era.
 #pragma once
 
 #include <memory>
@@ -49,7 +49,7 @@ class ModernBench : public BackendBench {
   explicit ModernBench(backend::BackendOptions options)
       : BackendBench(std::move(options), std::make_unique<mcp::McpDialect>("1")) {}
 
-  // The child answers what it is begun with.
+  // Starts a child, and lets it answer its first request.
   FakeChild& begin(size_t index, std::string_view answer) {
     FakeChild& process = child(index);
     process.start();
@@ -57,7 +57,7 @@ class ModernBench : public BackendBench {
     process.take_lines();
     return process;
   }
-  // What a transport says of a message beside its text.
+  // The facts that a transport adds to the text of a message.
   struct Beside {
     const policy::Principal* principal = nullptr;
     const ClientAddress* address = nullptr;

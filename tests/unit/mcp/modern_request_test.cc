@@ -33,7 +33,7 @@ struct Head {
   mcp::ModernHeader name{};
 };
 
-// "400 -32020", or "ok".
+// Status and code of the problem, such as "400 -32020", or "ok".
 std::string judged_request(const std::string& method, const std::string& params,
                            const Head& head = {}) {
   std::string text = R"({"jsonrpc":"2.0","id":1,"method":")" + method + '"';
@@ -42,7 +42,7 @@ std::string judged_request(const std::string& method, const std::string& params,
   rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
   const auto document = parser.parse(text);
   EXPECT_TRUE(document.has_value()) << text;
-  static mcp::MetaMemory memory;  // as of a client whose requests all of these are
+  static mcp::MetaMemory memory;  // one memory for all requests, as for one client
   const rpc::Envelope& request = document->messages[0].envelope;
   const mcp::McpParams read = mcp::read_params(request.params, memory);
   const auto problem = mcp::check_modern(request, read, {head.version, head.method, head.name});
@@ -229,7 +229,8 @@ std::string sent_with(mcp::MetaMemory& memory, const ParsedText& parsed, PeerKin
   return written;
 }
 
-// As a child of this era gets it; whether its _meta is remembered or not.
+// The message as a child of this era receives it. The result must not depend on whether the _meta
+// is remembered.
 std::string sent(const std::string& text, PeerKind peer_kind = PeerKind::stateful) {
   const ParsedText parsed(text);
   mcp::MetaMemory memory;
@@ -238,7 +239,7 @@ std::string sent(const std::string& text, PeerKind peer_kind = PeerKind::statefu
   for (int again = 0; again < 2; ++again) {
     EXPECT_EQ(sent_with(memory, parsed, peer_kind), written);
   }
-  // Another one in between, which loses something else.
+  // Another request in between, from which other members are removed.
   const ParsedText other(R"({"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"a":1,)" +
                          kVersion + "}}}");
   mcp::read_params(other.envelope.params, memory);

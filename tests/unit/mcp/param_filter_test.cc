@@ -1,5 +1,5 @@
-// Calls of tools whose arguments are repeated beside the message: when the gateway asks for the
-// list of tools, what waits for it, and what is refused.
+// Calls of tools whose arguments are repeated beside the message: when the gateway requests the
+// list of tools, which calls wait for it, and which are refused.
 #include "gateway/mcp/param_filter.h"
 
 #include "tests/unit/mcp/modern_bench.h"
@@ -33,14 +33,14 @@ class CallsWithParams : public testing::Test {
         ModernBench::Beside{.mirrored = fields});
   }
   void call(const std::string& name, std::string_view fields) { call(client, name, fields); }
-  // The child is asked this method next, and answers.
+  // Checks that the child's next request is `method`, and answers it.
   void answer(const std::string& method, const std::string& result) {
     const Asked asked = parse_asked(child.take_line());
     ASSERT_EQ(asked.method, method);
     child.answer(asked.id, result);
   }
   void expect_nothing_asked() { EXPECT_EQ(child.take_line(), ""); }
-  // The code of the last answer; "ok" for a result.
+  // The error code of the new answer; "ok" for a result, "none" if there is no new answer.
   std::string take() {
     const Texts texts = client.texts();
     if (texts.size() <= seen_) return "none";
@@ -116,7 +116,7 @@ TEST_F(CallsWithParams, AListOfAClientIsLearnt) {
   call("t", "");
   EXPECT_EQ(take(), "-32020");
   expect_nothing_asked();
-  // A newer one may say that it is not marked any more.
+  // A new list may no longer mark the argument.
   bench.send_modern(client, request("1", "tools/list"), ModernBench::Beside{.mirrored = ""});
   answer("tools/list", page(tool("t")));
   EXPECT_EQ(take(), "ok");
@@ -147,7 +147,7 @@ TEST_F(CallsWithParams, AllPartsAreAskedFor) {
   EXPECT_EQ(take(), "-32020");
 }
 
-// Without claims, whose filter would bind a cursor to its child.
+// Claims are off, because their filter would bind a cursor to its child.
 class CallsWithParamsOfTwo : public testing::Test {
  public:
   static backend::BackendOptions options() {
@@ -156,8 +156,8 @@ class CallsWithParamsOfTwo : public testing::Test {
     options.config.pool.sticky = false;
     return options;
   }
-  // A call waits for the list, of which the first child has given a page. It has more to do than
-  // the second one.
+  // A call waits for the list, and the first child has answered with one page of it. The first
+  // child is busier than the second.
   void SetUp() override {
     bench.send_modern(client, request("1", "tools/call", R"("name":"t","arguments":{"r":"a"})"),
                       ModernBench::Beside{.mirrored = "R:b\n"});

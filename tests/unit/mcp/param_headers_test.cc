@@ -1,5 +1,5 @@
-// Arguments that clients repeat in header fields: which ones the list of tools marks, and what has
-// to be the same (MCP 2026-07-28, transports: custom headers from tool parameters).
+// Arguments that clients repeat in header fields: which arguments the list of tools marks, and what
+// must be equal (MCP 2026-07-28, transports: custom headers from tool parameters).
 #include "gateway/mcp/param_headers.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ mcp::MarkedTool tool_of(const std::string& schema) {
   return page->tools.at(0);
 }
 
-// "Region=region Zone=place.zone".
+// The marked arguments as text, such as "Region=region Zone=place.zone".
 std::string marks_of(const std::string& schema) {
   std::string text;
   for (const mcp::MarkedArgument& argument : tool_of(schema).arguments) {
@@ -59,10 +59,10 @@ TEST(ParamHeaders, AListSaysWhichArgumentsAreRepeated) {
        "Region=region Zone=place.zone"},
       {properties(marked("flag", R"("F!#")", "boolean")), "F!#=flag"},
       {properties(R"("a\u0062":{"type":"string","x-mcp-h\u0065ader":"A"})"), "A=ab"},
-      // Reachable through the keys of properties only.
+      // Marks count only where keys of `properties` lead to them.
       {R"({"properties":{"a":{"type":"array","items":{"type":"string","x-mcp-header":"A"}}}})", ""},
       {R"({"anyOf":[)" + properties(region) + "]}", ""},
-      // Rules that are broken make the tool one that clients leave out.
+      // If a mark breaks a rule, clients must ignore the tool.
       {properties(region + "," + marked("b", R"("")")), ""},
       {properties(region + "," + marked("b", R"("a b")")), ""},
       {properties(region + "," + marked("b", R"("a:")")), ""},
@@ -104,7 +104,7 @@ TEST(ParamHeaders, AListComesInParts) {
   EXPECT_TRUE(page_of(R"({"tools":[]})").has_value());
 }
 
-// What is wrong; "ok" if nothing is.
+// The problem with the fields; "ok" if there is none.
 std::string judged_fields(const std::string& arguments, const std::string& fields) {
   static const mcp::MarkedTool kTool = tool_of(properties(
       marked("region", R"("Region")") + "," + marked("n", R"("N")", "integer") + "," +
@@ -145,7 +145,7 @@ TEST(ParamHeaders, WhatIsRepeatedIsTheSame) {
        "repeats an argument that the body has twice"},
       {of(R"("region":"a")") + of(R"("region":"b")"), "Region:b\n",
        "repeats an argument that the body has twice"},
-      // Null is no value.
+      // Null counts as a missing value.
       {of(R"("region":null)"), "", "ok"},
       {of(R"("region":null)"), "Region:null\n", alone},
       // The examples of the specification.

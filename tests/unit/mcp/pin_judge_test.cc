@@ -1,4 +1,5 @@
-// Pins at a server that turns: no child gets a call before its own list has been compared.
+// Pins at a server whose tools change: no child gets a call before its own list has been compared
+// with the pins.
 #include "gateway/mcp/pin_judge.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +31,7 @@ backend::BackendOptions pinned(backend::BackendOptions options) {
   return options;
 }
 
-// One call at a time at each child.
+// Each child works on one call at a time.
 backend::BackendOptions narrow(uint32_t children) { return pinned(one_call_each(children)); }
 
 class Pins : public ListedCalls {
@@ -44,7 +45,7 @@ class Pins : public ListedCalls {
 
 class PinsOfSeveral : public Pins {
  public:
-  // The first child has a call in flight, another one waits, and a second child has started.
+  // The first child has a call in flight, another call waits, and a second child has started.
   void SetUp() override {
     call("1");
     answer(first, "tools/list", kGood);
@@ -224,7 +225,7 @@ TEST_F(PinsOfOne, AListBesideTheListIsAFault) {
   }
 }
 
-// What cannot be cut must not be shown whole.
+// A list that cannot be cut must not be shown at all.
 TEST_F(PinsOfOne, AListThatIsNoArrayIsAFault) {
   const auto evil = [](const std::string& member) {
     const std::string element = R"({"name":"x","uriTemplate":"x","description":"evil"})";
@@ -245,7 +246,7 @@ TEST_F(PinsOfOne, AListThatIsNoArrayIsAFault) {
   }
 }
 
-// Readers may take one of these for the pinned tool, or the server may call it all the same.
+// Some readers take such an element for the pinned tool, or the server accepts a call of it.
 const std::vector<std::string> kNotShown = {
     R"({"name":"u2","name":"t","description":"evil"})",
     R"({"name":"t","Name":"x","description":"good","inputSchema":{"type":"object"}})",
@@ -329,7 +330,7 @@ TEST_F(PinsOfOne, ANameOnALaterPageIsNotMissing) {
   answer(child, "tools/call", kPassed);
 }
 
-// It is as if that child were another server.
+// A child that does not list the name counts as another server.
 TEST_F(PinsOfSeveral, AChildThatDoesNotListTheNameGetsNoCall) {
   answer(*second, "tools/list", list_of(pinned_tool("u", "good")));
   expect_nothing(*second);
@@ -386,12 +387,13 @@ TEST_F(PinsOfOne, ARefusedListIsNoList) {
   EXPECT_EQ(client.answers[0].fault, rpc::Fault::child_failed);
 }
 
-// A modern client's call that a legacy child may answer by a question has a child of its own.
+// A modern client's call gets a legacy child of its own, because the child may answer with a
+// question.
 class PinsOfCallsAlone : public Pins {
  public:
   PinsOfCallsAlone() : Pins(pinned(trip_options(config::Isolation::shared))) {}
 
-  // The child that has been started last is greeted; the index of it.
+  // Greets the child that was started last.
   void greet() {
     bench.greet(greeted++);
     bench.settle();
@@ -410,7 +412,7 @@ TEST_F(PinsOfCallsAlone, EachOfTheirChildrenIsCompared) {
     FakeChild& child = bench.child(greeted - 1);
     for (Asked next = next_of(child); !next.id.empty(); next = next_of(child)) {
       ASSERT_EQ(next.method, "tools/list") << "child " << greeted;
-      // The first one is honest, all others have turned.
+      // Only the first child has the pinned tool; the tools of the others have changed.
       child.answer(next.id, greeted == 1 ? kGood : kTurned);
       bench.settle();
     }
@@ -420,7 +422,7 @@ TEST_F(PinsOfCallsAlone, EachOfTheirChildrenIsCompared) {
   EXPECT_EQ(bench.backend.calls(), 0U);
 }
 
-// A session whose child is replaced, which the session does not notice.
+// A session whose child is replaced, of which the client notices nothing.
 class PinsOfSession : public testing::Test {
  public:
   static backend::BackendOptions options() {
@@ -430,7 +432,7 @@ class PinsOfSession : public testing::Test {
     return pinned(options);
   }
 
-  // Runs all children, which answer all that they are asked; calls by kPassed.
+  // Starts all children, and lets them answer all requests. Calls are answered with kPassed.
   void serve(const std::string& list) {
     for (size_t index = 0; index < bench.launcher.launched(); ++index) {
       FakeChild& child = bench.child(index);
@@ -458,9 +460,9 @@ class PinsOfSession : public testing::Test {
 
   TripBench bench{options()};
   SharedClient client{bench};
-  std::vector<std::string> methods;  // that children were asked for
+  std::vector<std::string> methods;  // of all requests to children
   size_t running = 0;
-  size_t last = 0;  // the child that has listed its tools last
+  size_t last = 0;  // the child that listed its tools last
 };
 
 TEST_F(PinsOfSession, ARevivedSessionSeesAndCallsNothingThatHasTurned) {

@@ -1,4 +1,4 @@
-// Returns: two modern children under clients that bring back what they were given.
+// Returns: two modern children, and clients that bring back what the children gave out.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -47,14 +47,15 @@ class Returns : public testing::Test {
   void send(const std::string& method, const std::string& params, const std::string& id = "1") {
     bench.send_modern(client, request(id, method, params, meta(kTasks)), who);
   }
-  // The child answers the one request that it has got.
+  // The child answers the only request that it has received.
   void answer(size_t child, const std::string& result) {
     bench.child(child).answer(parse_asked(bench.child(child).take_line()).id, result);
   }
-  // The value of this member of the result, raw, that the client gets for a call.
+  // Makes a call. Returns the raw value of the member `key` in the result, as the client receives
+  // it.
   std::string give(size_t child, const std::string& result, const std::string& key,
                    const std::string& method = "tools/call") {
-    // While the first child has a call, the other one gets the next.
+    // The first child is kept busy, so that the second child gets the next call.
     if (child == 1) bench.send_modern(other, request("0", "hold"), who);
     send(method, R"("name":"t")");
     answer(child, result);

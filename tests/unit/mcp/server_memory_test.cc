@@ -1,4 +1,4 @@
-// What is remembered of a server: limits, what is found out, and its text.
+// ServerMemory: limits, what is learnt about a server, and its text form.
 
 #include "gateway/mcp/server_memory.h"
 

@@ -24,14 +24,14 @@ inline backend::BackendOptions shared_mcp_options(uint32_t children) {
 
 class SharedBench : public BackendBench {
  public:
-  // All children of the minimum are ready.
+  // Starts and greets all children of the minimum.
   explicit SharedBench(const backend::BackendOptions& options)
       : BackendBench(options, std::make_unique<mcp::McpDialect>("1")) {
     for (size_t i = 0; i < launcher.launched(); ++i) greet(i);
   }
   explicit SharedBench(uint32_t children) : SharedBench(shared_mcp_options(children)) {}
 
-  // Has the child start and answer its greeting.
+  // Starts the child, and lets it answer its greeting.
   FakeChild& greet(size_t index) {
     FakeChild& process = child(index);
     process.start();
@@ -95,13 +95,13 @@ inline Asked parse_asked(std::string line) {
           std::string(uri.substr(1, uri.size() - 2))};
 }
 
-// What a child is asked next; all empty: nothing.
+// The next request at a child; all members are empty if there is none.
 inline Asked next_of(FakeChild& child) {
   const std::string line = child.take_line();
   return line.empty() ? Asked() : parse_asked(line);
 }
 
-// Takes the one line that the child has been sent; it has to be this request.
+// Takes the only line that the child has received, which must be this request. Returns its id.
 inline std::string take_asked(FakeChild& child, const std::string& method, const std::string& uri) {
   const auto lines = child.take_lines();
   if (lines.size() != 1) {

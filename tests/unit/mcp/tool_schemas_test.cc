@@ -20,7 +20,7 @@ using testing::SizeIs;
 
 constexpr size_t kBound = size_t{1} << 20;
 
-// Of this size, and another one for each `id`.
+// A schema of this size, which differs for each `id`.
 std::string schema_text(const std::string& id, size_t size = 0) {
   const std::string head = R"({"$id":"http://x/)" + id + R"(","description":")";
   const std::string tail = R"(","type":"object"})";
@@ -28,7 +28,7 @@ std::string schema_text(const std::string& id, size_t size = 0) {
   return head + std::string(size > both ? size - both : 0, 'x') + tail;
 }
 
-// What takes most memory for its text.
+// Of all schemas, patterns take most memory for their text.
 std::string with_patterns(const std::string& id, size_t count) {
   std::string patterns;
   for (size_t i = 0; i < count; ++i) {
@@ -49,7 +49,7 @@ class Schemas : public testing::Test {
   }
 
   Account gateway{size_t{1} << 30};
-  // A schema may take a part of the account.
+  // One schema may take only a part of the account.
   Account account{gateway, kBound* ToolSchemas::kPartOfAccount};
   HeldBytes bytes;
   test::ManualClock clock;
@@ -106,7 +106,7 @@ TEST_F(Schemas, TheirOwnBoundHoldsWhereTheAccountIsLarge) {
   EXPECT_EQ(alone->keep(schema_text("b", half + 1), "t"), nullptr);
 }
 
-// What is not needed is compiled again when it is.
+// A compiled schema that was dropped is compiled again when it is needed.
 TEST_F(Schemas, ThoseNotUsedForLongestMakeRoomForCompiledOnes) {
   std::vector<SchemaRef> all;
   for (const std::string id : {"a", "b", "c"}) all.push_back(keep(with_patterns(id, 3)));
@@ -135,7 +135,7 @@ TEST_F(Schemas, OneThatIsTooLargeAloneChecksNothing) {
   EXPECT_EQ(schemas->compiled_bytes(), 0U);
 }
 
-// A server could list other schemas for each call.
+// Without a budget, a server could list new schemas for each call and keep the gateway compiling.
 TEST_F(Schemas, CompilingHasABudget) {
   const auto costly = [](int number) {
     std::string parts;
@@ -150,7 +150,7 @@ TEST_F(Schemas, CompilingHasABudget) {
     const SchemaRef one = keep(costly(compiled));
     if (schemas->compiled(*one, "t") == nullptr) break;
   }
-  // Each of them costs about 5 x 1,800.
+  // Each schema costs about 5 x 1,800.
   EXPECT_GT(compiled, 8);
   EXPECT_LT(compiled, 20);
   const SchemaRef late = keep(costly(1));
@@ -208,7 +208,7 @@ TEST_F(Schemas, AListHasALimit) {
 
 namespace stdgate::test {
 
-// What a lock file pins, and what is wrong with one, with its place.
+// Lock files: what they pin, and the errors in them, with their places.
 
 namespace {
 

@@ -1,4 +1,4 @@
-// TripBench: modern clients at legacy children that ask, and the fixture of tests of these round
+// TripBench: modern clients at legacy children that ask, and a fixture for tests of these round
 // trips. Such tests live in this namespace.
 #pragma once
 
@@ -43,23 +43,23 @@ inline policy::Principal named(const std::string& name) {
 class TripBench : public ModernBench {
  public:
   explicit TripBench(const backend::BackendOptions& options) : ModernBench(options) {}
-  // A tool is called by a client that can be asked what `capabilities` say.
+  // Calls a tool. The client can be asked the questions that `capabilities` allow.
   void call(FakeClient& client, const std::string& id, const std::string& more = "",
             const std::string& capabilities = kElicits,
             const policy::Principal* principal = nullptr) {
     send_modern(client, request(id, "tools/call", R"("name":"t")" + more, meta(capabilities)),
                 principal);
   }
-  // From an address.
+  // Calls a tool from this address.
   void call_from(FakeClient& client, const std::string& id, const ClientAddress& address,
                  const std::string& capabilities = kElicits,
                  const policy::Principal* principal = nullptr) {
     send_modern(client, request(id, "tools/call", R"("name":"t")", meta(capabilities)), principal,
                 &address);
   }
-  // Until no other question is waited for.
+  // Advances time until the gateway no longer waits for further questions.
   void settle() { advance(kGather); }
-  // Starts the child with this index; it answers its greeting, which is returned.
+  // Starts the child with this index, which answers its greeting. Returns the greeting.
   std::string greet(size_t index) {
     FakeChild& process = child(index);
     process.start();
@@ -70,7 +70,7 @@ class TripBench : public ModernBench {
   }
 };
 
-// The one member of inputRequests, and the state, of a call that needs input.
+// The only member of inputRequests, and the state, of a call that needs input.
 struct Needed {
   std::string key;
   std::string request;
@@ -102,10 +102,10 @@ inline std::string with_answer(
   return R"(,"inputResponses":{")" + needed.key + "\":" + answer + "}" + with_state(needed.state);
 }
 
-// With children that sessions share, and with children of their own.
+// A fixture for both isolations: children that sessions share, and children of sessions.
 class RoundTripsTest : public testing::TestWithParam<config::Isolation> {
  public:
-  // The first child, with the call of a client in flight.
+  // The first child, with a client's call in flight.
   FakeChild& called(const std::string& capabilities = kElicits) {
     bench.call(client, "1", "", capabilities);
     bench.greet(0);
@@ -113,7 +113,7 @@ class RoundTripsTest : public testing::TestWithParam<config::Isolation> {
     call_id = parse_asked(call_line).id;
     return bench.child(0);
   }
-  // The same, and the child has asked: the call is parked.
+  // The first child has asked a question, so the client's call is parked.
   FakeChild& parked() {
     FakeChild& child = called();
     child.say(kAsk);
@@ -129,7 +129,7 @@ class RoundTripsTest : public testing::TestWithParam<config::Isolation> {
   TripBench bench{trip_options(GetParam())};
   FakeClient client{bench.callers};
   FakeClient other{bench.callers};
-  std::string call_line;  // as the child got it
+  std::string call_line;  // as the child received it
   std::string call_id;
   Needed needed;
 };
