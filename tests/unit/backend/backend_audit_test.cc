@@ -1,5 +1,5 @@
-// What a backend tells the audit, and what it refuses when it may not go on: for the audit, and for
-// lack of memory.
+// What a backend tells the audit. When the audit cannot record, or memory is short, the backend
+// refuses.
 #include <gmock/gmock.h>
 
 #include "gateway/pool/dialect.h"
@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// Keeps what it is told, as "method outcome notes".
+// Keeps each report as "method outcome notes".
 class FakeAudit final : public Audit {
  public:
   [[nodiscard]] bool covers(std::string_view method) const override { return method != "free"; }
@@ -144,7 +144,7 @@ TEST_F(AuditedBackend, TellsOfSessions) {
 TEST_F(AuditedBackend, ShortOfMemoryItTakesNoCallAndNoSession) {
   send(request_text("1"));
   for (unsigned i = 0; i < policy::Overload::kFullReadings; ++i) overload.note_memory(0.96, 0);
-  answer();  // what is under way goes on
+  answer();  // calls under way continue
   send(request_text("2"));
   ASSERT_THAT(client.answers, SizeIs(2));
   EXPECT_FALSE(client.answers[0].fault.has_value());

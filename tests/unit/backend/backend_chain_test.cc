@@ -1,5 +1,5 @@
-// The chain of a backend: the order of its filters, and what each sees of what another one has
-// refused.
+// The chain of a backend: the order of its filters, and what each filter sees of a call that
+// another filter has refused.
 #include <gmock/gmock.h>
 
 #include "gateway/mcp/mcp_dialect.h"
@@ -11,7 +11,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// Keeps the methods of what it is told of, and how they ended.
+// Keeps the methods of the reported calls, and their outcomes.
 class OutcomeAudit final : public Audit {
  public:
   [[nodiscard]] bool covers(std::string_view /*method*/) const override { return true; }
@@ -41,7 +41,7 @@ struct ChainOfABackend : testing::Test {
     options.config.rules = {rule};
     options.config.calls_per_principal.in_flight = 1;
   }
-  // With what has been configured so far.
+  // Makes the backend with the options that are set so far.
   void start(std::unique_ptr<pool::Dialect> dialect) {
     backend.emplace(BackendId{0}, options, std::move(dialect), callers, services);
   }
@@ -60,7 +60,7 @@ struct ChainOfABackend : testing::Test {
     context.arrived = clock.now();
     backend->accept(parser.parse(text).value().messages[0], context);
   }
-  // How the last call ended, and which of the filters refused one.
+  // The outcome of the last call.
   [[nodiscard]] std::optional<rpc::Fault> fault() const { return client.answers.back().fault; }
 
   config::RuleConfig rule{.allow = {"*"}, .except = {"denied"}};
@@ -103,10 +103,11 @@ TEST_F(ChainOfABackend, HasNothingThatIsNotConfigured) {
               ElementsAre("names", "capacity", "rules", "sessions", "trace", "pool"));
 }
 
-// Each row: what is in the way of the call, and what is seen of it.
+// More and more filters have a reason to refuse. The first of them in the chain refuses, and the
+// others are not asked.
 TEST_F(ChainOfABackend, WhatStandsFirstRefusesFirst) {
   start();
-  send("1", "m");  // under way: the client may have no other one
+  send("1", "m");  // under way: the client may have no other call
   ASSERT_EQ(client.answers.size(), 0U);
 
   send("2", "denied");

@@ -43,7 +43,7 @@ TEST(BackendChoice, SmallCallsDoNotQueueBehindALargeOne) {
   FakeClient client(bench.callers);
   bench.child(0).start();
   bench.child(1).start();
-  bench.send(client, request_of_size(512 << 10));  // weighs as much as eight more calls
+  bench.send(client, request_of_size(512 << 10));  // as heavy as eight more calls
   for (int i = 0; i < 8; ++i) bench.call(client);
   EXPECT_EQ(in_flight(bench, 0), 1U);
   EXPECT_EQ(in_flight(bench, 1), 8U);
@@ -58,7 +58,7 @@ TEST(BackendChoice, StartsAnotherChildOnlyWhenAllAreFull) {
   BackendBench bench(choice_options(0, 3, 2));
   FakeClient client(bench.callers);
   EXPECT_EQ(bench.launcher.launched(), 0U);
-  // Calls, and how many children there are after each.
+  // Sends calls, and checks the number of children after each call.
   bench.call(client);
   EXPECT_EQ(bench.launcher.launched(), 1U);
   bench.call(client);

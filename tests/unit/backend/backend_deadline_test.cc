@@ -1,4 +1,5 @@
-// Backend: calls that are given up, by their deadline, by their client, or by a client that leaves.
+// Backend: calls that end by their deadline, by a cancel of their client, or because the client
+// leaves.
 
 #include "tests/support/backend_fixture.h"
 
@@ -165,7 +166,7 @@ TEST(BackendLeave, AnOriginThatIsUsedAgainGetsNothingOfTheOld) {
   {
     FakeClient client(bench.callers);
     bench.call(client, "1");
-  }  // gone without a word
+  }  // the client leaves without a cancel
   std::vector<std::unique_ptr<FakeClient>> later;
   for (int i = 0; i < 1000; ++i) later.push_back(std::make_unique<FakeClient>(bench.callers));
   child.answer(child.take_ids().at(0));

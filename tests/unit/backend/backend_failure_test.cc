@@ -1,4 +1,4 @@
-// Backend: children that die, do not start, or keep doing so.
+// Backend: children that die or do not start, once or repeatedly.
 
 #include "tests/support/backend_fixture.h"
 
@@ -87,7 +87,7 @@ TEST(BackendDeath, APoisonCallGetsOneStartWithoutAWaitInBackoffMax) {
   FakeClient client(bench.callers);
   bench.start_child();
   const TimePoint begin = bench.clock.now();
-  // Each child answers one call, so that no failures are in a row, and dies of the next.
+  // Each child answers one call and dies of the next, so the failures are not in a row.
   while (bench.clock.now() - begin < seconds(29)) {
     FakeChild& child = bench.child(bench.launcher.launched() - 1);
     bench.call(client, "1");
@@ -305,7 +305,7 @@ TEST(BackendStart, AFailureWhileAnotherChildLivesLeavesTheQueue) {
 
 // --- The breaker -----------------------------------------------------------------------------
 
-// Lets the newest child fail, and time pass until the next one is launched.
+// Lets the newest child fail, and advances time until the next child is launched.
 void fail_next_start(BackendBench& bench) {
   ASSERT_TRUE(bench.child(bench.launcher.launched() - 1).running());
   bench.child(bench.launcher.launched() - 1).exit(1);
@@ -317,7 +317,8 @@ void fail_next_start(BackendBench& bench) {
   ASSERT_EQ(bench.launcher.launched(), before + 1) << "no further start";
 }
 
-// The same where no child is kept: somebody calls as soon as that is of use.
+// Like fail_next_start(), for a backend without a minimum: a client calls as soon as a call can
+// start a child.
 void fail_next_asked_start(BackendBench& bench, FakeClient& client) {
   bench.child(bench.launcher.launched() - 1).exit(1);
   const size_t before = bench.launcher.launched();
@@ -380,7 +381,7 @@ TEST(BackendBreaker, ARefusalGivesTheWaitThatIsLeft) {
   BackendBench bench(failing_options(1, 1));
   FakeClient client(bench.callers);
   for (int i = 0; i < 9; ++i) fail_next_start(bench);
-  bench.child(bench.launcher.launched() - 1).exit(1);  // the tenth: waits 15 s to 30 s
+  bench.child(bench.launcher.launched() - 1).exit(1);  // the tenth: the wait is 15 s to 30 s
   const Duration wait = bench.status().retry_after;
   EXPECT_GE(wait, Duration(seconds(15)));
   EXPECT_LE(wait, Duration(seconds(30)));
@@ -392,7 +393,7 @@ TEST(BackendBreaker, ARefusalGivesTheWaitThatIsLeft) {
 TEST(BackendBreaker, BoundsAStormOfRestarts) {
   BackendBench bench(failing_options(4, 4));
   EXPECT_EQ(bench.launcher.launched(), 4U);
-  // Every child dies as soon as it is launched, for ten minutes.
+  // For ten minutes, every child dies as soon as it is launched.
   size_t dead = 0;
   for (int tick = 0; tick < 600 * 100; ++tick) {
     for (; dead < bench.launcher.launched(); ++dead) bench.child(dead).exit(1);
@@ -443,7 +444,7 @@ TEST(BackendBreaker, TheMinimumIsFilledUpOnceAChildWorks) {
   const auto kill = [&] {
     for (; dead < bench.launcher.launched(); ++dead) bench.child(dead).exit(1);
   };
-  for (int i = 0; i < 20; ++i) {  // until the pause is long
+  for (int i = 0; i < 20; ++i) {  // until the wait is long
     kill();
     bench.advance(std::chrono::minutes(10));
   }
@@ -485,7 +486,8 @@ TEST(BackendBreaker, AFailedBackendWithoutAMinimumIsStartedForCallsAlone) {
   EXPECT_FALSE(bench.status().ready);
   bench.advance(std::chrono::hours(1));
   ASSERT_EQ(bench.launcher.launched(), 1U);
-  // Nobody would send calls to what is not ready.
+  // The backend reports that it is ready, because clients would send no calls to a backend that is
+  // not.
   EXPECT_TRUE(bench.status().ready);
   bench.call(client);
   ASSERT_EQ(bench.launcher.launched(), 2U);
@@ -523,7 +525,7 @@ TEST(BackendBreaker, AStableChildsDeathStartsTheCountAnew) {
   EXPECT_EQ(bench.status().failures, 1U);
 }
 
-// --- What is remembered ---------------------------------------------------------------------
+// --- What is kept about exits ----------------------------------------------------------------
 
 TEST(BackendExits, HowAChildEndedIsKept) {
   backend::BackendOptions options = failing_options(1, 1);

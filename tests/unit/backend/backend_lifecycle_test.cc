@@ -1,4 +1,4 @@
-// Backend: idle children, shutdown, and what it tells about itself.
+// Backend: idle children, shutdown, and the status that it reports.
 
 #include "tests/support/backend_fixture.h"
 
@@ -184,7 +184,7 @@ TEST(BackendDrain, EndedChildrenAreNotReplacedWhateverWaits) {
   EXPECT_FALSE(bench.backend.has_children());
 }
 
-// --- What it tells ---------------------------------------------------------------------------
+// --- Status ----------------------------------------------------------------------------------
 
 TEST(BackendStatusReport, NamesWhatIsMissing) {
   BackendBench bench(idle_options(1, 1));
@@ -265,7 +265,7 @@ TEST(BackendRecord, ChildStatesAddUp) {
   EXPECT_EQ(bench.observer.states[ChildState::busy], 0);
 }
 
-// With a waiting call for each answer, a place that gets free is taken before anybody looks.
+// A waiting call takes each place that an answer frees, before the child's state is reported.
 TEST(BackendRecord, AChildThatIsFilledAgainAtOnceStaysBusy) {
   BackendBench bench(idle_options(1, 1));
   FakeClient client(bench.callers);

@@ -1,5 +1,5 @@
-// What a backend writes into the log: the way of each message at level debug, without its payload,
-// and a line for each thing that an operator looks for.
+// What a backend writes into the log: at level debug the way of each message, without its payload,
+// and at other levels a line for each event that an operator looks for.
 
 #include "gateway/pool/call_table.h"
 #include "tests/support/backend_fixture.h"
@@ -18,7 +18,7 @@ backend::BackendOptions logged_child() {
   return options;
 }
 
-// Its lines since the last look, those of one event only if it is named.
+// The lines since the last take. If `event` is given, only the lines of this event are returned.
 std::vector<std::string> take(BackendBench& bench, std::string_view event = {}) {
   std::vector<std::string> lines;
   for (std::string& line : std::exchange(bench.log.lines, {})) {
@@ -104,7 +104,7 @@ TEST(BackendLog, ABackendIsReadyOnce) {
   bench.advance(milliseconds(40));
   FakeChild& child = bench.start_child();
   EXPECT_THAT(take(bench, "backend ready"), IsEmpty()) << "it runs, and may crash in a moment";
-  bench.advance(seconds(20));  // until somebody calls: that is not its start
+  bench.advance(seconds(20));  // no call comes; this time is no part of the start
   bench.call(client);
   child.answer(child.take_ids().at(0));
   EXPECT_THAT(take(bench, "backend ready"),
@@ -141,7 +141,7 @@ TEST(BackendLog, TellsWhenTheBreakerOpensAndCloses) {
   }
 }
 
-// --- Who did it, and whose child it is --------------------------------------------------------
+// --- Sessions and clients in lines ------------------------------------------------------------
 
 TEST(BackendLog, AChildsLinesNameTheSessionThatHasIt) {
   BackendBench bench(session_options(4));
@@ -182,7 +182,7 @@ TEST(BackendLog, AChildIsItsSessionsToTheEnd) {
   EXPECT_THAT(take(bench, "child ended"), ElementsAre(HasSubstr(" client=192.0.2.7 ")));
 }
 
-// --- What a child writes that is no use ---------------------------------------------------------
+// --- Useless output of a child ----------------------------------------------------------------
 
 TEST(BackendLog, ALateAnswerIsNoTrouble) {
   backend::BackendOptions options = logged_child();

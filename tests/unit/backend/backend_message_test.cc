@@ -1,4 +1,5 @@
-// Backend: the bytes that reach a child and come back, and who gets what a child says.
+// Backend: the bytes that reach a child and come back, and which client receives a child's
+// messages.
 
 #include <deque>
 
@@ -21,7 +22,7 @@ class BackendMessage : public testing::Test {
 };
 
 TEST_F(BackendMessage, OnlyTheIdIsReplaced) {
-  // Around the id.
+  // Each case is the text before the id, and the text after the id.
   const std::vector<std::pair<std::string, std::string>> cases = {
       {R"({"jsonrpc":"2.0","id":)", R"(,"method":"m"})"},
       {R"({"method":"m","params":{"id":5,"a":[1.0,1e400,"\u00e9"]},"id":)", R"(,"jsonrpc":"2.0"})"},
@@ -220,7 +221,7 @@ TEST_F(BackendMessage, ABrokenAnswerFailsItsCallOnly) {
   EXPECT_EQ(bench_.launcher.launched(), 1U);
 }
 
-// A server may print the requests that it gets, and more behind them.
+// A server may print its requests, with more text after them.
 TEST_F(BackendMessage, ABrokenLineThatIsNoAnswerEndsNoCall) {
   bench_.call(client_, "1");
   const std::string id = child_.take_ids().at(0);
@@ -382,7 +383,7 @@ TEST(BackendMethods, ACallThatAChildLetTimeOutOrDiedOnHasItsName) {
   EXPECT_EQ(bench.observer.methods, (std::vector<std::string>{"_other", "slow", "deadly"}));
   EXPECT_EQ(bench.observer.records.at(0).method_id, 1U);
   EXPECT_EQ(bench.observer.records.at(1).method_id, 2U);
-  // One that no child has got shows nothing.
+  // A call that no child has received has no method id.
   send("waits");
   bench.advance(one_child().config.timeout);
   EXPECT_EQ(bench.observer.records.at(2).method_id, kOtherMethod);

@@ -15,7 +15,7 @@ backend::BackendOptions reentrant_options(uint32_t min, uint32_t max, uint32_t m
   return options;
 }
 
-// Sends a further request from within each answer, up to `count`.
+// Sends a further request from within each answer, up to `count` times.
 void send_on_each_answer(BackendBench& bench, FakeClient& client, int count) {
   client.after_reply = [&bench, &client, left = count](const FakeClient::Answer& answer) mutable {
     if (left-- > 0) bench.call(client, "1", answer.tag + 1000);
@@ -169,7 +169,7 @@ TEST(BackendReentry, LeavingFromWithinAnEvent) {
 }
 
 TEST(BackendReentry, WithdrawalStartsChildrenForWhatWaits) {
-  // The queue has been kept waiting by a failure; when the client leaves, its time has come.
+  // A failure makes the queue wait. When the client leaves, the wait has passed.
   backend::BackendOptions options = reentrant_options(1, 16, 1);
   BackendBench bench(options);
   FakeClient client(bench.callers);
@@ -180,7 +180,7 @@ TEST(BackendReentry, WithdrawalStartsChildrenForWhatWaits) {
   ASSERT_EQ(bench.launcher.launched(), 4U);
   for (size_t i = 1; i < 4; ++i) bench.child(i).fail_to_start("no");
   EXPECT_EQ(bench.status().queued, 3U);
-  // Time passes, but the timers have not had their turn.
+  // Time passes, but the timers have not run yet.
   bench.clock.set(bench.clock.now() + seconds(5));
   bench.leave(client);
   EXPECT_EQ(bench.status().queued, 2U);
@@ -191,7 +191,7 @@ TEST(BackendReentry, WithdrawalStartsChildrenForWhatWaits) {
 }
 
 TEST(BackendReentry, AChildEndsInsideOfNobodysCall) {
-  // The end of one child is told while the answers to another's death are still going out.
+  // One child ends while the faults for the death of another child are still being sent.
   BackendBench bench(reentrant_options(2, 2, 2));
   FakeClient client(bench.callers);
   bench.child(0).start();

@@ -1,4 +1,5 @@
-// Calls of one backend whose deadlines differ: each expires at its own, wherever it is.
+// Calls of one backend with different deadlines: each call expires at its own deadline, wherever it
+// waits.
 
 #include "tests/support/backend_fixture.h"
 
@@ -13,7 +14,7 @@ backend::BackendOptions options_for(uint32_t max_in_flight) {
   return options;
 }
 
-// A request that expires `time` after its arrival.
+// Sends a request that expires `time` after its arrival.
 void call(BackendBench& bench, session::Caller caller, session::SessionId session, session::Tag tag,
           Duration time) {
   std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(tag) + R"(,"method":"m"})";

@@ -1,5 +1,5 @@
-// What observers learn of each call: when it came, how long it waited, and for whom; and the trace
-// that it belongs to.
+// What observers learn of each call: when it arrived, how long it waited and for what, and its
+// trace.
 
 #include "gateway/pool/dialect.h"
 #include "tests/support/backend_fixture.h"
@@ -14,7 +14,7 @@ struct AheadClock final : WallClock {
   }
 };
 
-// Keeps what is no text of the last record.
+// Keeps the members of the last record that are no texts.
 struct LastRecord final : Observer {
   void on_call_finished(const CallRecord& call) override {
     record = call;
@@ -87,7 +87,7 @@ TEST_F(CallRecords, NameTheCallersTraceAndNobodyElses) {
   trace.add_state("congo=t61rcWkgMzE");
   const TraceContext sent = trace;
   call(&trace);
-  trace.clear();  // the caller's is needed during accept() only
+  trace.clear();  // the caller's text is needed only during accept()
   answer();
   EXPECT_EQ(observer.trace, sent);
   call();

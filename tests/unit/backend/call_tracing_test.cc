@@ -1,4 +1,4 @@
-// Which trace a call belongs to, whether it is recorded, and what its child is told.
+// Which trace a call belongs to, whether the call is recorded, and what its child is told.
 #include <optional>
 #include <string>
 
@@ -33,7 +33,7 @@ class Tracing : public testing::Test {
     config_.sample = 1;
   }
 
-  // A call of this text, whose header names this trace.
+  // Begins a call with this text, whose header names this trace.
   void begin(const std::string& text, const TraceContext& trace = {}) {
     text_.emplace(text);
     call_ = calls_.take();
@@ -44,8 +44,8 @@ class Tracing : public testing::Test {
     end.record = &record_;
     tracing_.on_end(*call_, end);
   }
-  // The message as a child of this era is sent it. `stamp`: what a modern one demands; empty: it is
-  // there.
+  // The message as it is sent to a child of this era. `stamp`: what a modern child demands; empty
+  // if the message has it already.
   std::string told(std::string_view stamp = {}, PeerKind peer_kind = PeerKind::stateful) {
     if (stamp.empty()) return told_with({}, peer_kind);
     auto insertion = call::insertion_at(call::InsertionPlace::meta, text_->envelope, stamp);
@@ -110,7 +110,7 @@ TEST_F(Tracing, TheMessageNamesItBeforeTheHeader) {
   EXPECT_EQ(told(), params(own())) << "the rest is untouched";
 }
 
-// What is no traceparent is replaced, so that a child is told one, and a good one.
+// An invalid traceparent is replaced, so that a child always receives a valid one and only one.
 TEST_F(Tracing, AMalformedOneCountsAsNone) {
   for (const std::string bad :
        {"\"\"", "1", "null", "{}", "\"ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\"",
@@ -162,7 +162,7 @@ TEST_F(Tracing, APartOfTheTracesThatBeginIsRecorded) {
   EXPECT_NEAR(recorded_of_1000(0.25), 250, 60);
 }
 
-// By the last 56 bits of the id, so that others who sample keep the same traces.
+// The last 56 bits of the id decide, so that other samplers keep the same traces.
 TEST_F(Tracing, TheIdDecides) {
   config_.sample = 0.5;
   for (int i = 0; i < 100; ++i) {
@@ -248,7 +248,7 @@ TEST_F(Tracing, TheMessagesOwnBaggageIsUntouched) {
   }
 }
 
-// Plain JSON-RPC has no `_meta`: neither is it read, nor written.
+// Plain JSON-RPC has no `_meta`, so it is neither read nor written.
 TEST_F(Tracing, OtherProtocolsHaveTheHeaderAlone) {
   backend_.protocol = config::Protocol::jsonrpc;
   const std::string text = with_params("{\"_meta\":{\"traceparent\":\"" + kOther + "\"}}");
@@ -276,7 +276,7 @@ class TracedBackend : public testing::Test {
 TEST_F(TracedBackend, TellsObserverAndChildOfTheSameSpan) {
   bench_.services.traces = &traces_;
   for (const char* id : {"1", "2"}) bench_.send(client_, request_text(id), 0, false, &parent_);
-  for (size_t i = 0; i < 2; ++i) {  // the second has waited in the queue
+  for (size_t i = 0; i < 2; ++i) {  // the second call has waited in the queue
     const std::string line = child_.take_line();
     child_.answer(id_in(line));
     ASSERT_EQ(bench_.observer.records.size(), i + 1);

@@ -1,4 +1,4 @@
-// calls_per_principal: what one client may do with a backend, whoever else is there.
+// calls_per_principal: the limits of one client at a backend, whatever other clients do.
 
 #include "tests/support/backend_fixture.h"
 
@@ -16,7 +16,7 @@ class ClientLimits : public testing::Test {
     bench_ = std::make_unique<BackendBench>(options(limits));
     client_ = std::make_unique<FakeClient>(bench_->callers);
   }
-  // A call of `who`, or of an anonymous client at `address`.
+  // Sends a call of `who`, or of an anonymous client at `address`.
   void call(const std::string& id, const char* address, const policy::Principal* who = nullptr,
             const char* method = "m") {
     std::string text = request_text(id, method);
@@ -29,7 +29,7 @@ class ClientLimits : public testing::Test {
     context.principal = who;
     bench_->backend.accept(parser.parse(text).value().messages[0], context);
   }
-  // The faults of the answers since the last time.
+  // The faults of the answers since the last take.
   std::vector<std::optional<rpc::Fault>> take_faults() {
     std::vector<std::optional<rpc::Fault>> faults;
     for (const auto& answer : client_->answers) faults.push_back(answer.fault);
@@ -101,7 +101,7 @@ TEST_F(ClientLimits, APrincipalIsOneClientWhereverItIs) {
   EXPECT_TRUE(take_faults().empty());
 }
 
-// A call that rules deny has been counted: to try names takes as long as to use them.
+// A call that rules deny counts, so that guessing names is as slow as using them.
 TEST_F(ClientLimits, DeniedCallsCount) {
   backend::BackendOptions limited =
       options({.rate = {1, seconds(1)}, .burst = 2, .in_flight = 0, .sessions = 0});

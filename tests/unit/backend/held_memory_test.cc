@@ -1,4 +1,5 @@
-// What a backend keeps for its clients is charged to them, and who holds too much is refused.
+// What a backend keeps for its clients is charged to them, and a client that holds too much is
+// refused.
 
 #include "tests/support/backend_fixture.h"
 
@@ -15,7 +16,7 @@ class HeldMemory : public testing::Test {
     options.config.pool.max_in_flight = 1;
     return options;
   }
-  // Makes a client hold so much already.
+  // Charges `bytes` to the client.
   Share fill(const AccountRef& client, size_t bytes) {
     Share share({client.get(), &bench_.accounts.unrouted()}, Holding::receiving);
     share.set(bytes);
@@ -80,7 +81,7 @@ TEST_F(HeldMemory, WhoHoldsTooMuchIsToldWhichKeyItIs) {
   EXPECT_EQ(bench_.observer.rejected[Rejection::memory], 2);
 }
 
-// All others go on.
+// All other clients continue.
 TEST_F(HeldMemory, WhereMuchIsHeldTheLargestAreRefused) {
   std::vector<Share> others;
   for (const char* address : {"192.0.2.1", "192.0.2.2", "192.0.2.3"}) {
@@ -114,7 +115,7 @@ TEST_F(HeldMemory, WhoHoldsTooMuchOpensNoSession) {
   EXPECT_THAT(refused->message, HasSubstr("limits.buffered_per_client"));
 }
 
-// What it holds for nobody in particular is no client's fault, nor another backend's.
+// Memory that is held for no single client is not charged to a client or to another backend.
 TEST_F(HeldMemory, ABackendThatHoldsTooMuchTakesNothing) {
   const Payer own = bench_.services.payer_of(0);
   Share broadcasts(own, Holding::unsent);
@@ -124,7 +125,7 @@ TEST_F(HeldMemory, ABackendThatHoldsTooMuchTakesNothing) {
   EXPECT_THAT(client_.answers[0].text, HasSubstr("short of memory"));
 }
 
-// It cannot be refused before it comes; but a part of it can be given up.
+// An answer cannot be refused before it arrives, but a part of it can be given up.
 TEST_F(HeldMemory, AnAnswerThatComesIsChargedToTheBackend) {
   bench_.call(client_, "1");
   const std::string begin =

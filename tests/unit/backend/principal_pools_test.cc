@@ -1,4 +1,4 @@
-// A pool for each principal: whose message goes where, and what becomes of pools that idle.
+// A pool for each principal: which pool gets a message, and what happens to idle pools.
 #include "gateway/backend/principal_pools.h"
 
 #include <gmock/gmock.h>
@@ -73,8 +73,8 @@ class PrincipalPoolsTest : public testing::Test {
   Observer observer_;
   session::Callers callers_{100};
   FakeClient client_{callers_};
-  std::map<std::string, FakeUpstream*> made_;  // the last one by the principal's name and source
-  std::string refusal_;                        // no pool can be made, for this reason
+  std::map<std::string, FakeUpstream*> made_;  // last pool, by the principal's name and source
+  std::string refusal_;                        // why no pool can be made
   backend::PrincipalPools pools_{
       facts(),
       2,
@@ -99,7 +99,7 @@ TEST_F(PrincipalPoolsTest, EachPrincipalHasItsOwn) {
   EXPECT_EQ(pools_.pools(), 2u);
 }
 
-// What makes a principal is kind, issuer and name together.
+// Kind, issuer and name together make a principal.
 TEST_F(PrincipalPoolsTest, OneNameIsNotOnePrincipal) {
   send(token_of("ada"), note_text("of a token"));
   send(key_of("ada"), note_text("of a key"));
@@ -107,7 +107,7 @@ TEST_F(PrincipalPoolsTest, OneNameIsNotOnePrincipal) {
   EXPECT_THAT(made_.at("ada@api_key")->notifications, ElementsAre("of a key"));
   pass(kIdle + std::chrono::seconds(2));
   ASSERT_EQ(pools_.pools(), 0u);
-  // Nor do the texts of two parts that come to the same make one.
+  // Two principals differ even if their names and issuers, joined together, give the same text.
   send(token_of("dada", "https://id/a"), note_text("x"));
   send(token_of("ada", "https://id/ad"), note_text("y"));
   EXPECT_EQ(pools_.pools(), 2u);
@@ -164,8 +164,8 @@ TEST_F(PrincipalPoolsTest, IdleOnesEnd) {
   EXPECT_FALSE(timers_.next_due().has_value()) << "nothing to look after";
 }
 
-// Both pools give the same ids to their sessions.
-// Its calls are of all principals, and it has one caller.
+// Both pools give the same ids to their sessions. The virtual server has one caller for calls of
+// all principals.
 TEST_F(PrincipalPoolsTest, AVirtualServerCancelsInWhicheverPool) {
   send(token_of("ada"), request_text("7", "hold"));
   send(token_of("bob"), request_text("8", "hold"));
@@ -222,7 +222,7 @@ TEST_F(PrincipalPoolsTest, WithoutItsCredentialsThereIsNoPool) {
   EXPECT_THAT(*log_.find("no children"), HasSubstr("principal=ada"));
   FakeSession sink(callers_);
   EXPECT_FALSE(pools_.open_session(sink.caller(), sink, {{}, token_of("ada")}));
-  refusal_.clear();  // the operator has put it there
+  refusal_.clear();  // the operator has added the credentials
   send(token_of("ada"), request_text("2", "echo"));
   EXPECT_THAT(client_.texts().back(), HasSubstr("result"));
 }

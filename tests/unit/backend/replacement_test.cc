@@ -21,7 +21,7 @@ backend::BackendOptions worn_options(uint32_t min, uint32_t max) {
   return options;
 }
 
-// A call that `child` answers.
+// Sends a call, which `child` answers.
 void serve(BackendBench& bench, FakeClient& client, FakeChild& child) {
   bench.call(client);
   const std::vector<std::string> ids = child.take_ids();
@@ -130,7 +130,7 @@ TEST(Replacement, ForItsMemoryAsLastSeen) {
   bench.advance(seconds(1));
   EXPECT_THAT(first.ends(), SizeIs(1));
   EXPECT_THAT(*bench.log.find("child replaced"), HasSubstr("raise pool.max_memory"));
-  // Later it is a leak.
+  // A replacement later than that looks like a leak, so the log gives no advice.
   first.exit(0);
   bench.log.lines.clear();
   bench.advance(minutes(1));
@@ -142,7 +142,8 @@ TEST(Replacement, ForItsMemoryAsLastSeen) {
   EXPECT_THAT(*bench.log.find("child replaced"), Not(HasSubstr("advice")));
 }
 
-// A call may go on for as long as it could without the replacement, not for ever.
+// After the replacement a call may take the timeout in any case, but signs of life do not extend it
+// for ever.
 TEST(Replacement, ACallThatShowsSignsOfLifeHasTheTimeoutFromThenOn) {
   backend::BackendOptions options = worn_options(1, 2);
   options.config.pool.max_calls = 1;
@@ -172,7 +173,7 @@ TEST(Replacement, ACallThatShowsSignsOfLifeHasTheTimeoutFromThenOn) {
   EXPECT_EQ(faults(client), 1);
 }
 
-// The child that fails is better than none, unless it grows.
+// The old child is better than none, unless its memory grows.
 TEST(Replacement, AServerThatCannotStartAnyMoreKeepsWhatRuns) {
   for (const bool grows : {false, true}) {
     backend::BackendOptions options = worn_options(1, 2);

@@ -1,4 +1,4 @@
-// Params and results that are held against an OpenRPC document, before a child and after it.
+// Params and results that are checked against an OpenRPC document, before and after the child.
 #include "gateway/call/schema_filter.h"
 
 #include <gmock/gmock.h>
@@ -44,7 +44,7 @@ class SchemaFilterTest : public testing::Test {
     child = &bench.start_child();
   }
 
-  // The answer of the gateway itself; "" where the child gets the request.
+  // Sends a request. Returns the gateway's own answer, or "" if the child receives the request.
   std::string send(const std::string& method, const std::string& params) {
     const size_t before = client.answers.size();
     bench.send(client, R"({"jsonrpc":"2.0","id":1,"method":")" + method + "\"" +
@@ -54,11 +54,11 @@ class SchemaFilterTest : public testing::Test {
     return client.answers.size() > before ? client.answers.back().text : "";
   }
 
-  // Of the last answer.
+  // The fault of the last answer.
   [[nodiscard]] std::optional<rpc::Fault> fault() const {
     return client.answers.empty() ? std::nullopt : client.answers.back().fault;
   }
-  // Of the request that the child has got.
+  // The id of the request that the child has received.
   [[nodiscard]] std::string asked_id() const {
     rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
     std::string line = lines.at(0);
@@ -122,7 +122,7 @@ TEST_F(SchemaFilterTest, NotificationsThatDoNotFitAreDropped) {
   EXPECT_NE(child->take_line(), "");
 }
 
-// A child that ignores case reads another method, which the document may know.
+// A child that ignores case reads another method, which the document may contain.
 TEST_F(SchemaFilterTest, WhatReadersCouldSeeDifferentlyIsRefusedWhateverItCalls) {
   for (const char* const rest : {R"("method":"x","Method":"sum","params":["bad"]})",
                                  R"("method":"rpc.discover","METHOD":"sum","params":["bad"]})",
@@ -184,7 +184,7 @@ TEST_F(UncheckedTest, ADocumentAloneChecksNothing) {
   EXPECT_NE(child->take_line(), "");
 }
 
-// A server's own document, of which the caller may see a method.
+// A server's own document, of which the caller may see a part only.
 TEST(ServersDocument, IsShownOnlyWhereItCanBeCut) {
   backend::BackendOptions options = plain_options();
   options.config.rules = {{.allow = {"*"}, .methods = {"seen", "rpc.discover"}}};
@@ -211,12 +211,12 @@ TEST(ServersDocument, IsShownOnlyWhereItCanBeCut) {
   }
 }
 
-// What of a document is shown to whom: each role has a rule of its own.
+// Which part of a document is shown to which client: each role has a rule of its own.
 class ViewsTest : public testing::Test {
  public:
   static constexpr size_t kRoles = call::CallRules::kMaxViews + 1;
 
-  // `described`: the size of the part that all see.
+  // `described`: the size of the part that all roles see.
   explicit ViewsTest(size_t described = 1000) {
     const std::string text = R"({"openrpc":"1.3.2","info":{"title":"t","version":"1"},"methods":[)"
                              R"({"name":"seen","params":[],"description":")" +
@@ -247,7 +247,7 @@ class ViewsTest : public testing::Test {
   Account account{size_t{64} << 20};
   HeldBytes held;
   std::optional<call::CallRules> rules;
-  size_t size = 0;  // of what was shown last
+  size_t size = 0;  // size of the last answer
 };
 
 TEST_F(ViewsTest, AreKeptOnceAndCharged) {
@@ -281,7 +281,7 @@ TEST_F(ViewsTest, AreNotKeptBeyondTheAccount) {
   EXPECT_EQ(kept(), 0U);
 }
 
-// Of the largest documents two views are kept.
+// Of the largest documents, only two views are kept.
 class LargeViewsTest : public ViewsTest {
  public:
   LargeViewsTest() : ViewsTest(schema::OpenRpcDocument::kMaxText - 200) {}

@@ -1,4 +1,4 @@
-// Sessions: the requests of children, and the ways of their answers.
+// Sessions: the requests of children to clients, and the ways of the answers.
 
 #include "gateway/mcp/mcp_dialect.h"
 #include "tests/support/backend_fixture.h"
@@ -25,7 +25,7 @@ class OwnChild : public testing::Test {
   FakeChild& child_ = first_of_two();
 };
 
-// What the child leaves unread is bounded by its bytes: 2 MiB, and one answer.
+// The bytes that the child leaves unread are limited: 2 MiB, and one more answer.
 TEST_F(OwnChild, AnswersThatTheChildDoesNotReadAreBounded) {
   constexpr size_t kSize = 300'000;
   constexpr size_t kMaxUnsent = 2 << 20;
@@ -42,13 +42,13 @@ TEST_F(OwnChild, AnswersThatTheChildDoesNotReadAreBounded) {
   EXPECT_GT(child_.unsent(), kMaxUnsent);
   EXPECT_LT(child_.unsent(), kMaxUnsent + kSize + 1000);
   EXPECT_GT(bench_.observer.dropped[DropReason::outbox_full], 0);
-  // What the gateway answers itself has the same bound.
+  // Answers of the gateway itself have the same limit.
   for (int i = 0; i < 1000; ++i) {
     child_.say(R"({"jsonrpc":"2.0","method":"ask","id":")" + std::string(1000, 'i') + "\"}");
     session_.take();
   }
   EXPECT_LT(child_.unsent(), kMaxUnsent + kSize + 1000);
-  // And so have notifications, which wait within the limits of the queue.
+  // Notifications have the same limit. They wait within the limits of the queue.
   for (int i = 0; i < 300; ++i) {
     bench_.send(session_, R"({"jsonrpc":"2.0","method":"n","params":[)" + answer + "]}");
   }
@@ -86,7 +86,7 @@ TEST_F(OwnChild, AnErrorIsAnAnswerToo) {
   EXPECT_THAT(child_.take_lines(), ElementsAre(error_text("5", -1, "no")));
 }
 
-// A child that ignores case would read a request that nothing has judged.
+// A child that ignores case could read this answer as a request that no rule has checked.
 TEST_F(OwnChild, AnAnswerThatResemblesARequestIsDropped) {
   child_.say(request_text("5", "ask"));
   const std::string ask = id_in(session_.take().at(0));
@@ -195,7 +195,7 @@ TEST_F(OwnChild, NobodyIsAskedAfterTheClose) {
 TEST(OwnMcpChild, APingIsForTheClientToAnswer) {
   BackendBench bench(session_options(2), std::make_unique<mcp::McpDialect>("1"));
   FakeSession session(bench.callers);
-  session.held = session::ClientHold::nothing;  // it has something to say
+  session.held = session::ClientHold::nothing;  // the session gets its child at once
   bench.open(session);
   FakeChild& child = bench.start_child();
   child.say(request_text("1", "ping"));
@@ -234,7 +234,7 @@ class SharedChild : public testing::Test {
     EXPECT_THAT(one_.take(), IsEmpty());
     EXPECT_THAT(two_.take(), IsEmpty());
   }
-  // Two calls of a kind; the second is on the second child.
+  // Sends two calls; the second call reaches the second child.
   template <class Client>
   void call_on_each(Client& client) {
     bench_.call(client);
@@ -322,7 +322,7 @@ TEST_F(SharedChild, IsToldWhenTheSessionThatItHasAskedLeaves) {
   EXPECT_EQ(lines[0], error_text("1", -32603, "the client has left"));
   EXPECT_THAT(lines[1], HasSubstr("$/cancelRequest"));
   EXPECT_EQ(bench_.child(1).take_line(), error_text("\"2\"", -32603, "the client has left"));
-  // A new session in the same place does not answer for the old.
+  // A new session in the same place does not answer for the former session.
   FakeSession next(bench_.callers);
   bench_.open(next);
   EXPECT_EQ(bench_.send(next, result_text("4096")), backend::Admission::dropped);

@@ -1,4 +1,4 @@
-// Sessions: cancels of clients for their calls, and of children for their requests.
+// Sessions: cancels of clients for their calls, and cancels of children for their requests.
 
 #include "gateway/lsp/lsp_dialect.h"
 #include "gateway/mcp/mcp_dialect.h"
@@ -27,7 +27,7 @@ std::unique_ptr<pool::Dialect> dialect(config::Protocol protocol) {
   return std::make_unique<pool::JsonRpcDialect>("$/cancelRequest");
 }
 
-// One session, and the child that it works with, one call at a time.
+// One session, and a child that works on one call at a time.
 class SessionCancel : public testing::TestWithParam<Row> {
  protected:
   SessionCancel() : bench_(options(GetParam()), dialect(GetParam().protocol)) {
@@ -52,12 +52,12 @@ class SessionCancel : public testing::TestWithParam<Row> {
     return child;
   }
 
-  // As client and child write it.
+  // The cancel as client and child write it.
   [[nodiscard]] std::string cancel(const std::string& id) const {
     return GetParam().is_mcp() ? note_text("notifications/cancelled", R"({"requestId":)" + id + "}")
                                : note_text("$/cancelRequest", R"({"id":)" + id + "}");
   }
-  // As the gateway writes it for a call.
+  // The cancel of a call as the gateway writes it.
   [[nodiscard]] std::string cancel_of_call(const std::string& id) const {
     return GetParam().is_mcp()
                ? note_text("notifications/cancelled",
@@ -184,7 +184,7 @@ TEST_P(SessionCancel, TheDeadlineCancelsToo) {
   EXPECT_THAT(session_.take(), IsEmpty());
 }
 
-// --- A child takes its own request back -----------------------------------------------------
+// --- A child cancels its own request --------------------------------------------------------
 
 TEST_P(SessionCancel, OfTheChildsRequest) {
   bench_.call(session_, "1");

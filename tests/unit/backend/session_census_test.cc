@@ -1,4 +1,4 @@
-// Who has how many sessions, and what is its share of the places.
+// SessionCensus: how many sessions each client has, and its share of the places.
 #include "gateway/backend/session_census.h"
 
 #include <gtest/gtest.h>
@@ -25,8 +25,8 @@ config::BackendConfig with_children(config::Isolation isolation = config::Isolat
   return config;
 }
 
-// Sessions of these clients: 'a' is a live one of a, 'A' one that waits for a child, '.' a parked
-// one of a.
+// Sessions of several clients: 'a' is a live session of client a, 'A' a session of a that waits for
+// a child, and '.' a parked session of a.
 struct Sessions {
   explicit Sessions(const std::string& letters) {
     for (const char letter : letters) {
@@ -52,15 +52,15 @@ TEST(SessionCensus, NobodyHasMoreThanHalfWhileOthersWait) {
     uint32_t places;
     bool has_its_share;
   } cases[] = {
-      {"", 4, false},         {"aaaa", 4, false},                       // nobody else wants one
-      {"aaaab", 4, false},                                              // nobody waits
-      {"aaaaB", 4, true},                                               // b does
+      {"", 4, false},         {"aaaa", 4, false},                       // no other client waits
+      {"aaaab", 4, false},                                              // no client waits
+      {"aaaaB", 4, true},                                               // b waits
       {"aaB", 4, false},                                                // there is room
       {"aaB.....", 4, false}, {"aabB", 4, true},                        // two of four are half
       {"abbB", 4, false},                                               // one is less
       {"aaabbB", 6, true},    {"aabbbB", 6, false}, {"aabB", 3, true},  // one of three is half
-      {"bbB", 3, false},      {"aB", 1, true},                          // the only one
-      {"bB", 1, false},       {"aaaA", 4, false},                       // its own waits
+      {"bbB", 3, false},      {"aB", 1, true},                          // a holds the only place
+      {"bB", 1, false},       {"aaaA", 4, false},                       // only a itself waits
   };
   for (const auto& item : cases) {
     EXPECT_EQ(Sessions(item.sessions).a_has_its_share(item.places), item.has_its_share)

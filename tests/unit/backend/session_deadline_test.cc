@@ -1,4 +1,4 @@
-// Sessions with a child of their own: deadlines, children that hang, drain and shutdown.
+// Sessions with a child of their own: deadlines, hanging children, drain and shutdown.
 
 #include "tests/support/backend_fixture.h"
 
@@ -219,7 +219,7 @@ TEST(SessionShutdown, EndsSessionsWithTheirChildrenAndThoseWithoutAtOnce) {
   bench.open(failed);
   bench.child(1).fail_to_start("no");
   bench.close(failed);
-  bench.open(two);  // waits out the pause
+  bench.open(two);  // waits for the pause to end
   ASSERT_EQ(bench.launcher.launched(), 2U);
   bench.call(one, "1");
   bench.call(one, "2");

@@ -1,5 +1,5 @@
-// Sessions with a child of their own: how a session ends, how its child does, and what becomes of
-// the calls.
+// Sessions with a child of their own: how a session and its child end, and what happens to the
+// calls.
 
 #include <functional>
 
@@ -251,17 +251,17 @@ constexpr const char* kAsk = R"({"jsonrpc":"2.0","id":7,"method":"roots/list"})"
 constexpr const char* kTakesBack =
     R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}})";
 
-// FakeSession fails the test when it is told anything after its end.
+// FakeSession fails the test if it is told anything after its end.
 TEST(SessionOver, AChildThatTakesBackWhatItHasAskedIsNotHeard) {
   backend::BackendOptions options = session_options(1);
   options.config.protocol = config::Protocol::mcp;
   options.config.revive = true;
   BackendBench bench(options, std::make_unique<mcp::McpDialect>("1"));
   FakeSession session(bench.callers);
-  session.held = session::ClientHold::nothing;  // it has something to say
+  session.held = session::ClientHold::nothing;  // the session gets its child at once
   bench.open(session);
   FakeChild& child = bench.start_child();
-  // No other child can be told of a greeting without params, so the session cannot be parked.
+  // A greeting without params cannot be repeated to another child, so the session cannot be parked.
   bench.send(session, R"({"jsonrpc":"2.0","id":1,"method":"initialize"})");
   child.answer(child.take_ids().at(0), "{}");
   child.say(kAsk);
@@ -270,7 +270,7 @@ TEST(SessionOver, AChildThatTakesBackWhatItHasAskedIsNotHeard) {
   next.held = session::ClientHold::nothing;
   EXPECT_FALSE(bench.open(next));
   ASSERT_EQ(session.end, session::SessionEnd::failed);
-  // The child has been asked to go, and takes its time.
+  // The child has been asked to end, and has not ended yet.
   child.say(kTakesBack);
   child.say(note_text("late"));
   child.say(R"({"jsonrpc":"2.0","id":8,"method":"roots/list"})");

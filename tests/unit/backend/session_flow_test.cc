@@ -1,5 +1,5 @@
-// Sessions: who is told to wait, and when: the child's output held for a slow client, the client's
-// input for a full queue.
+// Sessions and back-pressure: the child's output is held for a slow client, and the client's input
+// for a full queue.
 
 #include <functional>
 
@@ -106,7 +106,7 @@ TEST(SessionHold, SilenceOfAHeldChildIsNotItsOwn) {
   for (int i = 0; i < 4; ++i) bench.call(session);
   bench.advance(seconds(2));
   EXPECT_EQ(session.take().size(), 4U) << "the calls have their max_time all the same";
-  // Nor is it right after: what it has said meanwhile has not been read yet.
+  // The child's output is read later, so the child may not be judged right after the hold either.
   bench.backend.hold_child(session.id, false);
   bench.advance(seconds(9));
   EXPECT_EQ(session.take().size(), 4U);
@@ -132,7 +132,7 @@ TEST(SessionHold, DoesNotOutlastTheGateway) {
 
 // --- The client waits -----------------------------------------------------------------------
 
-// `queue` messages may wait; one call at a time is on the child.
+// `queue` messages may wait, and the child works on one call at a time.
 backend::BackendOptions queueing(config::Isolation isolation, uint32_t queue) {
   backend::BackendOptions options = session_options(1);
   options.config.isolation = isolation;
@@ -159,7 +159,7 @@ TEST_P(SessionReading, StopsAtHalfOfTheQueueAndGoesOnAtAQuarter) {
   EXPECT_THAT(session.take(), ElementsAre(testing::HasSubstr(R"("id":"9","error")")));
   EXPECT_EQ(bench.send(session, note_text("n")), backend::Admission::refused_overloaded);
   FakeChild& child = bench.start_child();
-  for (size_t queued : {7, 6, 5, 3, 2, 1, 0}) {  // the notification goes with a call
+  for (size_t queued : {7, 6, 5, 3, 2, 1, 0}) {  // the notification leaves the queue with a call
     EXPECT_EQ(bench.status().queued, queued);
     EXPECT_EQ(session.reading, queued <= 2);
     child.answer(child.take_ids().at(0));
@@ -200,7 +200,7 @@ TEST(SessionReadingOwn, GoesOnWhenDeadlinesEmptyTheQueueBeforeThereIsAChild) {
   FakeSession old(bench.callers);
   FakeSession session(bench.callers);
   bench.open(old);
-  bench.close(old);  // its child has not gone
+  bench.close(old);  // its child has not ended yet
   bench.open(session);
   for (int i = 0; i < 2; ++i) bench.call(session);
   EXPECT_FALSE(session.reading);
@@ -221,7 +221,8 @@ TEST_P(SessionReading, GoesOnWhenCancelsEmptyTheQueue) {
   EXPECT_EQ(bench.status().queued, 1U);
 }
 
-// Who goes on first may fill the queue again before the others get anything into it.
+// The session that continues first may fill the queue again before the other sessions send
+// anything.
 TEST(SessionReadingShared, EachTimeAnotherSessionGoesOnFirst) {
   BackendBench bench(queueing(config::Isolation::shared, 4));
   FakeClient client(bench.callers);
@@ -273,7 +274,7 @@ TEST(SessionReadingOwn, IsNobodyElsesBusiness) {
   FakeSession one(bench.callers);
   FakeSession two(bench.callers);
   bench.open(one);
-  // Calls without a session that wait say nothing about those with one.
+  // Waiting calls without a session do not stop clients that have a session.
   for (int i = 0; i < 3; ++i) bench.call(client);
   EXPECT_TRUE(one.reading);
   bench.open(two);

@@ -1,4 +1,5 @@
-// Sessions with a child of their own: who gets one, when, and how many there may be.
+// Sessions with a child of their own: which session gets a child, when, and how many children there
+// may be.
 
 #include <deque>
 
@@ -180,14 +181,14 @@ TEST(SessionLimit, PlacesForSessions) {
     backend::BackendOptions options = lease_options(row.max);
     options.config.protocol = row.protocol;
     options.config.pool.min = row.min;
-    options.config.pool.queue = 0;  // none is to wait
+    options.config.pool.queue = 0;  // no call may wait
     BackendBench bench(options);
     std::deque<FakeSession> sessions;
     for (size_t i = 0; i < row.places; ++i) {
       ASSERT_FALSE(bench.open(sessions.emplace_back(bench.callers))) << i;
     }
     for (uint32_t i = 0; i < row.min; ++i) {
-      if (!bench.child(i).ends().empty()) bench.child(i).exit(0);  // its place was lent
+      if (!bench.child(i).ends().empty()) bench.child(i).exit(0);  // the child's place was lent
     }
     FakeSession late(bench.callers);
     const auto refusal = bench.open(late);
@@ -257,7 +258,7 @@ TEST(SessionLimit, WhoHasWaitedLongestIsServedFirst) {
     bench.open(sessions.emplace_back(bench.callers));
     bench.start_child();
   }
-  // The second of the new ones gets the lower index of the two.
+  // Of the two new sessions, the second gets the lower index.
   bench.close(sessions[1]);
   bench.close(sessions[0]);
   FakeClient client(bench.callers);

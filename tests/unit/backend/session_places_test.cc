@@ -1,4 +1,5 @@
-// Sessions with a child of their own beside calls without a session: who has which places.
+// Sessions with a child of their own beside calls without a session: which places each of them may
+// use.
 
 #include "tests/support/backend_fixture.h"
 

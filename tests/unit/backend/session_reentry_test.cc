@@ -1,5 +1,5 @@
-// Sessions: clients without one that send and leave from within an answer, while sessions of the
-// same backend open, close and lose their children.
+// Clients without a session that send and leave from within an answer, while sessions of the same
+// backend open, close and lose their children.
 
 #include <utility>
 
@@ -9,7 +9,7 @@
 namespace stdgate::test {
 namespace {
 
-// Leaves from within its first answer.
+// The client leaves from within its first answer.
 void leave_on_answer(BackendBench& bench, FakeClient& client) {
   client.after_reply = [&](const FakeClient::Answer&) { bench.leave(client); };
 }
@@ -126,7 +126,7 @@ TEST(SessionReentry, DeadlinesOfClientsAndSessionsTogether) {
 }
 
 TEST(SessionReentry, AnAnswerFromTheHandshakeInTheMiddleOfACancel) {
-  // The cancel of one makes room for the queue, whose head the gateway answers itself.
+  // The cancel of one call makes room for the queue, whose first call the gateway answers itself.
   backend::BackendOptions options = plain_options();
   options.config.pool.max = 1;
   options.config.pool.max_in_flight = 1;

@@ -1,4 +1,5 @@
-// Sessions: who gets the notifications of children, and which child those of clients.
+// Sessions: which clients receive a child's notifications, and which child receives a client's
+// notifications.
 
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/pool/dialect.h"
@@ -171,7 +172,7 @@ TEST_F(SharedMcp, ProgressOfASessionThatHasLeftIsDropped) {
 TEST(SessionMcp, TokensAndGreetingsOfASessionsChildPassAsTheyAre) {
   BackendBench bench(session_options(2), std::make_unique<mcp::McpDialect>("1"));
   FakeSession session(bench.callers);
-  session.held = session::ClientHold::nothing;  // it has something to say
+  session.held = session::ClientHold::nothing;  // the session gets its child at once
   bench.open(session);
   FakeChild& child = bench.start_child();
   EXPECT_THAT(child.take_lines(), IsEmpty()) << "its client greets it";
@@ -207,7 +208,7 @@ class SessionNote : public testing::Test {
     return options;
   }
 
-  // Lets the session send a notification; the child that got it.
+  // The session sends a notification. Returns the index of the child that received it.
   int receiver() {
     bench_.send(session_, note_text("n"));
     int receiver = -1;

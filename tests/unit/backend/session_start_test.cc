@@ -21,7 +21,7 @@ TEST(SessionStart, AFailureEndsTheSessionThatTheChildWasFor) {
   EXPECT_EQ(one.take().size(), 1U);
   EXPECT_FALSE(two.end.has_value());
   EXPECT_EQ(bench.status().failures, 1U);
-  // The next one waits out the pause, and until the one that is starting has shown what it can do.
+  // The next session waits for the pause to end, and for the starting child to become ready.
   EXPECT_FALSE(bench.open(three));
   bench.advance(seconds(1));
   EXPECT_EQ(bench.launcher.launched(), 2U);
@@ -69,7 +69,7 @@ TEST(SessionStart, CallsWaitForNoSharedChildThatCannotStartWhileSessionsHaveThei
   ASSERT_EQ(client.answers.size(), 1U);
   EXPECT_EQ(client.answers[0].fault, rpc::Fault::child_failed);
   EXPECT_FALSE(session.end.has_value());
-  // The same when the breaker trips over a child that had been running.
+  // Calls do not wait either when the breaker has opened, although the session's child runs.
   for (size_t i = 2; i < 4; ++i) {
     bench.call(client);
     bench.advance(seconds(1));
@@ -88,7 +88,7 @@ class SessionBreaker : public testing::Test {
     return options;
   }
 
-  // Two failures in a row, with a session that waits meanwhile.
+  // Causes two failures in a row while another session waits.
   void trip() {
     FakeSession one(bench_.callers);
     FakeSession two(bench_.callers);

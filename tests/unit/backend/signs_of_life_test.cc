@@ -1,5 +1,5 @@
-// How long calls may take: what counts as a sign of life of a child, what stops their clock, and
-// what ends them all the same.
+// How long calls may take: what counts as a sign of life of a child, what stops the clock of a
+// call, and what ends a call in any case.
 
 #include "gateway/lsp/lsp_dialect.h"
 #include "gateway/mcp/mcp_dialect.h"
@@ -11,7 +11,7 @@ namespace {
 constexpr seconds kTimeout(10);
 constexpr minutes kMaxTime(2);
 constexpr seconds kInput(40);
-// By so much questions may stay longer.
+// Questions may stay open longer by this time.
 constexpr Duration kLook = kInput / 64;
 
 backend::BackendOptions with_times(backend::BackendOptions options) {
@@ -52,7 +52,7 @@ class OwnClock : public testing::Test {
     bench.open(session);
     return bench.start_child();
   }
-  // What the session's call is answered with after that time.
+  // The answers of the session's calls after this time.
   std::vector<std::string> after(Duration time) {
     bench.advance(time);
     return session.take();
@@ -110,7 +110,7 @@ TEST_F(OwnClock, MaxTimeBoundsTheWhole) {
   EXPECT_THAT(child.take_lines().back(), HasSubstr("$/cancelRequest"));
 }
 
-// A child that reports does not hang, however many calls it does not come to an end with.
+// A child that sends signs of life does not hang, however many of its calls time out.
 TEST_F(OwnClock, OnlySilenceShowsThatAChildHangs) {
   for (const char* id : {"1", "2", "3", "4"}) bench.call(session, id);
   for (Duration passed{0}; passed < kMaxTime; passed += seconds(5)) {
@@ -120,7 +120,7 @@ TEST_F(OwnClock, OnlySilenceShowsThatAChildHangs) {
   session.take();
   EXPECT_EQ(bench.observer.records.size(), 4U);
   EXPECT_THAT(child.ends(), IsEmpty());
-  // Silence after signs of life shows it as well.
+  // A child that becomes silent after signs of life hangs too.
   for (const char* id : {"1", "2", "3"}) bench.call(session, id);
   bench.advance(seconds(1));
   child.say(note_text("log"));
@@ -128,7 +128,7 @@ TEST_F(OwnClock, OnlySilenceShowsThatAChildHangs) {
   EXPECT_EQ(child.ends().size(), 1U);
 }
 
-// Nobody knows what it says meanwhile.
+// While the child is not read, its signs of life cannot be seen.
 TEST_F(OwnClock, StandsWhileTheChildIsNotRead) {
   bench.call(session);
   bench.backend.hold_child(session.id, true);
@@ -232,7 +232,7 @@ TEST(StreamClock, AnEventOfItsOwnStreamIsASignOfLife) {
   child.say(note_text("step"));
   bench.advance(kTimeout - Duration{1});
   EXPECT_THAT(client.answers, IsEmpty());
-  // With a second call nobody knows whose it is.
+  // With a second call, the event may belong to either call.
   bench.send(client, request_text("2"), 2, true);
   child.say(note_text("step"));
   bench.advance(Duration{1});
@@ -256,7 +256,7 @@ TEST(StreamClock, WithoutAStreamThereIsNoSignOfLife) {
 
 class Questions : public OwnClock {
  public:
-  // The child asks the client; under which id the client sees it.
+  // The child asks the client. Returns the id that the client sees.
   std::string ask(const std::string& id = "\"q\"") {
     child.say(request_text(id, "ask"));
     return id_in(session.take().at(0));
@@ -312,7 +312,7 @@ TEST_F(Questions, ThatAreTakenBackLetTheClockGoOn) {
   EXPECT_THAT(after(kInput - kTimeout - Duration{1}), IsEmpty());
 }
 
-// The loop may come to the times of the call and of the question in one turn.
+// If the loop is late, the deadlines of the call and of the question may pass in one turn.
 TEST_F(Questions, EndBeforeTheirCallsWhenTheLoopIsLate) {
   bench.call(session);
   bench.advance(seconds(1));
@@ -327,7 +327,7 @@ TEST_F(Questions, EndBeforeTheirCallsWhenTheLoopIsLate) {
   EXPECT_THAT(after(Duration{1}), ElementsAre(gave_up("1", kSilence)));
 }
 
-// Its client may be away for so long, and is asked again when it comes back.
+// The client may be away for this long. When it comes back, it is asked again.
 TEST(LingeringQuestions, StayAsLongAsTheirChild) {
   backend::BackendOptions options = own_children();
   options.config.linger = 3 * kInput;
@@ -347,7 +347,7 @@ TEST(LingeringQuestions, StayAsLongAsTheirChild) {
             gave_up("\"q\"", "the client has not answered within 2m (backends.fake.linger)"));
 }
 
-// Nobody waits for it: a person may take all day.
+// No call waits for the answer, so a person may take all day.
 TEST_F(Questions, WithoutACallStayOpen) {
   const std::string question = ask();
   EXPECT_THAT(after(10 * kInput), IsEmpty());
@@ -428,7 +428,8 @@ TEST(LspQuestion, GivesPeopleTimeToThink) {
   EXPECT_THAT(session.take(), ElementsAre(result_text("1")));
 }
 
-// A shared child that waits for one client keeps the others waiting, and is not given up for that.
+// A shared child that waits for one client delays the other clients' calls. It is not replaced for
+// that.
 TEST_F(SharedClock, AQuestionStopsTheClockOfItsSessionAlone) {
   bench.send(one, tool_call("1", "1"));
   child.take_lines();

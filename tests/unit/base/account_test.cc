@@ -1,4 +1,4 @@
-// Accounts and shares: what is charged to whom, and who is to hold no more.
+// Accounts and shares: who is charged for what, and who may hold no more.
 #include "gateway/base/account.h"
 
 #include <gtest/gtest.h>
@@ -56,7 +56,8 @@ TEST(Account, AtTheBoundAndOneBeyond) {
   EXPECT_FALSE(gateway.is_over());
 }
 
-// As memory runs out, those who hold most are refused first, and who holds nothing never.
+// As memory runs out, the largest holders are refused first, and a client that holds nothing is
+// never refused.
 TEST(Account, NobodyHoldsMoreThanWhatIsLeft) {
   Account gateway(1000);
   Account large(gateway, 999);
@@ -65,7 +66,7 @@ TEST(Account, NobodyHoldsMoreThanWhatIsLeft) {
   Share of_large({&large, nullptr}, Holding::receiving);
   Share of_small({&small, nullptr}, Holding::receiving);
   of_large.set(500);
-  EXPECT_TRUE(large.takes_more());  // and as much is left
+  EXPECT_TRUE(large.takes_more());  // the same amount is left
   of_large.set(501);
   EXPECT_EQ(large.lack(), MemoryLack::of_gateway);
   of_small.set(200);
@@ -79,7 +80,7 @@ TEST(Account, NobodyHoldsMoreThanWhatIsLeft) {
   EXPECT_TRUE(nobody.is_over());
 }
 
-// As where all clients are one.
+// If all clients count as one, this client may hold everything.
 TEST(Account, OneThatMayHoldAllHoldsAll) {
   Account gateway(1000);
   Account client(gateway, 1000);
@@ -100,7 +101,7 @@ TEST(Account, GrowthOfWhatIsUnsentIsTold) {
   Share received({&client, nullptr}, Holding::receiving);
   Share unsent({&client, nullptr}, Holding::unsent);
   received.set(401);
-  EXPECT_EQ(events.over, 0);  // who receives is refused instead
+  EXPECT_EQ(events.over, 0);  // a receiving client is refused instead
   unsent.set(1);
   EXPECT_EQ(events.over, 1);
   unsent.set(0);

@@ -11,7 +11,7 @@
 
 namespace stdgate {
 
-// ByteQueue: bytes in at the back, out at the front.
+// ByteQueue: bytes are appended at the back, and consumed at the front.
 
 namespace {
 
@@ -81,7 +81,7 @@ TEST(ByteQueueTest, MoveTakesTheBytesAlong) {
   EXPECT_EQ(d.view(), "bc");
 }
 
-// A queue that never runs empty does not grow without end.
+// A queue that never runs empty must not grow without limit.
 TEST(ByteQueueTest, ASteadyStreamKeepsItsStorageSmall) {
   ByteQueue queue;
   const std::string piece(100, 'x');
@@ -204,7 +204,7 @@ TEST(StoragePool, KeepsNoMoreThanItsLimits) {
                         {StoragePool::kMaxLargeBytes / 2 + 1, 1}};
   for (const Case& c : cases) {
     StoragePool pool;
-    // Twice: what is lent and released makes room again.
+    // The second round shows that lending and giving back makes room again.
     for (int round = 0; round < 2; ++round) {
       for (size_t i = 0; i < c.limit + 1; ++i) pool.give_back(storage_of(c.capacity));
       size_t lent = 0;
@@ -252,7 +252,7 @@ TEST(StoragePool, HandsOverWhatIsOfferedAndNothingElse) {
     EXPECT_EQ(pool.take_over({all.data() - 1, 250}).capacity(), 0U);
     EXPECT_EQ(pool.take_over({all.data() + all.size() - 249, 250}).capacity(), 0U);
     EXPECT_EQ(pool.take_over({}).capacity(), 0U);
-    EXPECT_EQ(pool.take_over(all.substr(5, 249)).capacity(), 0U);  // too little of it
+    EXPECT_EQ(pool.take_over(all.substr(5, 249)).capacity(), 0U);  // too small a part
     {
       ByteQueue inner;
       const StorageOffer inner_offer(pool, inner);
@@ -262,7 +262,7 @@ TEST(StoragePool, HandsOverWhatIsOfferedAndNothingElse) {
     EXPECT_EQ(taken.view(), body);
     EXPECT_EQ(taken.view().data(), all.data() + 5);
     EXPECT_EQ(storage.capacity(), 0U);
-    EXPECT_EQ(pool.take_over(all.substr(5, 250)).capacity(), 0U);  // once
+    EXPECT_EQ(pool.take_over(all.substr(5, 250)).capacity(), 0U);  // the storage was taken already
   }
   EXPECT_EQ(pool.take_over(all).capacity(), 0U);
 }
@@ -282,11 +282,11 @@ TEST(StoragePool, RoomGrowsWithWhatHasComeAndNotWithWhatIsAnnounced) {
     EXPECT_EQ(storage.size(), come);
     moves += storage.view().data() != before ? 1 : 0;
   }
-  EXPECT_LE(moves, 15U);  // it doubles
+  EXPECT_LE(moves, 15U);  // the room doubles
   EXPECT_LE(storage.capacity(), kAnnounced + kAnnounced / 8);
 }
 
-// A peer that announces little at a time must not have all moved each time.
+// A peer that announces small sizes must not cause a move each time.
 TEST(StoragePool, RoomGrowsByAnEighthAtLeastWhateverIsAnnounced) {
   StoragePool pool;
   ByteQueue storage;
@@ -343,9 +343,9 @@ TEST(StoragePool, SharesOneCopyOfWhatIsOfferedToAll) {
   EXPECT_EQ(pool.share(kept.view()).view().data(), kept.view().data());
 }
 
-// --- PooledBuffer: storage comes from its pool and goes back there.
+// --- PooledBuffer: storage comes from its pool and returns to it.
 
-// The storage that the pool would lend next, if it has any.
+// The storage that the pool would lend next; null if it has none.
 const void* lent_by(StoragePool& pool) {
   ByteQueue storage = pool.borrow(1);
   const void* place = storage.capacity() == 0 ? nullptr : storage.view().data();

@@ -1,4 +1,4 @@
-// Texts: what is escaped for a terminal or a log, ASCII and places, UTF-8, Base64.
+// Texts: escapes for terminals and logs, ASCII and positions, UTF-8, Base64.
 #include "gateway/base/text.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ bool must_be_escaped(uint32_t code) {
 
 TEST(VisibleText, EscapesEachHiddenCharacterAndNoOther) {
   for (uint32_t code = 0x7f; code <= 0xffff; ++code) {
-    if (code >= 0xd800 && code < 0xe000) continue;  // surrogates have no UTF-8
+    if (code >= 0xd800 && code < 0xe000) continue;  // surrogates have no UTF-8 form
     const std::string expected = must_be_escaped(code) ? code_unit(code) : utf8(code);
     for (const VisibleText form : kForms) {
       ASSERT_EQ(visible("a" + utf8(code) + "b", form), "a" + expected + "b") << std::hex << code;
@@ -90,7 +90,7 @@ TEST(VisibleText, EscapesBytesThatAreNoUtf8) {
   }
 }
 
-// Where a text is cut, no half of a character is left that would look like a bad byte.
+// A cut never leaves half of a character, which would look like an invalid byte.
 TEST(VisibleText, ACutTextHasNoBadBytes) {
   const std::string text = "x\xc2\x9by\xe2\x80\xae\xf0\x9f\x98\x80\xe2\x80\xa8z";
   for (size_t limit = 0; limit <= text.size(); ++limit) {
@@ -109,7 +109,7 @@ TEST(VisibleText, AnEscapeIsAtMostSixTimesAsLong) {
   }
 }
 
-// --- ASCII text, and places in texts.
+// --- ASCII text, and positions in texts.
 
 TEST(Ascii, EqualsIgnoringCase) {
   EXPECT_TRUE(equals_ignoring_case("Content-LENGTH", "content-length"));
@@ -159,7 +159,7 @@ TEST(Utf8, SizesOfSequences) {
       {"\xf4\x90\x80\x80", 0},  // beyond U+10FFFF
       {"\xf5\x80\x80\x80", 0},
       {"\xff", 0},
-      {"\xc3", 0},  // cut off
+      {"\xc3", 0},  // incomplete
       {"\xe2\x82", 0},
       {"\xc3(", 0},
   };
@@ -181,7 +181,7 @@ TEST(Utf8, CutsBytesThatAreNoUtf8AtTheLimit) {
   EXPECT_EQ(cut_utf8("\xc3", 1), "\xc3");  // nothing is cut
 }
 
-// --- Base64: RFC 4648's own vectors, and what strictness refuses.
+// --- Base64: the vectors of RFC 4648, and the texts that a strict decoder refuses.
 
 TEST(Base64, EncodesForUrls) {
   const std::pair<std::string_view, std::string_view> cases[] = {

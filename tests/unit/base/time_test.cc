@@ -12,7 +12,7 @@
 
 namespace stdgate {
 
-// Timers: what fires, when, and in which order.
+// Timers: which timers fire, when, and in which order.
 
 namespace {
 
@@ -20,7 +20,7 @@ TimePoint at(int64_t ns) { return TimePoint(Duration(ns)); }
 
 class TimersTest : public testing::Test {
  protected:
-  // A timer that notes its number.
+  // A timer that records its number.
   std::unique_ptr<Timer> noting(int number) {
     return std::make_unique<Timer>(queue_, [this, number] { fired_.push_back(number); });
   }
@@ -169,7 +169,7 @@ TEST_F(TimersTest, RandomUseAgainstAList) {
   constexpr size_t kTimers = 40;
   std::mt19937_64 random(test::random_seed());
   std::vector<std::unique_ptr<Timer>> timers(kTimers);
-  std::vector<std::optional<int64_t>> model(kTimers);  // due times of the armed ones
+  std::vector<std::optional<int64_t>> model(kTimers);  // due times of the armed timers
   for (size_t i = 0; i < kTimers; ++i) timers[i] = noting(static_cast<int>(i));
   int64_t now = 0;
   for (int step = 0; step < 20000; ++step) {
@@ -209,7 +209,7 @@ TEST_F(TimersTest, RandomUseAgainstAList) {
 
 }  // namespace
 
-// RateLimit: so many a second, and a count of the rest.
+// RateLimit: a number of events per second, and a count of the rest.
 
 namespace {
 

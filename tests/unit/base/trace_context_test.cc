@@ -18,7 +18,7 @@ std::string trace_id_of(const char* traceparent) {
   return std::string(TraceIdText(trace).view());
 }
 
-// The examples of W3C Trace Context, section 3.2, and its invalid forms.
+// The examples of W3C Trace Context, section 3.2, and invalid forms.
 TEST(TraceContext, TraceIdOfTraceparent) {
   constexpr std::string_view kId = "4bf92f3577b34da6a3ce929d0e0e4736";
   struct Case {
@@ -54,7 +54,7 @@ TEST(TraceContext, ParentAndFlags) {
             (std::array<uint8_t, 8>{0x00, 0xf0, 0x67, 0xaa, 0x0b, 0xa9, 0x02, 0xb7}));
   EXPECT_TRUE(trace.is_sampled());
   ASSERT_TRUE(trace.read("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-fe"));
-  EXPECT_EQ(trace.flags, 2);  // the others have no meaning
+  EXPECT_EQ(trace.flags, 2);  // the other bits have no meaning
   EXPECT_FALSE(trace.is_sampled());
 }
 
@@ -100,7 +100,7 @@ TEST(TraceContext, NamesASpanAsParent) {
   EXPECT_FALSE(TraceContext().has_parent());
 }
 
-// --- What of the header is passed on (W3C Baggage, section 3.3).
+// --- The part of the header that is passed on (W3C Baggage, section 3.3).
 
 TEST(Baggage, IsPassedOnAsItCame) {
   for (const std::string good :

@@ -54,7 +54,7 @@ TEST_F(CallQueueTest, KeepsItsOrderAndItsPlacesThroughAnyHistory) {
   std::deque<call::Call*> expected;
   for (int step = 0; step < 20'000; ++step) {
     const uint64_t dice = random() % 10;
-    // The first is left alone for long, so that gaps gather behind it.
+    // The first call stays for long, so that gaps gather behind it.
     if (dice < 5 || expected.empty()) {
       expected.push_back(push());
     } else if (dice < 9) {

@@ -258,7 +258,7 @@ TEST_F(CallIndexTest, HoldsAgainstAMapThroughAnyHistory) {
 }
 
 TEST_F(CallIndexTest, NoTwoIdsOfAClientShareMoreThanTheyShould) {
-  // Ids as clients choose them: numbers in a row, with and without a common beginning.
+  // Typical ids of clients: numbers in a row, with and without a common beginning.
   for (const std::string& head : {std::string(), std::string("\"request-0000-")}) {
     std::vector<call::CallPtr> kept;
     std::set<uint64_t> hashes;

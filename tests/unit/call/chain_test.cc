@@ -1,5 +1,5 @@
-// The chain: in which order filters see what passes, and what each sees of what another one has
-// refused, answered or changed.
+// The chain: the order in which filters see messages, and what each filter sees of a call that
+// another filter has refused, answered or changed.
 #include "gateway/call/chain.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ struct JsonRpc final : call::Protocol {
 
 using Seen = std::vector<std::string>;
 
-// Sees everything, and does what the test wants.
+// Records all that passes, and acts as the test says.
 class Watcher final : public call::Filter {
  public:
   Watcher(std::string name, Seen& seen, call::CallStore& calls)
@@ -102,7 +102,7 @@ class Watcher final : public call::Filter {
   const call::Slot<int> count_;
 };
 
-// Takes each call, as what answers.
+// The last filter of the chain, which takes every call.
 struct Bottom final : call::Filter {
   void on_request(call::CallPtr& call, const call::Request& request) override {
     texts.emplace_back(request.message.text);
@@ -131,7 +131,7 @@ struct ChainOfTwo : testing::Test {
     call::CallPtr call = chain.begin(id, {context, &text.envelope, "m"});
     chain.pass(std::move(call), {text.envelope, "m", call::ClientIntent(), context});
   }
-  // The second filter holds all that comes, for so long.
+  // Makes the second filter hold every request for `time`.
   void hold_for(Duration time) {
     second.at_whole_request = [this, time](call::CallPtr& call, const call::Request& request) {
       has_room = chain.hold(call, request, clock.now() + time);
@@ -249,7 +249,7 @@ TEST_F(ChainOfTwo, NotificationsAreJudgedOnTheWayDown) {
                                        "second: not let through"));
 }
 
-// --- Changes on the way down, and calls that are held
+// --- Changed requests and held calls
 
 TEST_F(ChainOfTwo, AFilterHasAnotherRequestGoOn) {
   first.at_whole_request = [this](call::CallPtr& call, const call::Request& request) {
@@ -269,7 +269,7 @@ TEST_F(ChainOfTwo, AFilterHasAnotherRequestGoOn) {
 TEST_F(ChainOfTwo, AHeldCallGoesOnWithAllThatItHas) {
   hold_for(std::chrono::seconds(5));
   {
-    // The text of the client is gone when it goes on.
+    // The client's text no longer exists when the call continues.
     std::string text = R"({"jsonrpc":"2.0","id":1,"method":"m","params":{"t":42}})";
     ParsedText parsed(text);
     call::ClientIntent intent;
@@ -401,7 +401,7 @@ TEST_F(ChainOfTwo, AChildIsNeededAsLongAsAnyFilterNeedsIt) {
   EXPECT_THAT(take_seen(), ElementsAre("second: gone 5", "first: gone 5"));
 }
 
-// One that overrides nothing but what it needs.
+// A filter that overrides a single function.
 struct EndOnly final : call::Filter {
   void on_end(const call::Call& /*call*/, call::End& end) override { end.reply = nullptr; }
 };
@@ -421,7 +421,7 @@ TEST_F(ChainOfTwo, AFilterMayTakeTheReplyAway) {
 
 namespace stdgate::call {
 
-// KeptRequest: what the account of a client pays for a request that is held.
+// KeptRequest: what a client's account pays for a held request.
 
 namespace {
 

@@ -1,4 +1,4 @@
-// Members that a message gets on its way to a child.
+// Members that are inserted into a message on its way to a child.
 #include "gateway/call/insertion.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ std::string spliced(const call::Outgoing& message) {
   return written;
 }
 
-// The message with `members` inserted there; nothing when they cannot be.
+// The message with `members` inserted at `place`; nothing if they cannot be inserted.
 std::optional<std::string> check(Place place, std::string text, std::string_view members) {
   rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
   const auto document = parser.parse(text);
@@ -47,8 +47,8 @@ constexpr std::string_view kHead = R"({"jsonrpc":"2.0","id":1,"method":"m")";
 TEST(Insertion, GoesIntoItsObject) {
   struct Row {
     Place place;
-    std::string params;    // with its comma and key; empty: none
-    std::string expected;  // empty: refused
+    std::string params;    // with comma and key; may be empty
+    std::string expected;  // empty if the insertion is refused
   };
   const std::string head = R"({"x":1,"jsonrpc":"2.0","id":1,"method":"m")";
   const std::string plain(kHead);
@@ -166,9 +166,9 @@ namespace {
 
 struct Case {
   std::string text;
-  std::string id;        // as it stands in the text; empty: none
-  std::string token;     // so too
-  std::string replaced;  // so too
+  std::string id;        // as in the text; may be empty
+  std::string token;     // as in the text; may be empty
+  std::string replaced;  // as in the text; may be empty
   std::string expected;
 };
 

@@ -31,7 +31,8 @@ TEST(NameTable, TellsOfEachNameOnce) {
   EXPECT_EQ(told.names, expected);
 }
 
-// Half of the places at once, the rest slowly: so that who invents names leaves time to notice.
+// Half of the places fill at once, the rest slowly, so that an operator has time to notice invented
+// names.
 TEST(NameTable, WhatChildrenShowThatTheyKnowIsLearntInTurns) {
   Told told;
   constexpr size_t kCapacity = 20;

@@ -1,4 +1,4 @@
-// Accounts of clients and backends: bounds, and who is one client.
+// Accounts of clients and backends: their bounds, and which callers count as one client.
 #include "gateway/policy/accounts.h"
 
 #include <gmock/gmock.h>
@@ -29,8 +29,8 @@ TEST(AccountBounds, FollowFromTheMemoryUnlessTheyAreSet) {
     AccountBounds bounds;
   } const cases[] = {
       {{}, {}, 16 * kMiB, 1024 * kMiB, {512 * kMiB, 128 * kMiB}},
-      {{}, {}, 16 * kMiB, 200 * kMiB, {100 * kMiB, 32 * kMiB}},  // two messages, as they grow
-      {{}, {}, 16 * kMiB, 8 * kMiB, {16 * kMiB, 16 * kMiB}},     // not less than one
+      {{}, {}, 16 * kMiB, 200 * kMiB, {100 * kMiB, 32 * kMiB}},  // twice limits.message
+      {{}, {}, 16 * kMiB, 8 * kMiB, {16 * kMiB, 16 * kMiB}},     // at least limits.message
       {{400 * kMiB}, {}, 16 * kMiB, 200 * kMiB, {400 * kMiB, 100 * kMiB}},
       {{400 * kMiB}, {400 * kMiB}, 16 * kMiB, 200 * kMiB, {400 * kMiB, 400 * kMiB}},
       {{}, {20 * kMiB}, 16 * kMiB, 1024 * kMiB, {512 * kMiB, 20 * kMiB}},
@@ -95,7 +95,8 @@ TEST(Accounts, SayWhoHoldsMost) {
   EXPECT_EQ(accounts.largest(5)[1].client, "192.0.2.1");
 }
 
-// What a backend holds for nobody is its own; what clients hold at it is counted there too.
+// Memory that a backend holds for no client is its own. Memory that clients hold at the backend is
+// counted there too.
 TEST(Accounts, WhatIsHeldAtABackendIsCounted) {
   Accounts accounts({.gateway = 1000, .client = 400});
   const Payer backend = accounts.backend(2);

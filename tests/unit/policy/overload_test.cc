@@ -1,4 +1,4 @@
-// Stages of memory and lag: where they begin, where they end, and what they refuse.
+// Stages of memory and lag: where they begin and end, and what they refuse.
 #include "gateway/policy/overload.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ TEST(Overload, MemoryHasStagesThatDoNotFlap) {
   };
   Overload overload(kMaxLag);
   for (const auto& reading : readings) {
-    // It counts when it stays so though free memory is given back.
+    // The stage counts only if it lasts, although free memory is given back.
     for (unsigned i = 1; reading.part >= Overload::kFull && i < Overload::kFullReadings; ++i) {
       overload.note_memory(reading.part, 0);
       EXPECT_FALSE(overload.refuses_calls()) << i;
@@ -40,7 +40,7 @@ TEST(Overload, MemoryHasStagesThatDoNotFlap) {
   }
 }
 
-// What is held makes memory tight, but refuses nobody: accounts do.
+// Held memory makes the stage tight, but refuses nothing. Refusing is the task of accounts.
 TEST(Overload, WhatIsHeldMakesMemoryTightOnly) {
   Overload overload(kMaxLag);
   EXPECT_FALSE(overload.note_memory(0.1, 0.849));
@@ -65,7 +65,7 @@ TEST(Overload, OneLateReadingIsNone) {
   EXPECT_TRUE(overload.refuses_sessions());
   EXPECT_FALSE(overload.refuses_calls());
   EXPECT_FALSE(overload.ends_connections());
-  EXPECT_FALSE(overload.note_lag(milliseconds(51)));  // not yet
+  EXPECT_FALSE(overload.note_lag(milliseconds(51)));  // above half of the limit
   EXPECT_TRUE(overload.refuses_sessions());
   EXPECT_TRUE(overload.note_lag(milliseconds(50)));
   EXPECT_FALSE(overload.refuses_sessions());

@@ -8,7 +8,7 @@
 
 namespace stdgate {
 
-// Rates: of clients, by buckets of tokens, and of bytes that have to come.
+// Rates of clients, by token buckets, and the rate at which bytes must arrive.
 
 namespace {
 
@@ -24,7 +24,7 @@ ClientAddress client(uint32_t number) {
   return ClientAddress::ipv4(bytes);
 }
 
-// How many events `who` may have now.
+// Uses up all events that `who` may have now. Returns their number.
 int use_all(policy::ClientRates& rates, const ClientAddress& who, TimePoint now, int most = 100) {
   int count = 0;
   while (count < most && rates.wait(who, now) == Duration::zero()) {
@@ -67,7 +67,7 @@ TEST(ClientRates, TheTableIsBounded) {
   policy::ClientRates rates(1, 2);
   for (uint32_t i = 0; i < policy::ClientRates::kMaxClients; ++i) use_all(rates, client(i), kStart);
   EXPECT_EQ(rates.size(), policy::ClientRates::kMaxClients);
-  // Whose turn was longest ago goes; what the others have used stays known.
+  // The client that used its rate longest ago is forgotten. The state of the others is kept.
   use_all(rates, client(policy::ClientRates::kMaxClients), kStart);
   EXPECT_EQ(rates.size(), policy::ClientRates::kMaxClients);
   EXPECT_NE(rates.wait(client(1), kStart), Duration::zero());
@@ -173,7 +173,7 @@ TEST(RateWindow, ACountThatIsLookedAtLaterIsJudgedByHalfAWindowFirst) {
 
 }  // namespace
 
-// ClientQuotas: calls of each client in a time, and under way.
+// ClientQuotas: the number of calls of each client in a time, and at the same time.
 
 namespace {
 
@@ -233,7 +233,7 @@ TEST(ClientQuotas, ABurstThenARate) {
   EXPECT_TRUE(call(quotas, address("192.0.2.2"), at(milliseconds(100))));
 }
 
-// Of the backend, and of all backends: whoever calls, and told apart or not.
+// The limits of the backend, and of all backends together, apply to every caller.
 TEST(ClientQuotas, AllTogetherHaveLimitsToo) {
   using Whose = policy::QuotaRefusal::Whose;
   config::CallLimits few;
@@ -265,7 +265,7 @@ TEST(ClientQuotas, AllTogetherHaveLimitsToo) {
   EXPECT_TRUE(call(quotas, address("192.0.2.3"), at(milliseconds(500))));
 }
 
-// What all together may not costs no client of its own limit.
+// A call that a common limit refuses does not use up the client's own limit.
 TEST(ClientQuotas, WhatIsRefusedToAllCountsForNobody) {
   config::CallLimits together;
   together.rate = {1, seconds(1)};
@@ -298,7 +298,7 @@ TEST(ClientQuotas, CallsUnderWay) {
   EXPECT_FALSE(quotas.begin_call(client, at(seconds(0))));
 }
 
-// What is refused for calls under way costs nothing of the rate.
+// A call that is refused for calls under way does not use up the rate.
 TEST(ClientQuotas, ARefusalTakesNoToken) {
   ClientQuotas quotas(limits(1, 2, 1));
   const ClientRef client = address("192.0.2.1");
@@ -349,7 +349,7 @@ TEST(ClientQuotas, TheOneThatCalledLongestAgoIsForgotten) {
   for (size_t i = 0; i < ClientQuotas::kMaxClients; ++i) {
     ASSERT_TRUE(call(quotas, numbered(i), at(seconds(0))));
   }
-  EXPECT_FALSE(call(quotas, numbered(0), at(seconds(0))));  // used last now
+  EXPECT_FALSE(call(quotas, numbered(0), at(seconds(0))));  // its last call is the newest now
   EXPECT_TRUE(call(quotas, address("192.0.2.1"), at(seconds(0))));
   EXPECT_EQ(quotas.clients(), ClientQuotas::kMaxClients);
   EXPECT_FALSE(call(quotas, numbered(0), at(seconds(0))));

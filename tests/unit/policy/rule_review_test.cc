@@ -1,4 +1,4 @@
-// Rules that cannot decide, and names that cannot fit.
+// Rules that can never decide, and names that can never match.
 #include "gateway/policy/rule_review.h"
 
 #include <gmock/gmock.h>
@@ -75,10 +75,10 @@ TEST(RuleReview, PatternsCoverOthers) {
 TEST(RuleReview, FindsRulesThatEarlierOnesCover) {
   EXPECT_THAT(paths_of({everything({"*"}), tools({"reader"}, {"x"})}), ElementsAre("rules[1]"));
   EXPECT_THAT(paths_of({tools({"reader"}, {"read_*"}), tools({"writer"}, {"read_file"})}),
-              ElementsAre("rules[1]"));  // writers are readers
+              ElementsAre("rules[1]"));  // writers are readers too
   EXPECT_THAT(
       paths_of({tools({"reader"}, {"a"}), tools({"*"}, {"b"}), tools({"reader"}, {"b", "a"})}),
-      ElementsAre("rules[2]"));  // by two together
+      ElementsAre("rules[2]"));  // covered by two rules together
   EXPECT_THAT(paths_of({everything({"x"}, {"delete_*"}), tools({"x"}, {"a"}, {"delete_*", "b"})}),
               ElementsAre("rules[1]"));
   RuleConfig all_methods;
@@ -131,7 +131,7 @@ TEST(RuleReview, FindsNamesThatNothingFits) {
 
 }  // namespace
 
-// Roles without effect, and listeners that open more than they seem to.
+// Roles without effect, and listeners that allow more than they seem to.
 
 namespace {
 

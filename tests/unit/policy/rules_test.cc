@@ -1,4 +1,4 @@
-// Rules: who may do what. Tables go through one check().
+// Rules: which client may do what. All tables go through one check().
 #include "gateway/policy/rules.h"
 
 #include <gmock/gmock.h>
@@ -89,7 +89,7 @@ TEST(Rules, HoldForWhatAgentsSayToo) {
                          {std::nullopt, "fs/read_text_file", true},
                          {std::nullopt, "fs/write_text_file", false},
                          {std::nullopt, "terminal/create", false},
-                         {ada, "fs/write_text_file", false},  // the first that fits decides
+                         {ada, "fs/write_text_file", false},  // the first rule that matches decides
                          {bob, "fs/write_text_file", true},
                          {bob, "terminal/create", false},
                          {principal({"writer"}), "terminal/create", true},
@@ -238,7 +238,7 @@ TEST(Rules, ListsShowWhatSomeRuleOfTheClientIsAbout) {
   EXPECT_EQ(of_nobody.count(), 1U);
   EXPECT_TRUE(rules.shows(of_reader, tool("read_file")));
   EXPECT_FALSE(rules.shows(of_reader, tool("write_file")));
-  EXPECT_TRUE(rules.shows(of_reader, tool("delete_file")));  // a scope can be had
+  EXPECT_TRUE(rules.shows(of_reader, tool("delete_file")));  // a client can obtain a scope
   EXPECT_FALSE(rules.shows(of_nobody, tool("read_file")));
   EXPECT_TRUE(make({}).shows({}, tool("x")));
 }
@@ -254,7 +254,7 @@ TEST(Rules, AsManyAsThereMayBe) {
 
 }  // namespace
 
-// Patterns of names, and which names everybody reads in the same way.
+// Patterns of names, and the names that all readers read in the same way.
 
 namespace {
 

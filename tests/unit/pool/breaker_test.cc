@@ -1,4 +1,4 @@
-// Breaker: replacements at once, waits, jitter, tripping.
+// Breaker: immediate replacements, waits, jitter, tripping.
 
 #include "gateway/pool/breaker.h"
 
@@ -22,13 +22,13 @@ config::PoolConfig config() {
   return config;
 }
 
-// The failure at kNow of a child that was started after the last failure.
+// A failure at kNow of a child that was started after the last failure.
 void fail(pool::Breaker& breaker, pool::Loss loss = pool::Loss::start) {
   breaker.on_failure(kNow, kNow + Duration{1}, loss);
 }
 
-// The waits after what happens one after another, each at its time; none: a child is replaced at
-// once. `full` is the wait without jitter.
+// A sequence of events, each at its time, with the wait after it. `full` is the wait without
+// jitter; nothing: the child is replaced at once.
 struct Event {
   enum class What : uint8_t { lost_start, lost_child, lost_stable_child, success };
   What what;
@@ -98,7 +98,7 @@ TEST(Breaker, OfReplacementsAtOnceThereIsOneInBackoffMax) {
   pool::Breaker breaker(pool, random);
   int at_once = 0;
   constexpr int kSeconds = 20;
-  // Each child answers and dies, as soon as it can be started.
+  // Each child answers once, dies, and is replaced as soon as the breaker allows.
   for (TimePoint now = kNow; now < kNow + std::chrono::seconds(kSeconds);) {
     breaker.on_failure(now, now, pool::Loss::child);
     at_once += breaker.retry_after(now) == pool::Breaker::kAtOnce ? 1 : 0;
@@ -142,8 +142,8 @@ TEST(Breaker, WaitsDoubleUpToTheCapWithJitterInTheUpperHalf) {
   }
 }
 
-// Children that nobody waits for, each started as early as the breaker allows, which live for so
-// long; for sixteen minutes.
+// Children that no call waits for, each with this life, are started as early as the breaker allows.
+// Returns the number of starts in sixteen minutes.
 int unasked_starts(pool::Loss loss, Duration life) {
   config::PoolConfig pool = config();
   pool.backoff_max = std::chrono::seconds(30);
@@ -178,7 +178,7 @@ TEST(Breaker, NobodyWaitsForUpToTenMinutes) {
   EXPECT_LE(wait, pool::Breaker::kMaxUnasked);
   EXPECT_FALSE(breaker.may_start(kNow + pool.backoff_max, pool::Demand::unasked));
   EXPECT_TRUE(breaker.may_start(kNow + pool.backoff_max)) << "for somebody who waits";
-  // A child that has lived for long, or has answered, has shown that it works.
+  // A child that has lived for long, or has answered, shows that the server works.
   const TimePoint later = kNow + pool::Breaker::kMaxUnasked + Duration{2};
   breaker.on_failure(later, kNow + Duration{2}, pool::Loss::stable_child);
   EXPECT_EQ(breaker.next_start(pool::Demand::unasked), later + pool::Breaker::kAtOnce);

@@ -1,4 +1,4 @@
-// What is known of the era of shared children, by what children have shown.
+// PeerVerdict: the era of shared children, as the children have shown it.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -36,7 +36,7 @@ TEST(PeerVerdict, ThatIsConfiguredIsNotLearnt) {
   }
 }
 
-// Another program may have taken the place of a legacy server: the next child is asked.
+// Another program may have replaced a legacy server, so the next child is asked for its era.
 TEST(PeerVerdict, ThatIsLegacyCanBeDoubted) {
   for (const Greeting first : {Greeting::probe, Greeting::handshake}) {
     PeerVerdict verdict(Revision::automatic, first);
@@ -48,7 +48,7 @@ TEST(PeerVerdict, ThatIsLegacyCanBeDoubted) {
   }
 }
 
-// A session's own child that is no legacy one says nothing against that.
+// If a session's own child turns out not to be legacy, that agrees with a modern server.
 TEST(PeerVerdict, ThatIsModernIsNotDoubted) {
   PeerVerdict verdict(Revision::automatic, Greeting::probe);
   verdict.learn(PeerKind::stateless);
@@ -62,7 +62,8 @@ TEST(PeerVerdict, AChildThatCannotBearToBeAskedIsALegacyOne) {
   EXPECT_EQ(verdict.peer_kind(), PeerKind::stateful);
 }
 
-// The server was replaced: the next child is asked, and nothing has failed. Once.
+// The server was replaced, so the next child is asked for its era, and the failure does not count.
+// This excuse is valid once.
 TEST(PeerVerdict, AChildThatContradictsItIsExcused) {
   for (const auto& [peer_kind, greeting] : {std::pair{PeerKind::stateless, Greeting::discovery},
                                             std::pair{PeerKind::stateful, Greeting::handshake}}) {

@@ -1,4 +1,4 @@
-// JsonRpcDialect: nothing but a cancel method.
+// JsonRpcDialect: it adds only a method for cancels.
 
 #include <gtest/gtest.h>
 

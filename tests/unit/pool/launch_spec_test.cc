@@ -1,4 +1,4 @@
-// make_launch_spec: what of the gateway's surroundings a child gets.
+// make_launch_spec: which parts of the gateway's environment a child receives.
 
 #include <gtest/gtest.h>
 

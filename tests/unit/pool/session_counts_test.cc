@@ -38,7 +38,7 @@ TEST(SessionCounts, KnowsWhoHasCalls) {
   EXPECT_EQ(counts.calls_of(kOther), 0U);
 }
 
-// As if a session had left a call behind.
+// The counts are as if a former session in the same place had left a call behind.
 TEST(SessionCounts, TakesNoSessionForAnotherOne) {
   SessionCounts counts;
   const session::SessionId next{kOne.index, kOne.generation + 1};

@@ -15,7 +15,7 @@ session::Reply reply_of(std::string_view id, std::string_view tail) {
   return reply;
 }
 
-// Two requests and a notification, handed over.
+// A batch of two requests and a notification, which has been handed over.
 session::BatchAnswer two_due(size_t limit) {
   session::BatchAnswer answer;
   answer.begin_messages(rpc::CodeSet::plain, limit);
@@ -87,7 +87,7 @@ TEST(BatchAnswer, CanBeUsedAgain) {
   EXPECT_EQ(answer.due(), 0u);
 }
 
-// What the client may hold bounds them too: what does not fit is answered by a fault.
+// The client's memory limit applies too: an answer that exceeds it is replaced by a fault.
 TEST(BatchAnswer, IsChargedToItsClient) {
   Account gateway(10'000);
   Account client(gateway, 2000);

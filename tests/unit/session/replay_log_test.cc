@@ -161,7 +161,7 @@ TEST(ReplayLog, TakesOutWhatNobodyHasHad) {
   EXPECT_TRUE(log.reaches(0, 0));
 }
 
-// --- Streams that are gone ------------------------------------------------------------------
+// --- Streams that have ended -----------------------------------------------------------------
 
 // More streams than any log remembers.
 constexpr uint32_t kManyStreams = 100000;
@@ -224,7 +224,7 @@ TEST(ReplayLog, IsChargedToItsClient) {
     add(log, 0, std::string(1000, 'x'));
     EXPECT_GT(client.used(), 1000U);
     add(log, 0, std::string(1000, 'y'));
-    // What its client may not hold any more goes, the oldest first.
+    // If the client holds too much, the oldest events are dropped.
     add(log, 0, std::string(1000, 'z'));
     EXPECT_LE(client.used(), 3000U);
     EXPECT_THAT(after(log, 0, 0),

@@ -114,7 +114,7 @@ TEST_F(AsksTest, AreBounded) {
 
 namespace stdgate {
 
-// How many sessions there may be of each kind.
+// The limits of sessions of each kind.
 
 namespace {
 

@@ -1,4 +1,4 @@
-// Subscriptions: who hears of what, and what children are to be asked.
+// Subscriptions: which sessions receive updates, and which requests children must receive.
 
 #include "gateway/session/subscriptions.h"
 
