@@ -1,4 +1,5 @@
-// AcpConnections in memory: what is kept for a client that is away, told again, and bounded.
+// AcpConnections in memory: what is kept for a client that is away, what is sent again, and the
+// limits.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -57,7 +58,7 @@ struct AcpWorld {
     return options;
   }
 
-  // Facts that are kept for the client, whose account is the bench's.
+  // The memory charged for sessions. The client has the bench's account.
   [[nodiscard]] size_t held() const {
     return bench.backend.held()->of[static_cast<size_t>(Holding::sessions)];
   }
@@ -67,7 +68,7 @@ struct AcpWorld {
     child = &bench.start_child();
     return **opened_one;
   }
-  // Initialized, with session "s", whose stream may be opened.
+  // An initialized connection with session "s", whose stream may be opened.
   AcpConnection& greet() {
     AcpConnection& connection = open(AcpConnection::Kind::http);
     FakeEventSink greeting;
@@ -97,7 +98,7 @@ struct AcpWorld {
                     R"(,"method":"session/prompt","params":{"sessionId":"s"}})",
                 "s");
   }
-  // The agent answers the oldest call that it has taken.
+  // The agent answers the oldest call at it.
   void answer(const std::string& result) {
     for (const std::string& id : child->take_ids()) asked.push_back(id);
     ASSERT_FALSE(asked.empty());
@@ -134,7 +135,7 @@ TEST(AcpConnection, WhatNamesASessionGoesToItsStream) {
   EXPECT_TRUE(of_connection.ended && of_session.ended);
 }
 
-// Its call would never end.
+// Without the error, the client's call would never end.
 TEST(AcpConnection, AnAnswerThatIsNotKeptIsToldAsAnError) {
   AcpWorld world;
   world.limits.replay_events = 3;
@@ -149,7 +150,8 @@ TEST(AcpConnection, AnAnswerThatIsNotKeptIsToldAsAnError) {
   connection.listen(again, "s", std::nullopt);
   EXPECT_THAT(again.take(), ElementsAre(HasSubstr(R"("id":3,"error":{)"), update("s", 0),
                                         update("s", 1), update("s", 2)));
-  // A client that has not got it says so, and one that has got it hears nothing of it.
+  // A client that has not received the answer says so. A client that has received the answer is not
+  // told again.
   FakeEventSink third;
   connection.listen(third, "s", 1);
   EXPECT_THAT(third.take(), Contains(HasSubstr(R"("id":3,"error":{)")));
@@ -177,11 +179,11 @@ TEST(AcpConnection, AnAnswerThatMemoryHasNoRoomForIsToldAsAnError) {
   world.connections.close(connection);
 }
 
-// As many are kept as calls may be open.
+// As many answers are kept as calls may be open.
 TEST(AcpConnection, AnswersThatNobodyHearsCountAsCalls) {
   AcpWorld world;
   world.limits.replay_events = 3;
-  AcpConnection& connection = world.greet();  // its answer to session/new is one
+  AcpConnection& connection = world.greet();  // its answer to session/new is kept too
   for (size_t i = 1; i < AcpConnection::kMaxCalls; ++i) {
     ASSERT_EQ(world.prompt(connection, 3), AcpConnection::Posted::taken);
     world.answer("{}");
@@ -198,7 +200,7 @@ TEST(AcpConnection, AnswersThatNobodyHearsCountAsCalls) {
   world.connections.close(connection);
 }
 
-// What it had comes on the stream of the connection.
+// The answers of the session are sent on the stream of the connection.
 TEST(AcpConnection, ASessionThatIsForgottenLosesNoAnswer) {
   AcpWorld world;
   AcpConnection& connection = world.greet();
@@ -240,7 +242,7 @@ TEST(AcpConnection, AWebSocketThatComesBackHearsOfALostAnswer) {
   }
 }
 
-// As the RFD's text of April 2026 has it: one stream, and no other.
+// The RFD's text of April 2026 knows one stream only.
 TEST(AcpConnection, ASessionWhoseStreamIsNeverOpenedIsOnThatOfTheConnection) {
   AcpWorld world;
   world.limits.replay_events = 3;
@@ -265,7 +267,7 @@ TEST(AcpConnection, ASessionWhoseStreamIsNeverOpenedIsOnThatOfTheConnection) {
   world.child->say(update("s", 3));
   world.answer(R"({"stopReason":"end_turn"})");
   EXPECT_THAT(of_connection.take(), ElementsAre(update("s", 3), HasSubstr("end_turn")));
-  // An answer needs no name of a session, and may have one.
+  // A client's answer may name its session, but need not.
   const std::string id = std::string(ParsedText(told[0]).envelope.id);
   const std::string answer = R"({"jsonrpc":"2.0","id":)" + id + R"(,"result":{}})";
   EXPECT_EQ(world.post(connection, answer, "s"), AcpConnection::Posted::taken);
@@ -583,7 +585,7 @@ TEST(AcpConnection, EndsAtOnceWhereNothingLingers) {
   ASSERT_TRUE(world.connections.attach(id, socket));
   world.connections.detach(id, socket);
   EXPECT_FALSE(world.has(id));
-  // Over HTTP nothing carries it between two requests.
+  // Over HTTP no socket keeps the connection alive between two requests.
   const std::string other = world.greet().id();
   world.bench.advance(acp::AcpConnections::kBetweenRequests - std::chrono::seconds(1));
   EXPECT_TRUE(world.has(other));
@@ -680,7 +682,7 @@ TEST(AcpConnection, AStreamInThePlaceOfASlowOneLetsTheAgentGo) {
   world.bench.settle();
   EXPECT_FALSE(world.child->is_read());
   FakeEventSink stream;
-  connection.listen(stream, "s", std::nullopt);  // all has been told
+  connection.listen(stream, "s", std::nullopt);  // everything has been sent
   world.bench.settle();
   EXPECT_TRUE(world.child->is_read());
   world.connections.close(connection);

@@ -1,4 +1,4 @@
-// AcpDialect: what ACP adds, by tables.
+// AcpDialect: what ACP adds to JSON-RPC, by tables.
 
 #include "gateway/acp/acp_dialect.h"
 
@@ -38,7 +38,7 @@ TEST(AcpDialect, ReadsWhatClientsSend) {
       {.text = R"({"jsonrpc":"2.0","method":"$/cancel_request",)"
                R"("params":{"requestId":7,"requestId":8}})",
        .refusal = "params name requestId twice"},
-      // A request of that name cancels nothing.
+      // A request of this method cancels nothing.
       {.text = R"({"jsonrpc":"2.0","id":1,"method":"$/cancel_request","params":{"requestId":7}})"},
   };
   for (const Case& c : cases) {
@@ -107,7 +107,7 @@ TEST(AcpDialect, TellsTheAuditWhatAMessageIsAbout) {
     std::string_view session{};
     std::string_view title{};
     std::string_view option{};
-    std::string_view method = "session/request_permission";  // of an answer
+    std::string_view method = "session/request_permission";  // of the message that is answered
   };
   const Case cases[] = {
       {.text = R"({"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s"}})",

@@ -1,4 +1,4 @@
-// A backend of language servers: each client has one to itself, until it says good bye.
+// A backend of language servers: each client has a server of its own, until the client leaves.
 
 #include "gateway/lsp/lsp_dialect.h"
 #include "tests/support/backend_fixture.h"
@@ -23,7 +23,7 @@ class LspBackend : public testing::Test {
     return bench_.start_child();
   }
 
-  // Closes the session; the id of the request to end that its child gets for it.
+  // Closes the session. Returns the id of the shutdown request that the child receives.
   std::string close(FakeChild& child) {
     bench_.close(session_);
     const std::string line = child.take_line();
@@ -208,7 +208,7 @@ TEST_F(LspBackend, AnExitInTheMiddleOfACallIs) {
   EXPECT_TRUE(bench_.log.has_trouble());
 }
 
-// A server of another protocol, or one whose framing was set wrongly.
+// A server of another protocol, or a server with the wrong framing.
 TEST(LspFraming, AServerThatWritesLinesIsWarnedOfAtOnce) {
   backend::BackendOptions options = session_options(1);
   options.config.protocol = config::Protocol::lsp;

@@ -1,4 +1,4 @@
-// LspDialect: what LSP adds, by tables.
+// LspDialect: what LSP adds to JSON-RPC, by tables.
 
 #include "gateway/lsp/lsp_dialect.h"
 
@@ -19,7 +19,7 @@ struct Read {
   Kind kind = Kind::forward;
   std::string cancelled_id{};
   std::string refusal{};
-  std::string as_forwarded{};  // the text with what is to be replaced replaced
+  std::string as_forwarded{};  // the text as it is forwarded, if it changes
 };
 
 const lsp::LspDialect& dialect() {
@@ -95,7 +95,7 @@ TEST(LspDialect, LeavesWhatIsNoProcessId) {
   }
 }
 
-// Two readers could see two ids.
+// Two readers could read different ids.
 TEST(LspDialect, RefusesTwoProcessIds) {
   for (const char* params : {
            R"({"processId":17,"processId":17})",
@@ -192,7 +192,7 @@ TEST(LspDialect, SaysFarewell) {
   EXPECT_EQ(shutdown.envelope.kind, rpc::MessageKind::request);
   EXPECT_EQ(shutdown.envelope.id, "4096");
   EXPECT_EQ(shutdown.envelope.method, "shutdown");
-  // "params: none": some servers refuse any.
+  // LSP says "params: none" here, and some servers refuse any params.
   EXPECT_EQ(shutdown.envelope.params, "");
   const Message exit(std::string(dialect().traits().exit));
   EXPECT_EQ(exit.envelope.kind, rpc::MessageKind::notification);

@@ -1,4 +1,5 @@
-// AcpRemote: a client of ACP's Streamable HTTP, and what becomes of its messages when it is cut.
+// AcpRemote: a client of ACP's Streamable HTTP, and what happens to its messages when a connection
+// breaks.
 #include "gateway/remote/acp_remote.h"
 
 #include <gmock/gmock.h>
@@ -45,7 +46,7 @@ class AcpRemoteTest : public testing::Test {
     stream.head(200, {{"content-type", "text/event-stream"}});
     return stream;
   }
-  // Up to a session, whose stream is the second one.
+  // Opens the connection and a session, whose stream is the second stream.
   void begin() {
     take(kHello);
     posts().at(0)->answer(200, "application/json", kHelloAnswer, {{"acp-connection-id", "c"}});
@@ -95,7 +96,7 @@ TEST_F(AcpRemoteTest, AStreamThatBreaksGoesOnBehindItsLastEvent) {
   ASSERT_EQ(streams().size(), 2U);
   EXPECT_EQ(streams().at(1)->field("Last-Event-ID"), "7");
   test::FakeWeb::Sent& again = open_stream(1);
-  event(again, "7", kAsk);  // open requests are told again
+  event(again, "7", kAsk);  // open requests are sent again
   event(again, "8", kEnded);
   EXPECT_THAT(world_.told, ElementsAre(kAsk, kEnded));
   take(kAllow);

@@ -1,4 +1,4 @@
-// EventReader: server-sent events, whole and cut at every place.
+// EventReader: server-sent events, as a whole and cut at every position.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -33,7 +33,7 @@ const std::vector<Case>& cases() {
        ""},
       {"event: endpoint\ndata: /x\n\ndata: y\n\n", {"endpoint=/x", "message=y"}, ""},
       {"id: 1\ndata: a\n\ndata: b\n\n", {"message=a", "message=b"}, "1"},
-      {"id: 1\ndata: \n\nid: 2\ndata: a", {}, "1"},  // the last one is not complete
+      {"id: 1\ndata: \n\nid: 2\ndata: a", {}, "1"},  // the last event is incomplete
       {"id: 7\n\n", {}, "7"},
       {": comment\n\ndata: a\ndata: b\n\n", {"message=a\nb"}, ""},
       {"data\ndata: x\n\n", {"message=\nx"}, ""},
@@ -58,7 +58,7 @@ TEST(EventReader, ReadsEventsHoweverTheyAreCut) {
 }
 
 TEST(EventReader, AnEventHasALimit) {
-  for (const size_t size : {94U, 95U}) {  // with the name of its field: at the limit and one above
+  for (const size_t size : {94U, 95U}) {  // with the field's name: at the limit, and one above
     EventReader reader(100);
     Events events;
     EXPECT_EQ(reader.feed("data: " + std::string(size, 'x') + "\n\n", events), size == 94);

@@ -68,7 +68,7 @@ TEST_F(LinkRemoteRoom, NotWhileTheLinkIsFull) {
   EXPECT_EQ(world_.rooms, 1U);
 }
 
-// What it was full of has gone with it.
+// The data that filled the link ended with it.
 TEST_F(LinkRemoteRoom, OnceAFullLinkHasEnded) {
   take(1);
   link_.owner->on_link_open();
@@ -92,7 +92,7 @@ TEST_F(LinkRemoteRoom, OnceWhatWaitedHasExpired) {
   EXPECT_EQ(world_.rooms, 1U);
 }
 
-// Many servers never answer what was cancelled.
+// Many servers never answer a cancelled call.
 TEST_F(LinkRemoteRoom, ACancelledCallIsNotWaitedFor) {
   take(2);
   link_.owner->on_link_open();
@@ -106,7 +106,7 @@ TEST_F(LinkRemoteRoom, ACancelledCallIsNotWaitedFor) {
 
 }  // namespace
 
-// Where an endpoint of MCP's older transport may be.
+// The allowed places of an endpoint of MCP's older transport.
 
 namespace {
 

@@ -1,4 +1,4 @@
-// Problem: what refusals of a server mean, and what is said of them.
+// Problem: what a server's refusals mean, and what users are told about them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

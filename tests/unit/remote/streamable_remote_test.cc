@@ -59,7 +59,7 @@ class StreamableRemoteTest : public testing::Test {
     world_.web.sent.back()->answer(202);
     world_.told.clear();
   }
-  // The POST that has this body and is under way, which there is once.
+  // The POST under way that has this body. There must be exactly one.
   Sent& post(const std::string& body) {
     Sent* found = nullptr;
     for (Sent* one : world_.web.open(WebMethod::post)) {
@@ -82,7 +82,7 @@ TEST_F(StreamableRemoteTest, SessionHasItsIdItsRevisionAndItsStream) {
   EXPECT_THAT(world_.told, ElementsAre(greeting_answer()));
   take(kGreeted);
   take(call("1"));
-  EXPECT_EQ(world_.web.count(call("1")), 0U);  // the notification has to arrive first
+  EXPECT_EQ(world_.web.count(call("1")), 0U);  // the notification must arrive first
   post(kGreeted).answer(202);
   Sent& sent = post(call("1"));
   EXPECT_EQ(sent.field("Mcp-Session-Id"), "s1");
@@ -197,17 +197,17 @@ TEST_F(StreamableRemoteTest, ASessionThatHasGoneIsBegunAnewAndTheClientIsTold) {
                          R"({"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}})");
   post(kGreeting).answer(200, kJson, greeting_answer("2"), {{"mcp-session-id", "s2"}});
   post(kGreeted).answer(202);
-  world_.web.last().answer(200, kJson, result("4"));  // the log level
+  world_.web.last().answer(200, kJson, result("4"));  // sets the log level again
   EXPECT_THAT(world_.told,
               ElementsAre(HasSubstr("the server was restarted"), HasSubstr("tools/list_changed")));
   world_.told.clear();
   EXPECT_EQ(post(call("1")).field("Mcp-Session-Id"), "s2");
   post(call("1")).answer(200, kJson, result("1"));
   EXPECT_THAT(world_.told, ElementsAre(result("1")));
-  EXPECT_EQ(world_.web.count(call("1")), 2U);  // refused once
+  EXPECT_EQ(world_.web.count(call("1")), 2U);  // the first one was refused
 }
 
-// As examples of the official SDKs refuse an unknown session.
+// The examples of the official SDKs refuse an unknown session in this way.
 TEST_F(StreamableRemoteTest, ARefusalThatSpeaksOfTheSessionIsALostSession) {
   begin();
   take(call("1"));
@@ -294,7 +294,7 @@ TEST_F(StreamableRemoteTest, AGreetingThatFailsEndsItAndSaysWhy) {
   }
 }
 
-// A client behind a program has no Mcp-Session-Id to send.
+// A client that talks to a program cannot send an Mcp-Session-Id.
 TEST_F(StreamableRemoteTest, AServerThatWantsTheGreetingFirstIsExplained) {
   const std::string refusal =
       R"({"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"No valid session ID provided"}})";
@@ -438,7 +438,7 @@ TEST_F(StreamableRemoteTest, TheListenStreamComesBackBehindItsLastEvent) {
   world_.wait(milliseconds(60));
   EXPECT_EQ(listening().field("Last-Event-ID"), "e9");
   listening().answer(404);
-  EXPECT_EQ(post(kGreeting).field("Mcp-Session-Id"), "");  // the session has gone
+  EXPECT_EQ(post(kGreeting).field("Mcp-Session-Id"), "");  // the session has ended
 }
 
 TEST_F(StreamableRemoteTest, NoListenStreamIsNoProblem) {

@@ -28,7 +28,7 @@ size_t told(FakeSession& session) {
   return static_cast<size_t>(std::ranges::count(session.take(), kToolsChanged));
 }
 
-// Past all that the beginning has changed.
+// Lets all changes of the beginning be reported, and takes the reports.
 void settle(ServerBench& bench, FakeSession& session) {
   bench.advance(ListChanges::kQuiet * 3);
   session.take();
@@ -49,7 +49,7 @@ TEST(ListChanges, AFloodIsToldOnceASecondAndItsEndIsNotLost) {
   settle(bench, session);
   bench.member(0).change_lists(kTools);
   bench.advance(ListChanges::kGather);
-  EXPECT_EQ(told(session), 1U);  // the first one at once
+  EXPECT_EQ(told(session), 1U);  // the first change at once
   flood(bench, [&] { bench.member(0).change_lists(kTools); });
   const size_t count = told(session);
   EXPECT_GE(count, 4U);
@@ -77,7 +77,7 @@ TEST(ListChanges, AFloodOfOneMemberDelaysNoOtherOne) {
   EXPECT_EQ(told(session), 1U);
 }
 
-// Its own child floods one session.
+// The child of one session floods that session only.
 TEST(ListChanges, AFloodOfASessionsOwnChildIsTheSessionsAlone) {
   ServerBench bench({"own"});
   bench.member(0).script = with_tool("t");
@@ -96,7 +96,7 @@ TEST(ListChanges, AFloodOfASessionsOwnChildIsTheSessionsAlone) {
   EXPECT_EQ(told(bob), 0U);
 }
 
-// Lists that are another one each time, and may not be kept, are news each time.
+// Lists that differ each time and must not be kept are a change each time.
 TEST(ListChanges, AMemberThatLiesMakesNoClientListAllTheTime) {
   ServerBench bench({"a"});
   int count = 0;
@@ -146,7 +146,7 @@ class ListChangesOfPrincipals : public testing::Test {
     bench_.server->close_session(session.id, {});
     bench_.advance(milliseconds(1));
   }
-  // For whom the server listens.
+  // The principals for whom the server listens.
   std::vector<std::string> heard() {
     std::vector<std::string> names;
     for (const auto& asked : bench_.member(0).asked) {
@@ -187,7 +187,7 @@ TEST_F(ListChangesOfPrincipals, AChangeIsToldToItsPrincipalAlone) {
   bench_.advance(milliseconds(100));
   EXPECT_EQ(told(of_ada_), 1U);
   EXPECT_EQ(told(of_bob_), 0U);
-  // Bob's list is still the one that is known.
+  // Bob's list is still valid.
   bench_.principal = bob_;
   bench_.send(of_bob_, R"({"jsonrpc":"2.0","id":2,"method":"tools/list"})");
   bench_.advance(milliseconds(1));
@@ -199,7 +199,7 @@ TEST_F(ListChangesOfPrincipals, AChangeIsToldToItsPrincipalAlone) {
   EXPECT_EQ(bench_.member(0).asked.back().principal, "ada");
 }
 
-// A client without a session, which listens.
+// A client without a session that listens.
 TEST_F(ListChangesOfPrincipals, AreToldToWhoListens) {
   bench_.principal = ada_;
   bench_.ask("tools/list");

@@ -1,4 +1,4 @@
-// What members of a virtual server say besides answers, and the resources of MCP Apps.
+// Messages of a virtual server's members beside their answers, and the resources of MCP Apps.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ ScriptedMember::Script with_resource(const std::string& uri) {
             {"resources/unsubscribe", R"("result":{})"}});
 }
 
-// A session with a member that it has used.
+// A session that has used one of the members.
 class MemberMessages : public testing::Test {
  protected:
   MemberMessages() {
@@ -63,7 +63,7 @@ TEST_F(MemberMessages, LogsNameTheMemberBeforeItsLogger) {
             R"({"logger":"a/watcher","data":1}})");
 }
 
-// As events of its call, to a client without a session.
+// A client without a session receives the log as events of its call.
 TEST_F(MemberMessages, LogsOfACallNameTheMemberToo) {
   bench_.member(1).script = with_tool("t", {{"tools/call", ""}});
   FakeClient client(bench_.callers);
@@ -99,7 +99,7 @@ TEST_F(MemberMessages, AnUpdateReachesItsSubscriber) {
   EXPECT_EQ(heard(1, kUpdated), kUpdated);
 }
 
-// The session at the member is another one, which its client does not know.
+// The member gets a new session, which the client does not notice.
 TEST_F(MemberMessages, ASubscriptionOutlivesTheSessionAtTheMember) {
   say("resources/subscribe", R"({"uri":"y:1"})");
   const auto subscribed = [&] {
@@ -142,7 +142,7 @@ TEST_F(MemberMessages, AnUpdateReachesAClientThatListens) {
 
 // --- MCP Apps ------------------------------------------------------------------------------------
 
-// The first member would take any URI.
+// The first member would accept any URI.
 TEST(MemberApps, AViewIsReadFromTheMemberWhoseToolNamesIt) {
   ServerBench bench({"first", "app"});
   bench.member(0).script = with_tool(
@@ -164,7 +164,7 @@ TEST(MemberApps, AViewIsReadFromTheMemberWhoseToolNamesIt) {
   EXPECT_THAT(bench.member(0).methods(), Not(Contains("resources/read")));
 }
 
-// A tool that its client may not see shows no way to its view.
+// A tool that a client may not see does not lead to its view.
 TEST(MemberApps, AViewThatIsExcludedIsNobodys) {
   config::ServerConfig config;
   config::MemberConfig& member = config.members.emplace_back();
@@ -181,7 +181,7 @@ TEST(MemberApps, AViewThatIsExcludedIsNobodys) {
   EXPECT_THAT(bench.member(0).methods(), Not(Contains("resources/read")));
 }
 
-// As with rules, another spelling of what is left out does not come through.
+// As with rules, another spelling of an excluded URI does not get through.
 TEST(MemberResources, PatternsFitOnlyUrisInNormalForm) {
   const auto is_asked = [](const config::SelectionConfig& selection, const std::string& uri) {
     config::ServerConfig config;

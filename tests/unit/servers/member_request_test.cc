@@ -24,7 +24,7 @@ std::vector<rpc::Member> members_of(const mcp::McpParams& read) {
 
 struct Case {
   const char* params;
-  const char* own_name;  // at the member
+  const char* own_name;  // name at the member
   bool is_filled = false;
   bool is_traced = false;
   bool is_id_last = false;
@@ -68,7 +68,7 @@ class MemberRequestTest : public testing::TestWithParam<Case> {
   call::Insertion insertion_;
 };
 
-// What is told of the params is what is in the text.
+// The noted params agree with the text of the request.
 TEST_P(MemberRequestTest, SaysWhatItsTextHas) {
   const call::Request request{parsed_.envelope, "tools/call", intent_, context_};
   const std::span<const call::Insertion> insertions(&insertion_, GetParam().is_traced ? 1 : 0);

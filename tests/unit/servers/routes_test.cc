@@ -8,7 +8,7 @@
 
 namespace stdgate::servers {
 
-// TaskNames: whose tasks are forgotten when there are too many.
+// TaskNames: which tasks are forgotten when there are too many.
 
 namespace {
 

@@ -50,7 +50,8 @@ backend::Admission ScriptedMember::accept(const rpc::ParsedMessage& message,
 
 bool ScriptedMember::take_cancel(const rpc::ParsedMessage& message,
                                  const call::CallContext& context) {
-  // With a pool for each principal it has to be known whose call it is, or that all are meant.
+  // With a pool for each principal, a cancel must say whose call it is, or that it is for all
+  // principals.
   const bool is_known = context.principal != nullptr || context.is_of_server;
   if (name().starts_with("each") && !is_known) return false;
   notes.emplace_back(message.envelope.text);

@@ -1,5 +1,5 @@
-// ServerBench: a virtual server over members in memory, with its clients and the time in the test's
-// hand.
+// ServerBench: a virtual server over members in memory. The test controls the server's clients and
+// the clock.
 #pragma once
 
 #include <functional>
@@ -33,11 +33,11 @@ class ScriptedMember final : public backend::Upstream {
     session::Caller caller;
     session::Tag tag = 0;
     session::SessionId session;
-    std::string principal;  // its name; empty: anonymous
+    std::string principal;  // name of the principal; empty: anonymous
     bool is_of_server = false;
     std::optional<Duration> timeout{};
   };
-  // `"result":…` or `"error":…`; empty: it is not answered yet.
+  // Returns `"result":…` or `"error":…`; empty: the request is not answered yet.
   using Script = std::function<std::string(const Asked& asked)>;
 
   ScriptedMember(BackendId id, const std::string& name, bool owns_children,
@@ -81,32 +81,32 @@ class ScriptedMember final : public backend::Upstream {
   [[nodiscard]] pool::BackendStatus status() const override;
   [[nodiscard]] pool::BackendState state() const override { return backend_state; }
 
-  // Answers what it was asked. `tail`: as of a Script.
+  // Answers a request. `tail`: as a Script returns it.
   void answer(const Asked& asked, const std::string& tail);
   [[nodiscard]] bool answered(const Asked& asked) const {
     return answered_.contains({asked.caller.index, asked.caller.generation, asked.tag, asked.id});
   }
   void fail(const Asked& asked, rpc::Fault fault = rpc::Fault::child_failed);
-  // Says this to all its sessions.
+  // Sends this message to all its sessions.
   void say(const std::string& text);
   backend::ListWatches& watches() { return list_watches(); }
   void change_lists(uint8_t lists, const std::string& identity = {}) {
     list_watches().tell_changed(lists, identity);
   }
-  // Says this to the last call of this method.
+  // Sends this message to the last call of this method.
   void say_of(const std::string& method, const std::string& text);
-  // All its sessions end.
+  // Ends all sessions.
   void lose_sessions();
   [[nodiscard]] std::vector<std::string> methods() const;
 
   Script script;
-  std::optional<PeerKind> peer_kind;  // of its children
+  std::optional<PeerKind> peer_kind;  // era of the children
   bool is_asleep = false;
-  mutable size_t status_taken = 0;  // how often its whole status was asked for
+  mutable size_t status_taken = 0;  // calls of status()
   pool::BackendState backend_state = pool::BackendState::ready;
   std::vector<Asked> asked;
-  std::vector<std::string> notes;     // texts
-  std::vector<session::Caller> left;  // whose calls have been cancelled
+  std::vector<std::string> notes;     // texts of the notifications
+  std::vector<session::Caller> left;  // callers whose calls have been cancelled
   session::Callers& callers;
   SlotMap<std::pair<session::Caller, session::SessionSink*>> sessions{100};
 
@@ -116,18 +116,18 @@ class ScriptedMember final : public backend::Upstream {
 
 class ServerBench {
  public:
-  // Of backends with these names; `config` has the server's members. Their backends have children
-  // for each session where a name begins with "own", for each principal where it begins with
-  // "each".
+  // Makes members with these names; `config` says how the server uses them. If a name begins with
+  // "own", the member has children for each session. If it begins with "each", the member has
+  // children for each principal.
   explicit ServerBench(const std::vector<std::string>& names, config::ServerConfig config = {});
 
   void send(FakeClient& client, std::string text, PeerKind peer_kind = PeerKind::stateful,
             session::Tag tag = 0);
   void send(FakeSession& session, std::string text, session::Tag tag = 0);
-  // The answer to a request of a client of its own, if there is one.
+  // Sends a request of a new client. Returns the answer, or "" if there is none.
   std::string ask(const std::string& method, const std::string& params = "{}",
                   PeerKind peer_kind = PeerKind::stateful);
-  // Opens a session, which greets.
+  // Opens and initializes a session.
   void open(FakeSession& session, const session::Beginning& beginning = {});
   void advance(Duration duration);
 
@@ -141,8 +141,8 @@ class ServerBench {
   Random random{7};
   StoragePool storages;
   policy::Accounts accounts{{.gateway = size_t{256} << 20, .client = size_t{64} << 20}};
-  AccountRef account = accounts.of({});  // of all clients
-  policy::PrincipalRef principal;        // of the next client that says something; null: anonymous
+  AccountRef account = accounts.of({});  // shared by all clients
+  policy::PrincipalRef principal;        // of the next message; null: anonymous
   session::Callers callers{1000};
   pool::CoreServices services{clock,   timers,   log,     observer, launcher,
                               random,  storages, nullptr, nullptr,  nullptr,
@@ -154,7 +154,7 @@ class ServerBench {
   std::unique_ptr<servers::VirtualServer> server;
 };
 
-// A script of a server with one tool of this name, and further answers by method.
+// A script for a server with one tool of this name, and further answers by method.
 ScriptedMember::Script with_tool(
     const std::string& tool, const std::vector<std::pair<std::string, std::string>>& answers = {});
 

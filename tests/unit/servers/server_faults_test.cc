@@ -1,6 +1,7 @@
-// Seeded histories of a virtual server whose members answer, fail, hang, lie, lose sessions and
-// change their lists at any point, while clients call, cancel, listen and leave. The law: each call
-// is answered or withdrawn, once; and when nobody is there, nothing is left.
+// Seeded histories of a virtual server. Members answer, fail, hang, lie, lose sessions and change
+// their lists at any point, while clients call, cancel, listen and leave.
+//
+// The law: each call is answered or withdrawn, once. When all clients have left, nothing remains.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -18,12 +19,12 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// A client of either era without a session, or one with a session.
+// A client of either era without a session, or a client with a session.
 struct Person {
   std::unique_ptr<FakeClient> client;
   std::unique_ptr<FakeSession> session;
   uint64_t next_id = 1;
-  std::map<uint64_t, bool> open;  // ids of calls; whether it has been cancelled
+  std::map<uint64_t, bool> open;  // by id of the call: whether it was cancelled
 };
 
 class History {
@@ -50,7 +51,7 @@ class History {
 
   std::string answer_to(const ScriptedMember::Asked& asked) {
     const unsigned how = pick(10);
-    if (how < 3) return "";  // later, or never
+    if (how < 3) return "";  // answered later, or never
     if (how == 3) return R"("error":{"code":-32602,"message":"no"})";
     if (how == 4) return R"("error":{"code":-32601,"message":"no"})";
     if (asked.method == "tools/list") {
@@ -182,7 +183,7 @@ class History {
     }
   }
 
-  // An answer, or a fault, to anything that it was ever asked: late, twice, or in time.
+  // Answers or fails any request that the member has received, at any time.
   void answer_later() {
     ScriptedMember& some = member();
     if (some.asked.empty()) return;
@@ -214,7 +215,7 @@ class History {
     member().say(kTexts[pick(static_cast<unsigned>(kTexts.size()))]);
   }
 
-  // Takes what it got: an answer to each open call at most.
+  // Takes the client's new answers. Each open call may have one answer.
   void check(Person& person) {
     const auto close = [&](uint64_t id) {
       EXPECT_EQ(person.open.erase(id), 1U) << "call " << id << " has no answer to come";

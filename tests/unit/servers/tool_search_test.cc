@@ -81,7 +81,7 @@ TEST(ToolSearch, AListIsReadOnce) {
   const size_t bytes = search.bytes();
   search.cover(lists);
   EXPECT_EQ(search.bytes(), bytes);
-  // Another text of the same tool stands beside it.
+  // Another text of the same tool is kept beside the first text.
   const ElementList second = list_of("new");
   search.cover(std::vector<const ElementList*>{&second});
   EXPECT_EQ(found(search, "old"), std::vector<std::string>{"t"});

@@ -1,4 +1,5 @@
-// Clients of the modern era that listen at a virtual server, and the members that are listened to.
+// Clients of the modern era that listen at a virtual server, and the members at which the server
+// listens.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -149,7 +150,7 @@ TEST(VirtualServerListening, TasksThatReadersCouldSeeDifferentlyAreRefused) {
               HasSubstr("-32602"));
 }
 
-// A member of the modern era tells its changes only to a client that listens.
+// A member of the modern era reports changes only to a client that listens.
 TEST(VirtualServerListening, AMemberThatDiedIsListenedToAgain) {
   ServerBench bench({"a"});
   bench.member(0).script = with_tool("t", {{"subscriptions/listen", ""}});
@@ -177,7 +178,7 @@ TEST(VirtualServerListening, AMemberThatDiedIsListenedToAgain) {
   EXPECT_EQ(listens(), 2);
 }
 
-// An open session is no reason for its server to run.
+// An open session alone does not keep a server running.
 TEST(VirtualServerListening, AMemberSleepsWhileNoClientListens) {
   ServerBench bench({"a"});
   ScriptedMember& member = bench.member(0);
@@ -215,7 +216,7 @@ TEST(VirtualServerListening, AMemberSleepsWhileNoClientListens) {
 
 }  // namespace
 
-// What becomes of calls at members when their client leaves, the member is replaced, or the server
+// What happens to calls at members when their client leaves, the member is replaced, or the server
 // ends.
 
 namespace {
@@ -230,7 +231,7 @@ TEST(VirtualServerLeaving, EndsCallsAndListeningWhereEachPrincipalHasItsOwn) {
   ada.name = "ada";
   bench.principal = std::make_shared<const policy::Principal>(ada);
   bench.member(0).script =
-      with_tool("t", {{"tools/call", ""}, {"subscriptions/listen", ""}});  // they stay open
+      with_tool("t", {{"tools/call", ""}, {"subscriptions/listen", ""}});  // both stay open
   const auto cancelled = [&] {
     return std::ranges::count_if(bench.member(0).notes, [](const std::string& note) {
       return note.find("notifications/cancelled") != std::string::npos;
@@ -247,11 +248,11 @@ TEST(VirtualServerLeaving, EndsCallsAndListeningWhereEachPrincipalHasItsOwn) {
   EXPECT_EQ(cancelled(), 2);
 }
 
-// Over WebSocket, a connection that is a session may send calls of the modern era too.
+// Over WebSocket, a connection that is a session may also send calls of the modern era.
 TEST(VirtualServerLeaving, ASessionTakesModernCallsOfItsConnectionAlong) {
   ServerBench bench({"a"});
   bench.member(0).script =
-      with_tool("t", {{"tools/call", ""}, {"subscriptions/listen", ""}});  // they stay open
+      with_tool("t", {{"tools/call", ""}, {"subscriptions/listen", ""}});  // both stay open
   FakeSession session(bench.callers);
   session.listens = true;
   bench.open(session);
@@ -275,10 +276,10 @@ TEST(VirtualServerLeaving, ASessionTakesModernCallsOfItsConnectionAlong) {
   EXPECT_EQ(bench.server->calls(), 0U);
 }
 
-// Their caller goes with the server, and a backend that a reload has replaced may go later.
+// The calls' caller ends with the server. A backend that a reload has replaced may end later.
 TEST(VirtualServerOwnCalls, TheyEndAtABackendThatIsReplaced) {
   ServerBench bench({"a"});
-  bench.ask("tools/list");  // which is not answered
+  bench.ask("tools/list");  // the request is not answered
   ScriptedMember& former = bench.member(0);
   ASSERT_THAT(former.methods(), Contains("tools/list"));
   const backend::Upstreams none;

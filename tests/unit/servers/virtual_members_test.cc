@@ -1,4 +1,4 @@
-// Members of a virtual server: those that start slowly, stay down, or come and go with a reload.
+// Members of a virtual server that start slowly, stay down, or are added and removed by a reload.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ using testing::Not;
 
 const std::string kToolsList = R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})";
 
-// The last one.
+// The session's last answer.
 std::string answer_to(const FakeSession& session) {
   const auto found = std::find_if(
       session.received.rbegin(), session.received.rend(),
@@ -68,7 +68,7 @@ class StartingMember : public testing::Test {
     bench.member(1).script = with_tool("t", {{"tools/list", ""}});
     bench.member(1).backend_state = pool::BackendState::starting;
   }
-  // After how long it is answered.
+  // Requests a list. Returns the time until the answer.
   Duration list_of(FakeSession& session) {
     session.take();
     bench.send(session, kToolsList);
@@ -113,7 +113,7 @@ TEST_F(StartingMember, TheFirstListOfAClientWaitsForIt) {
             1);
 }
 
-// It is asked with many lists and calls, and a status has much more.
+// Many lists and calls ask for the state of a member, and a whole status is much larger.
 TEST_F(StartingMember, IsKnownWithoutItsWholeStatus) {
   EXPECT_THAT(bench.server->members(), testing::ElementsAre("good", "slow"));
   EXPECT_EQ(bench.member(1).status_taken, 0U);
@@ -128,7 +128,7 @@ TEST_F(StartingMember, IsKnownWithoutItsWholeStatus) {
   EXPECT_EQ(bench.member(1).status_taken, before);
 }
 
-// What is asked for in the gateway's own name has as long as a start may take.
+// The gateway's own request may take as long as a start.
 TEST(VirtualServerLists, AMemberThatStartsForLongIsNotCalledDown) {
   ServerBench bench({"slow"});
   bench.config.backends[0].pool.start_timeout = minutes(3);
@@ -264,7 +264,7 @@ class OtherMembers : public testing::Test {
     bench.advance(seconds(1));
     return answer_to(session);
   }
-  // The server has these members from now on.
+  // Gives the server these members, by a reload.
   void take(const std::vector<std::string>& names) {
     config::ServerConfig& config = bench.config.servers[0];
     config.members.clear();
@@ -333,7 +333,7 @@ TEST_F(OtherMembers, ACallThatIsUnderWayAtOneThatLeavesIsAnswered) {
 
 }  // namespace
 
-// Two members of a virtual server that show the same name.
+// Two members of a virtual server with the same name.
 
 namespace {
 

@@ -1,5 +1,5 @@
-// A virtual server over members in memory: which member a request is for, and what becomes of it
-// when that fails.
+// A virtual server over members in memory: which member a request is sent to, and what happens when
+// that member fails.
 #include "gateway/servers/virtual_server.h"
 
 #include <gmock/gmock.h>
@@ -65,7 +65,7 @@ TEST(VirtualServerResources, AMemberThatFailsDoesNotHideThoseAfterIt) {
   };
   bench.member(1).script = with_tool("t", {{"resources/read", kHere}});
   EXPECT_THAT(bench.ask("resources/read", read_params("x:1")), HasSubstr("HERE"));
-  // If nobody else knows it, it may be the failed one's.
+  // If no other member knows the resource, the failed member may have it.
   bench.member(1).script = with_tool("t", {{"resources/read", kNoSuch}});
   EXPECT_THAT(bench.ask("resources/read", read_params("x:1")), Not(HasSubstr("not found")));
 }
@@ -77,12 +77,12 @@ TEST(VirtualServerResources, AMemberWithoutResourcesIsNotAsked) {
       {{"initialize", R"("result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},)"
                       R"("serverInfo":{"name":"m","version":"1"}})"}});
   bench.member(1).script = with_tool("t", {{"resources/read", kHere}});
-  bench.ask("tools/list");  // what they can do is asked beside it
+  bench.ask("tools/list");  // also asks for the members' capabilities
   EXPECT_THAT(bench.ask("resources/read", read_params("x:1")), HasSubstr("HERE"));
   EXPECT_THAT(bench.member(0).methods(), Not(Contains("resources/read")));
 }
 
-// A member that links to what another one's template covers does not get its reads.
+// A link does not take reads from the member whose template covers the URI.
 TEST(VirtualServerResources, ALinkTakesNothingFromAnotherMembersTemplate) {
   ServerBench bench({"liar", "owner"});
   const auto link = [](const std::string& uri) {
@@ -95,7 +95,7 @@ TEST(VirtualServerResources, ALinkTakesNothingFromAnotherMembersTemplate) {
                       {"resources/read", R"("result":{"contents":[{"uri":"x:1","text":"OWN"}]})"}});
   use(bench, "liar_t");
   EXPECT_THAT(bench.ask("resources/read", read_params("x:1")), HasSubstr("OWN"));
-  // What nobody else has is the linking one's.
+  // A URI that no other member has belongs to the member that links to it.
   bench.member(0).script = with_tool("t", {{"tools/call", link("y:1")}, {"resources/read", kHere}});
   use(bench, "liar_t");
   EXPECT_THAT(bench.ask("resources/read", read_params("y:1")), HasSubstr("HERE"));
@@ -118,7 +118,7 @@ TEST(VirtualServerResources, LinksAreKeptUpToALength) {
 
 // --- Names ---------------------------------------------------------------------------------------
 
-// As the rules and pins of a member answer, which know its own names alone.
+// The rules and pins of a member know the member's own names only.
 TEST(VirtualServerNames, ARefusalNamesWhatTheClientHasNamed) {
   ServerBench bench({"a"});
   bench.member(0).script =
@@ -165,7 +165,7 @@ TEST(VirtualServerTasks, TheSameIdOfTwoMembersIsEachSessionsOwn) {
   EXPECT_THAT(say(bob, "tasks/list", "{}"), Contains(HasSubstr("-32601")));
 }
 
-// Two members that count their tasks alike.
+// Two members that number their tasks in the same way.
 TEST(VirtualServerTasks, TheSameIdOfTwoMembersIsTwoTasks) {
   ServerBench bench({"a", "b"});
   for (const size_t i : {0, 1}) {
@@ -197,7 +197,7 @@ TEST(VirtualServerTasks, TheSameIdOfTwoMembersIsTwoTasks) {
   EXPECT_THAT(session.take(), Contains(HasSubstr(R"("params":{"taskId":"1.b"})")));
 }
 
-// Ids of clients without a session, which no session tells apart.
+// Without sessions, only the principal tells the clients' tasks apart.
 TEST(VirtualServerTasks, AreTheirPrincipalsOwn) {
   ServerBench bench({"a"});
   bench.member(0).script =
@@ -267,7 +267,7 @@ TEST(VirtualServerQuestions, NameTheMemberInBothEras) {
 
 // --- Sessions ------------------------------------------------------------------------------------
 
-// A session that has begun in another process tells its parts what its client has said here.
+// A session that began in another process passes its client's settings on to its parts.
 TEST(VirtualServerSessions, AnAdoptedSessionTellsItsPartsTheLevel) {
   ServerBench bench({"a"});
   bench.member(0).script = with_tool("t");
@@ -330,7 +330,7 @@ TEST_F(VirtualServerSubscriptions, AreAsManyAsTheLimit) {
   const size_t asked = bench_.member(0).asked.size();
   EXPECT_THAT(subscribe("x:more"), HasSubstr("too many subscriptions"));
   EXPECT_EQ(bench_.member(0).asked.size(), asked);
-  EXPECT_THAT(subscribe("x:7"), HasSubstr(R"("result":{})"));  // it has that one
+  EXPECT_THAT(subscribe("x:7"), HasSubstr(R"("result":{})"));  // already subscribed
   EXPECT_THAT(subscribe("x:7", "unsubscribe"), HasSubstr(R"("result":{})"));
   EXPECT_THAT(subscribe("x:more"), HasSubstr(R"("result":{})"));
 }
@@ -350,12 +350,12 @@ TEST_F(VirtualServerSubscriptions, AreChargedToTheClient) {
     one.replace(2, 4, std::to_string(1000 + i));
     granted += subscribe(one).find("result") == std::string::npos ? 0 : 1;
   }
-  EXPECT_EQ(granted, most - 1);  // beside the first one
+  EXPECT_EQ(granted, most - 1);  // beside the first subscription
 }
 
 // --- Search --------------------------------------------------------------------------------------
 
-// A tool that the child of one session has, and no other one.
+// Only the child of one session has this tool.
 TEST(VirtualServerSearch, FindsWhatWhoAsksMayUse) {
   config::ServerConfig config;
   config.expose.is_search = true;
@@ -371,7 +371,7 @@ TEST(VirtualServerSearch, FindsWhatWhoAsksMayUse) {
     bench.advance(milliseconds(100));
     return session.take();
   };
-  say("own_usual", "{}");  // opens its part
+  say("own_usual", "{}");  // opens the session's part
   const std::string words = R"({"query":"own usual extra"})";
   const std::string find = R"({"name":"find_tool","arguments":)" + words + "}";
   EXPECT_THAT(bench.ask("tools/call", find),
@@ -382,7 +382,7 @@ TEST(VirtualServerSearch, FindsWhatWhoAsksMayUse) {
               AllOf(HasSubstr("own_usual"), Not(HasSubstr("extra"))));
 }
 
-// Else it would get what is meant for other members.
+// Otherwise the member would receive calls that are meant for other members.
 TEST(VirtualServerSearch, AMembersToolHasNoneOfItsNames) {
   config::ServerConfig config;
   config.expose.is_search = true;
@@ -408,7 +408,7 @@ TEST(VirtualServerSearch, ASearchForNothingIsTold) {
               HasSubstr("find_tool needs the argument `query`: some words"));
 }
 
-// Only members that may have a pinned tool matter for the list.
+// The list waits only for members that may have a pinned tool.
 TEST(VirtualServerSearch, TheListWaitsForThoseWithPinnedTools) {
   config::ServerConfig config;
   config.expose.is_search = true;
@@ -420,7 +420,7 @@ TEST(VirtualServerSearch, TheListWaitsForThoseWithPinnedTools) {
   EXPECT_THAT(list, AllOf(HasSubstr("find_tool"), HasSubstr("good_t")));
   EXPECT_THAT(list, Not(HasSubstr("stdgate/missing")));
   EXPECT_THAT(bench.member(1).methods(), Contains("tools/list"));
-  // What is sought may be anywhere.
+  // A search needs all members.
   FakeClient client(bench.callers);
   bench.send(client, R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{)"
                      R"("name":"find_tool","arguments":{"query":"t"}}})");
@@ -497,7 +497,7 @@ TEST(VirtualServerLists, AMemberThatHangsIsWaitedForOnce) {
   EXPECT_THAT(client.answers, IsEmpty());
   bench.advance(seconds(2));
   EXPECT_THAT(client.answers, SizeIs(1));
-  // It is given up at its time, and asked again; nobody waits for that.
+  // The request is given up at its time and repeated, and no client waits for the repetition.
   for (const auto& asked : bench.member(1).asked) {
     if (asked.method == "tools/list") bench.member(1).fail(asked, rpc::Fault::timeout);
   }
@@ -550,7 +550,7 @@ TEST(VirtualServerLists, AMemberThatWasDownIsWaitedForAMoment) {
                               &ScriptedMember::Asked::method);
   };
   bench.send(client, kList);
-  bench.advance(seconds(9));  // as npx takes to learn that a package is not there
+  bench.advance(seconds(9));  // the time in which npx finds that a package is missing
   bench.member(1).fail(last_asked());
   bench.advance(seconds(2));
   EXPECT_THAT(client.answers, SizeIs(1));
@@ -560,7 +560,7 @@ TEST(VirtualServerLists, AMemberThatWasDownIsWaitedForAMoment) {
   bench.advance(milliseconds(1));
   EXPECT_THAT(client.answers, SizeIs(2));
   EXPECT_THAT(client.answers.back().text, HasSubstr(R"("stdgate/missing":["down"])"));
-  // From then on nobody waits, until it has answered.
+  // From then on no client waits, until the member has answered.
   bench.send(client, kList);
   bench.advance(milliseconds(1));
   EXPECT_THAT(client.answers, SizeIs(3));
