@@ -1,4 +1,4 @@
-// What is pasted into clients.
+// Snippets that users paste into the configuration of clients.
 #include "gateway/app/client_snippets.h"
 
 #include <gmock/gmock.h>
@@ -68,7 +68,7 @@ TEST(ClientSnippets, AnEditorReachesAnAgentByAProgramThatIsConnectedToIt) {
   EXPECT_EQ(snippets_for(agents, false)[0].client, "zed");
 }
 
-// A client that gets both has each tool of a member twice.
+// A client with both servers would have each tool of a member twice.
 TEST(Snippets, MembersOfAVirtualServerAreReachedThroughIt) {
   std::vector<ServedBackend> backends = kBackends;
   backends.push_back({"alone", "mcp", {"http://gate:8080/alone/mcp"}});

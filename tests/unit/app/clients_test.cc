@@ -4,8 +4,7 @@
 
 namespace stdgate {
 
-// How many callers there may be, and what is said when all of their places are taken; and the
-// places themselves.
+// Places of callers: how many there may be, and the refusal when all places are taken.
 
 namespace {
 
@@ -77,7 +76,7 @@ TEST(ClientPlaces, TheGatewayNeedsNone) {
 
 namespace stdgate::app {
 
-// Who has to go when `auth` changes.
+// Which clients must leave when `auth` changes.
 
 namespace {
 
@@ -122,7 +121,7 @@ TEST(KnownPrincipals, ByTheirKeys) {
   EXPECT_FALSE(is_known("ada", {}));
 }
 
-// Clients of a key go on when others of its name come, wherever it stands.
+// Clients of a key continue when other keys of the same name are added, at any position.
 TEST(KnownPrincipals, KeysOfAFileMayGetCompany) {
   config::AuthConfig before;
   before.api_keys = {key("team", "")};

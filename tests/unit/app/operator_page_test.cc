@@ -1,4 +1,4 @@
-// The operator's page as it is served: what it may not hold, and its policy.
+// The operator's page as it is served: what it must not contain, and its policy.
 #include "gateway/app/operator_page.h"
 
 #include <gmock/gmock.h>
@@ -44,7 +44,7 @@ TEST(OperatorPage, IsOneFileThatNeedsNoOther) {
   for (const char* const tag : {"<style>", "</style>", "<script>", "</script>"}) {
     EXPECT_EQ(times(text, tag), 1U) << tag;
   }
-  // The name of SVG is no address.
+  // The namespace of SVG looks like an address, but is only a name.
   EXPECT_EQ(times(text, "http://"), times(text, "http://www.w3.org/2000/svg"));
   for (const char* const word : {"https://", "@import", "url(", "@font-face", " src="}) {
     EXPECT_THAT(text, Not(HasSubstr(word)));

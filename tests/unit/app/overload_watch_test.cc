@@ -1,4 +1,4 @@
-// The watch over memory and lag: readings, log lines, and what the system says.
+// The watch over memory and lag: readings, log lines, and the sources of the readings.
 #include "gateway/app/overload_watch.h"
 
 #include <gmock/gmock.h>
@@ -39,12 +39,12 @@ class FakeMemory final : public app::SystemReading {
     return cost;
   }
   uint64_t used_bytes = 0;
-  uint64_t free_bytes = 0;  // of these
+  uint64_t free_bytes = 0;  // part of used_bytes
   Duration cost{0};
   int given_back = 0;
 };
 
-// Sessions of two clients, whose events and records have their shares.
+// Memory of two clients: each event and each session is a share.
 class FakeBallast final : public app::Ballast {
  public:
   size_t drop_replay(const Account* client, const Enough& is_enough) override {
@@ -84,7 +84,7 @@ class OverloadWatchTest : public testing::Test {
                    app::OverloadServices{clock_, timers_, log_, storages_, accounts_, ballast_},
                    memory_);
   }
-  // One reading, so late.
+  // One reading, which comes `late` after its time.
   void read(Duration late = Duration::zero()) {
     clock_.set(clock_.now() + OverloadWatch::kPeriod + late);
     timers_.run_due(clock_.now());
@@ -125,7 +125,7 @@ TEST_F(OverloadWatchTest, EachStageIsSaidOnce) {
                                       StartsWith("memory is free again used_bytes=828375040")));
 }
 
-// Caches at the stage's beginning, not with each reading: to fill them again is work.
+// Caches are dropped once, at the beginning of the stage, because filling them again is work.
 TEST_F(OverloadWatchTest, WhatNobodyWaitsForGoesInItsOrder) {
   start(1000 * kMiB);
   ballast_.replay.push_back(share(kOne, 300 * kMiB, Holding::replay));
@@ -152,7 +152,7 @@ TEST_F(OverloadWatchTest, NoMoreGoesThanIsNeeded) {
   EXPECT_THAT(ballast_.dropped, ElementsAre("replay"));
 }
 
-// Its own alone, and though there is memory for others.
+// Only the client's own events are dropped, even though there is memory for others.
 TEST_F(OverloadWatchTest, AClientThatNearsItsBoundGivesUpItsOwn) {
   start(4000 * kMiB);
   ballast_.replay.push_back(share(kOther, 40 * kMiB, Holding::replay));
@@ -167,7 +167,7 @@ TEST_F(OverloadWatchTest, AClientThatNearsItsBoundGivesUpItsOwn) {
   EXPECT_EQ(watch_->stages().memory(), policy::Overload::Memory::free);
 }
 
-// Not with the next reading, but in the next turn.
+// The events are dropped in the next turn, without waiting for the next reading.
 TEST_F(OverloadWatchTest, WhoComesNearItsBoundDoesNotHaveToWait) {
   start(4000 * kMiB);
   ballast_.replay.push_back(share(kOne, 100 * kMiB, Holding::replay));
@@ -176,7 +176,8 @@ TEST_F(OverloadWatchTest, WhoComesNearItsBoundDoesNotHaveToWait) {
   EXPECT_THAT(ballast_.dropped, ElementsAre("replay"));
 }
 
-// Nor for the next turn, when somebody is about to be cut or refused.
+// Events are dropped at once, without waiting for the next turn, if a client is about to be cut or
+// refused.
 TEST_F(OverloadWatchTest, WhoIsAboutToBeCutIsRelievedAtOnce) {
   start(4000 * kMiB);
   ballast_.replay.push_back(share(kOther, 100 * kMiB, Holding::replay));
@@ -189,7 +190,7 @@ TEST_F(OverloadWatchTest, WhoIsAboutToBeCutIsRelievedAtOnce) {
   EXPECT_THAT(ballast_.dropped, SizeIs(1)) << "it is not near its bound any more";
 }
 
-// What is resident is no account: what nobody waits for goes, and no more than is too much.
+// Resident memory is charged to no account. Droppable memory is freed, and no more than the excess.
 TEST_F(OverloadWatchTest, ResidentMemoryMakesRoomToo) {
   start(1000 * kMiB);
   ballast_.replay.push_back(share(kOne, 40 * kMiB, Holding::replay));
@@ -214,14 +215,14 @@ TEST_F(OverloadWatchTest, MuchThatIsFreeIsGivenBack) {
   read();
   EXPECT_EQ(memory_.given_back, 1);
   EXPECT_EQ(watch_->resident(), 100 * kMiB);
-  // The next time not at once.
+  // The second time comes only after a wait.
   memory_.used_bytes = 200 * kMiB;
   memory_.free_bytes = 100 * kMiB;
   read_for(std::chrono::seconds(4));
   EXPECT_EQ(memory_.given_back, 1);
   read_for(std::chrono::seconds(2));
   EXPECT_EQ(memory_.given_back, 2);
-  // What is held is not free, nor is what stays when it has been given back.
+  // Held memory is not free. Neither is memory that stays in use after it was given back.
   const Share held = share(kOne, 300 * kMiB);
   memory_.used_bytes = 400 * kMiB;
   read_for(std::chrono::seconds(20));
@@ -248,7 +249,7 @@ TEST_F(OverloadWatchTest, WhatWasHeldIsGivenBack) {
   EXPECT_EQ(memory_.given_back, 1);
 }
 
-// So that it is no part of the time, however long it takes.
+// Little is given back, so that the time that this takes does not add to the lag.
 TEST_F(OverloadWatchTest, WhileMemoryIsTightLittleIsGivenBackAndSooner) {
   start(1000 * kMiB);
   memory_.used_bytes = 800 * kMiB;

@@ -1,4 +1,4 @@
-// `stdgate check --as`: what is said of somebody's rights.
+// `stdgate check --as`: the report about the rights of a client.
 #include "gateway/app/permissions.h"
 
 #include <gmock/gmock.h>

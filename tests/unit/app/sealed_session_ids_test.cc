@@ -1,5 +1,5 @@
-// Ids that carry their session: opened in another process with the same keys, for their backend and
-// their time; every byte of them counts.
+// Ids that carry their session. Another process with the same keys can open them, for their backend
+// and until they expire. Every byte of an id counts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ seal::Key key_of(uint8_t byte) {
   return key;
 }
 
-// Not random, but never the same twice.
+// Not random, but never the same value twice.
 void count_up(std::span<uint8_t> out) {
   static uint64_t next = 0;
   ++next;
@@ -129,7 +129,7 @@ TEST_F(SealedSessionIdsTest, ExpireWithTheirTime) {
   clock_.set(begin + milliseconds(1000));
   EXPECT_FALSE(sealed.open(id, "files", &ada_));
   clock_.set(begin);
-  calendar_.offset -= hours(1);  // somebody sets the clock back
+  calendar_.offset -= hours(1);  // the wall clock is set back
   EXPECT_EQ(sealed.open(id, "files", &ada_)->left, seconds(1));
 }
 
@@ -172,7 +172,7 @@ TEST_F(SealedSessionIdsTest, AreNeverLongerThanTheirLimit) {
   EXPECT_TRUE(sealed.open(id, backend, &ada_));
 }
 
-// Each byte replaced by every other one, and each bit below the base64.
+// Replaces each byte by every other byte, and changes each bit that base64 encodes.
 TEST_F(SealedSessionIdsTest, ChangedOnesAreNotOpened) {
   SealedSessionIds sealed = ids({.name = "g-0"});
   const std::string id = sealed.issue({"files", &ada_, "{}"});
@@ -236,13 +236,13 @@ TEST_F(SealedSessionIdsTest, ForgedOnesAreNotOpened) {
       "g-0.00" + long_one,
       std::string(SealedSessionIds::kMaxId, '.'),
       std::string("\0", 1),
-      "0123456789abcdef0123456789abcdef01",  // as ids were before
+      "0123456789abcdef0123456789abcdef01",  // the former form of ids
       "\xff\xfe\xfd",
   };
   for (const std::string& text : forged) EXPECT_FALSE(sealed.open(text, "files", &ada_)) << text;
 }
 
-// What the same keys may seal for another purpose, or in another version.
+// Texts that the same keys seal for another purpose, or in another version.
 TEST_F(SealedSessionIdsTest, OtherSealedTextsAreNoIds) {
   SealedSessionIds sealed = ids();
   const seal::Sealer sealer({key_of(1)}, count_up);
@@ -255,8 +255,8 @@ TEST_F(SealedSessionIdsTest, OtherSealedTextsAreNoIds) {
                      true},
            std::pair{std::string("\2\5files\0", 8) + std::string("\0\0\0\xff\0\0\0\0", 8) +
                          std::string("\0\0\0\xff\0\0\0\0", 8) + "{}",
-                     false},        // version
-           std::pair{body, false},  // times that are beyond all
+                     false},        // another version
+           std::pair{body, false},  // times out of range
            std::pair{std::string(), false}, std::pair{std::string("\1"), false},
            std::pair{std::string("\1\5files\0", 8), false},
            std::pair{std::string("\1\5files\0", 8) + std::string(15, '\0'), false},

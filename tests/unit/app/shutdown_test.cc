@@ -1,4 +1,5 @@
-// Which signals begin the end, which cut it short, and which are the same one again.
+// Which signals begin the shutdown, which signals shorten it, and which are a repetition of the
+// same signal.
 #include "gateway/app/shutdown.h"
 
 #include <gtest/gtest.h>
@@ -23,11 +24,11 @@ struct ShutdownBench {
   TimerQueue timers;
   test::RecordingLog log;
   backend::Upstreams backends;
-  int stopped = 0;  // how often its owner was told
+  int stopped = 0;  // how often the owner was told
   bool accepts = true;
-  bool requests = false;  // have come, and have not been read
-  bool drained = false;   // its clients
-  bool idle = false;      // unless it says so, a client is never done
+  bool requests = false;  // requests that have arrived, but were not read
+  bool drained = false;   // the clients have been drained
+  bool idle = false;      // false: the clients are never done
   app::Shutdown shutdown{clock,
                          timers,
                          log,
@@ -125,7 +126,7 @@ TEST(Shutdown, RepetitionsDoNotPutTheSecondOneOff) {
   EXPECT_TRUE(bench.shutdown.was_hurried());
 }
 
-// What its owner waits for then (the last spans) is given up.
+// The owner then gives up what it still waits for, such as the last spans.
 TEST(Shutdown, ASignalAfterTheEndHurriesNothingButTheOwner) {
   ShutdownBench bench;
   bench.idle = true;

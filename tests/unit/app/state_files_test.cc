@@ -1,4 +1,4 @@
-// The files of state_dir: what is read back, and all that is not.
+// The files of state_dir: which files are read back, and which are refused.
 
 #include "gateway/app/state_files.h"
 
@@ -69,7 +69,7 @@ TEST_F(StateFilesTest, OutliveTheProcess) {
     app::StateFiles files(path(), loop_, log_);
     EXPECT_FALSE(files.load(kKey));
     files.save(kKey, "first");
-    files.save(kKey, kText);  // what has not been written is written at the end
+    files.save(kKey, kText);  // texts that wait are written at the end
     files.save("another", "text");
   }
   app::StateFiles files(path(), loop_, log_);
@@ -130,7 +130,7 @@ TEST_F(StateFilesTest, StayWhileTheyAreUsed) {
   EXPECT_EQ(app::StateFiles(path(), loop_, log_).load(kKey), kText);
 }
 
-// Nothing there is worth more than a file that is not there.
+// Anything else in the file's place counts as a missing file.
 TEST_F(StateFilesTest, AreNothingElse) {
   app::StateFiles files(path(), loop_, log_);
   files.save(kKey, kText);

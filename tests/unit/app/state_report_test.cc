@@ -1,4 +1,4 @@
-// state_report: the JSON of /debug/state, exactly.
+// state_report: the exact JSON of /debug/state.
 #include "gateway/app/state_report.h"
 
 #include <gmock/gmock.h>
@@ -193,7 +193,7 @@ TEST(Upstreams, FindsByNameAndTheDefault) {
 
 }  // namespace
 
-// What /debug/state shows of the counts: sums over methods and outcomes, and the busiest names.
+// The counts in /debug/state: sums over methods and outcomes, and the busiest names.
 
 namespace {
 
@@ -214,7 +214,7 @@ struct Counting {
     config.buckets = {0.01, 0.1};
     return config;
   }
-  // One that has reached a child.
+  // A call that has reached a child.
   void call(MethodId method, Duration queued, Duration child, Outcome outcome = Outcome::ok(),
             Transport transport = Transport::rpc) {
     CallRecord record;

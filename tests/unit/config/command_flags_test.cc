@@ -1,4 +1,5 @@
-// The flags are those of the table of options, and --help says what it says.
+// The flags are those of the table of options, and --help describes them with the texts of the
+// table.
 #include "gateway/app/command_flags.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +23,7 @@ void append_options(const config::OptionInfo& section, std::vector<config::Optio
   }
 }
 
-// `text` without line breaks, and with one space where there are several.
+// `text` on one line, with single spaces.
 std::string flat(const std::string& text) {
   std::istringstream words(text);
   std::string flat;
@@ -58,7 +59,7 @@ TEST(CommandFlags, SayTheDefault) {
     const std::string value =
         option.default_words.empty() ? config::text_of(option.default_value) : option.default_words;
     if (value.empty() || option.kind == config::OptionInfo::Kind::boolean) continue;
-    if (option.kind == config::OptionInfo::Kind::inherited) {  // in a paragraph of its own
+    if (option.kind == config::OptionInfo::Kind::inherited) {  // described in a separate paragraph
       EXPECT_THAT(help, HasSubstr(" a child gets " + value + " and what --env"));
       continue;
     }

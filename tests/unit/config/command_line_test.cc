@@ -1,4 +1,4 @@
-// Arguments: what they mean, what they resolve to, and what is said when they mean nothing.
+// Command lines: their meaning, their resolved paths, and the errors for invalid arguments.
 #include "gateway/app/command_line.h"
 
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ config::Config config_of(const Arguments& arguments) {
   return {};
 }
 
-// What the program would print before it ends, whether parsing or loading ends it.
+// The error that the program prints before it exits, from parsing or from loading.
 std::string error_of(const Arguments& arguments) {
   const app::CommandLine command_line = parse(arguments);
   if (command_line.action == Action::exit) {
@@ -53,7 +53,7 @@ std::string error_of(const Arguments& arguments) {
   return report.output;
 }
 
-// A directory of its own that is the current one, gone at the end.
+// A temporary directory, which is the current directory during a test.
 class CommandLineFiles : public testing::Test {
  protected:
   CommandLineFiles() {
@@ -75,7 +75,7 @@ class CommandLineFiles : public testing::Test {
   std::filesystem::path before_;
 };
 
-// Root may read everything: while this lives, nobody does.
+// Root may read every file, so the test drops root's rights while this object lives.
 class Unprivileged {
  public:
   Unprivileged() {
@@ -301,7 +301,7 @@ TEST(CommandLine, NamesTheBackendAfterTheServer) {
             "mine");
 }
 
-// A FOO of the gateway's own, and one that is empty.
+// A variable FOO, and an empty variable.
 std::optional<std::string> sample_environment(const std::string& name) {
   if (name == "FOO") return "of foo";
   if (name == "EMPTY") return "";
@@ -554,7 +554,7 @@ TEST_F(CommandLineFiles, SaysWhyAFileCannotBeRead) {
   EXPECT_EQ(error_of({"--config", "none.yaml"}),
             "stdgate: cannot read none.yaml: No such file or directory\n");
   EXPECT_EQ(error_of({"--config", "."}), "stdgate: . is a directory; a file is needed\n");
-  // Opens, but cannot be read.
+  // The file can be opened, but not read.
   EXPECT_EQ(error_of({"--config", "/proc/self/mem"}),
             "stdgate: cannot read /proc/self/mem: Input/output error\n");
   write("closed.yaml", "");
@@ -584,7 +584,7 @@ TEST_F(CommandLineFiles, CheckPrintsWhatIsServed) {
   const app::CheckReport one = app::check_config(parse({"check", "--", "x"}), empty_environment);
   EXPECT_EQ(one.exit_code, 0);
   EXPECT_THAT(one.output, testing::EndsWith("\n# ok: 1 backend\n"));
-  // What check prints is a configuration.
+  // The output of `check` is a valid configuration.
   EXPECT_TRUE(config::parse_config(two.output, empty_environment));
 }
 

@@ -1,4 +1,4 @@
-// What a backend is called that is given as a command.
+// The name of a backend that is given as a command.
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -80,7 +80,7 @@ TEST(CommandName, IsWhatPeopleCallTheServer) {
       {"docker compose run service", "service"},
       {"docker run", "docker"},
       {"docker", "docker"},
-      // What is built.
+      // Programs that are built and run.
       {"cargo run --quiet --bin weather -- --flag", "weather"},
       {"cargo run -p weather", "weather"},
       {"cargo run --release -- stdio", "project"},
@@ -93,7 +93,7 @@ TEST(CommandName, IsWhatPeopleCallTheServer) {
       {"java -cp a:b org.example.Weather", "weather"},
       {"dotnet run --project src/Weather/Weather.csproj", "weather"},
       {"dotnet bin/Weather.dll", "weather"},
-      // Others in front.
+      // Commands that run another command.
       {"env A=b cmd", "cmd"},
       {"env -i PATH=/bin A=b npx -y @scope/name", "name"},
       {"sudo -u mcp nice -n 5 python3 shout.py", "shout"},
@@ -104,7 +104,7 @@ TEST(CommandName, IsWhatPeopleCallTheServer) {
       {"./target/release/weather", "weather"},
       {"/opt/Server.py", "server"},
       {"stdgate demo-server", "demo-server"},
-      {"/opt/mcp", "default"},  // a path of the gateway itself
+      {"/opt/mcp", "default"},  // the path is used by the gateway itself
       {"python3 -m mcp", "python3"},
       {"/opt/...", "default"},
       {"/opt/ü", "default"},

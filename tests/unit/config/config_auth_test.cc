@@ -1,4 +1,4 @@
-// Who may come in: the forms of `auth`, and the listeners that have to say it.
+// Authentication: the forms of `auth`, and the listeners that require a statement about it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -96,7 +96,7 @@ TEST(ConfigAuth, WhatIsWrongWithAKey) {
 
 std::string tls(const std::string& more) { return "tls: { certificate: c, key: k" + more + " }"; }
 
-// A listener that other machines reach says who may call.
+// A listener that other machines can reach must say who may call.
 TEST(ConfigAuth, OffLoopbackItHasToBeSaid) {
   const std::string good[] = {
       "listen: [\"127.0.0.1:80\", \"[::1]:80\", \"localhost:81\", \"unix:/run/s\"]\n",

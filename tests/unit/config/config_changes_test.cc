@@ -1,4 +1,4 @@
-// What a reload takes over, and what it only names.
+// Which changes a reload applies, and which changes it only names.
 #include "gateway/config/config_changes.h"
 
 #include <gmock/gmock.h>
@@ -54,7 +54,7 @@ TEST_P(ConfigChangesOf, AreTakenOrNamed) {
   EXPECT_EQ(changes.restart, GetParam().restart);
   EXPECT_EQ(changes.config == before, GetParam().taken.empty());
   EXPECT_EQ(changes.config == after, GetParam().restart.empty());
-  // What has been taken over is nothing new any more.
+  // Changes that have been applied are no longer reported.
   EXPECT_THAT(changes_between(changes.config, after).taken, IsEmpty());
 }
 

@@ -16,7 +16,8 @@
 
 namespace stdgate::test {
 
-// Files of a configuration, read whole: what is none is an error that names it.
+// Files of a configuration are read as a whole. A path that is no regular file gives an error that
+// names it.
 
 namespace {
 
@@ -39,7 +40,7 @@ TEST(TextFile, IsThereAndNoFolder) {
   EXPECT_THAT(config::read_text_file(folder.path(""), kLimit).error(), HasSubstr("is a directory"));
 }
 
-// To open it would wait for somebody who writes.
+// Opening a FIFO would wait for a writer.
 TEST(TextFile, IsNoFifo) {
   const TestFolder folder;
   const std::string fifo = folder.path("fifo");
@@ -69,7 +70,7 @@ TEST(TextFile, IsNoSocket) {
 
 namespace stdgate::config {
 
-// Files of keys: what is read, and what is said of a bad line.
+// Files of keys: what is read, and the errors for bad lines.
 
 namespace {
 
@@ -86,7 +87,7 @@ std::string hex_of(uint8_t byte) {
   return text;
 }
 
-// 32 times 0xff, which the two alphabets write differently.
+// 32 bytes 0xff, which the two alphabets of base64 write differently.
 const std::string kStandard = "//////////////////////////////////////////8";
 const std::string kUrl = "__________________________________________8";
 
@@ -160,7 +161,7 @@ TEST(KeyFile, HasALimit) {
 
 }  // namespace
 
-// Files of API keys: what is read, and what is said of a bad line.
+// Files of API keys: what is read, and the errors for bad lines.
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 namespace stdgate::config {
 
-// Where values of a configuration stand, by their paths.
+// The places of values in a configuration file, found by their paths.
 
 namespace {
 
@@ -74,7 +74,7 @@ TEST(LogFormatHint, IsReadAsFarAsItCanBe) {
       {"log: { format: [json] }", {}, config::LogFormat::text},
       {"log: json", {}, config::LogFormat::text},
       {"[log]", {}, config::LogFormat::text},
-      {"log: { format: json", {}, config::LogFormat::text},  // no YAML
+      {"log: { format: json", {}, config::LogFormat::text},  // invalid YAML
       {"{", {json}, config::LogFormat::json},
       {"log: { format: json }", {text}, config::LogFormat::text},
       {"", {level}, config::LogFormat::text},
@@ -90,7 +90,7 @@ TEST(LogFormatHint, IsReadAsFarAsItCanBe) {
 
 namespace stdgate::config {
 
-// Keys that people know from other programs.
+// Keys that users know from other programs.
 
 namespace {
 
@@ -150,7 +150,7 @@ TEST(ForeignKeys, GetTheLineToWrite) {
 
 namespace stdgate {
 
-// Suggestions: near enough, and never a wild guess.
+// Suggestions for misspelled words: only words that are near enough.
 
 namespace {
 

@@ -1,5 +1,5 @@
-// Which children a backend may keep: pool.min for calls, pool.warm for sessions, out of pool.max.
-// Each rule at its limit and one beyond, with the whole error.
+// How pool.max is divided between calls (pool.min) and sessions (pool.warm). Each rule is tested at
+// its limit and one beyond, with the whole error.
 #include <gtest/gtest.h>
 
 #include "gateway/config/config_parser.h"
@@ -16,8 +16,8 @@ std::string lanes_errors(const std::string& yaml) {
   return lines;
 }
 
-// A backend with `options` (like "protocol: lsp, ", on line 2) and `pool` (on line 3, its keys from
-// column 13 on); the expectation begins with the place and the key.
+// A backend with `options` (such as "protocol: lsp, ", on line 2) and `pool` (on line 3, its keys
+// from column 13 on). An expected error begins with the place and the key.
 struct Case {
   std::string options;
   std::string pool;
@@ -30,7 +30,7 @@ void check_lanes(const Case& c) {
   EXPECT_EQ(lanes_errors(yaml), c.errors) << yaml;
 }
 
-const std::string kShared = "protocol: jsonrpc, ";  // by default
+const std::string kShared = "protocol: jsonrpc, ";  // isolation is shared by default
 const std::string kLsp = "protocol: lsp, ";
 
 TEST(ConfigLanes, SharedChildrenAreNotWarmed) {
@@ -54,12 +54,12 @@ TEST(ConfigLanes, SessionsLeaveAChildToCalls) {
       {"", "min: 1, max: 2", ""},
       {"", "min: 2, max: 2",
        "f:3:18: backends.a.pool.min: min (2) keeps all of max (2)" + all_kept},
-      // What is left without a min.
+      // The rest of max without a min.
       {"", "warm: 15", ""},
       {"", "warm: 16",
        "f:3:19: backends.a.pool.warm: warm (16) is greater than 15, what is left of max (16) "
        "beside 1 kept for /rpc\n"},
-      // One is kept in any case, so a min of 1 changes nothing.
+      // One child is kept for calls in any case, so a min of 1 changes nothing.
       {"", "min: 1, max: 4, warm: 3", ""},
       {"", "min: 1, max: 4, warm: 4",
        "f:3:35: backends.a.pool.warm: warm (4) is greater than 3, what is left of max (4) beside "
@@ -102,8 +102,7 @@ TEST(ConfigLanes, ALanguageServerHasSessionsOnly) {
   for (const Case& c : cases) check_lanes(c);
 }
 
-// What is wrong already is not held against other keys, and hides none that are wrong by
-// themselves.
+// An invalid value causes no errors about other keys, and hides no independent errors.
 TEST(ConfigLanes, OneErrorIsNotTwo) {
   const std::string no_max =
       "f:3:18: backends.a.pool.max: expected a whole number from 1 to 1024, found '0'\n";

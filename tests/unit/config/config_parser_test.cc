@@ -1,4 +1,4 @@
-// Configuration files, good and bad. Errors are compared whole: place, path and message.
+// Valid and invalid configuration files. Errors are compared as a whole: place, path and message.
 #include "gateway/config/config_parser.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ std::optional<std::string> sample_environment(const std::string& name) {
   return std::nullopt;
 }
 
-// The errors as lines, or "" when the file is good.
+// The errors as lines, or "" for a valid file.
 std::string errors_of(const std::string& yaml, const std::vector<config::Setting>& settings = {}) {
   const auto config = config::parse_config(yaml, sample_environment, settings);
   if (config) return "";
@@ -40,11 +40,12 @@ config::Config config_of(const std::string& yaml,
   return config::parse_config(yaml, sample_environment, settings).value_or(config::Config{});
 }
 
-// A file whose only backend has these further lines, each with its newline; they start at line 4.
+// A file with one backend, to which `lines` are added. Each line ends with a newline; the first is
+// line 4.
 std::string with_backend(const std::string& lines) {
   return "backends:\n  a:\n    command: [x]\n" + lines;
 }
-// A good file with these further lines at the top level; they start at line 2.
+// A valid file, to which `lines` are added at the top level. The first is line 2.
 std::string with_root(const std::string& lines) {
   return "backends: { a: { command: [x] } }\n" + lines;
 }
@@ -129,7 +130,7 @@ TEST(ConfigParser, SaysInPlainWordsWhatIsNoYaml) {
        "ends the map otherwise\n"},
       {"backends: { a: { command: [\"${X}\", x, }\n",
        "f:1:39: this bracket closes none that is open\n"},
-      // The parser alone would not end.
+      // The YAML parser alone would loop for ever on these texts.
       {", a: 1\n", "f:1:1: a text cannot begin with this character; put it in quotes\n"},
       {"{}\n, a\n", "f:2:1: a text cannot begin with this character; put it in quotes\n"},
       {"backends: { a: { command: [x }\n", "f:1:30: this bracket closes none that is open\n"},
@@ -452,7 +453,7 @@ TEST(ConfigParser, DefaultsFollowTheProtocol) {
        config::Isolation::session, ""},
       {"    protocol: acp\n", config::Protocol::acp, rpc::Framing::newline,
        config::Isolation::session, ""},
-      // And every one of them can be said otherwise.
+      // Each default can be overridden.
       {"    isolation: shared\n    framing: content-length\n", config::Protocol::mcp,
        rpc::Framing::content_length, config::Isolation::shared, ""},
       {"    protocol: jsonrpc\n    isolation: session\n", config::Protocol::jsonrpc,
@@ -568,7 +569,7 @@ TEST(ConfigParser, RefusesBadBackends) {
       {"backends: { a: { command: npx -y  server } }",
        "f:1:27: backends.a.command: expected a list, found a text; no shell splits it. Write: "
        "[\"npx\", \"-y\", \"server\"]\n"},
-      // It may be a secret.
+      // The variable may be a secret, so its value is not shown.
       {"backends: { a: { command: \"x ${TOKEN}\" } }",
        "f:1:27: backends.a.command: expected a list, found a text; no shell splits it. Write: "
        "[\"x\", \"${TOKEN}\"]\n"},
@@ -672,7 +673,7 @@ TEST(ConfigParser, RefusesBadBackends) {
        "f:4:13: backends.a.pool.maxx: unknown key; did you mean 'max'?\n"},
       {with_backend("    pool: { min: 17 }\n"),
        "f:4:18: backends.a.pool.min: min (17) is greater than max (16)\n"},
-      {with_backend("    pool: { max: 0, min: 17 }\n"),  // one error, not a second out of it
+      {with_backend("    pool: { max: 0, min: 17 }\n"),  // one error, not two
        "f:4:18: backends.a.pool.max: expected a whole number from 1 to 1024, found '0'\n"},
       {with_backend("    pool: { backoff_max: 99ms }\n"),
        "f:4:5: backends.a.pool.backoff_min: backoff_min (100ms) is greater than backoff_max "
@@ -738,7 +739,7 @@ TEST(ConfigParser, RefusesBadGatewayValues) {
   for (const BadFile& bad : cases) check(bad);
 }
 
-// As a shell would; a folder with such a name can be written as ./~
+// A shell would expand the tilde, so users expect that. A folder of that name can be written as ./~
 TEST(ConfigParser, SaysThatNothingExpandsATilde) {
   const std::string why = "nothing here expands ~; write ";
   const BadFile cases[] = {
@@ -817,12 +818,12 @@ TEST(ConfigParser, SettingsHaveErrorsWithoutALine) {
                                       {{"admin"}, std::string("127.0.0.1:8080")}}),
             "f: admin: '127.0.0.1:8080' is already in listen\n"
             "f: log.level: expected one of debug, info, warn, error, off; found 'x'\n");
-  // What is no map stays as it is, and is reported where it stands.
+  // A value that is no map is not changed, and is reported at its place in the file.
   EXPECT_EQ(errors_of(with_root("log: 5\n"), {{{"log", "level"}, std::string("info")}}),
             "f:2:6: log: expected a map, found '5'\n");
 }
 
-// Whatever comes: an answer, never an exception.
+// Every text gives an answer, and never an exception.
 TEST(ConfigParser, SurvivesHostileText) {
   const std::string good = with_backend("    env: { A: \"x\\ny\", B: *b }\n") +
                            "x: &b [*b, !!int 1, ? k, | t]\nlisten: >\n  a\n";

@@ -1,4 +1,4 @@
-// The printed configuration: complete, read back to the same, without secrets.
+// The printed configuration is complete, can be read back without a change, and shows no secrets.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ config::Config parse(const std::string& yaml) {
 
 config::Config minimal() { return parse("backends: { a: { command: [x] } }"); }
 
-// Every member with a value that is not its default.
+// A configuration in which every member differs from its default.
 config::Config full() {
   return parse(R"(
 listen:
@@ -121,8 +121,8 @@ TEST(ConfigPrinter, ReadsBack) {
   EXPECT_NE(minimal(), full());
 }
 
-// One of each kind, and how they stand; that each option is printed, with which default, is tested
-// by the table of options and by docs/configuration.md.
+// One option of each kind, and its position. The table of options and docs/configuration.md test
+// that every option is printed with its default.
 TEST(ConfigPrinter, ShowsDefaults) {
   const std::string printed = "\n" + config::print_config(minimal());
   for (const std::string lines : {

@@ -1,4 +1,4 @@
-// Every number of the configuration: accepted at its limits, refused one step beyond.
+// Every number of the configuration: accepted at its limits, and refused one step beyond them.
 #include <gtest/gtest.h>
 
 #include "gateway/config/config_parser.h"
@@ -7,7 +7,7 @@ namespace stdgate {
 namespace {
 
 struct Range {
-  const char* path;  // of the key, from the top
+  const char* path;  // the key with the keys above it
   const char* below;
   const char* least;
   const char* greatest;
@@ -26,12 +26,13 @@ config::Setting at(const std::string& path, const std::string& value) {
   return setting;
 }
 
-// `value` at `path`, with the settings around it that keep the cross checks quiet.
+// The error for `value` at `path`. The other settings are such that checks between keys pass.
 std::string error_of(const std::string& path, const std::string& value) {
   std::vector<config::Setting> settings = {
       {{"backends", "a", "command"}, std::vector<std::string>{"x"}},
       at("limits.message", "1KiB"),
-      // Only a language server has all of `max` for sessions, only shared children all as `min`.
+      // Only a language server may use all of `max` for sessions, and only shared children may all
+      // be `min`.
       at("backends.a.protocol", path.ends_with("warm") ? "lsp" : "jsonrpc"),
       at("backends.a.timeout", "1ms"),
       at("backends.a.pool.max", "1024"),

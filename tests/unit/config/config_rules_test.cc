@@ -1,4 +1,4 @@
-// roles, rules and methods: what is read, and what is refused with which words.
+// roles, rules and methods: what is read, and the errors for invalid ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// servers: what is read, what is refused with which words, and what a reload makes of it.
+// servers: what is read, the errors for invalid ones, and which changes a reload applies.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

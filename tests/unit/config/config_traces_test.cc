@@ -1,4 +1,4 @@
-// Where spans are sent: the forms of `traces`, and what is wrong with them.
+// The forms of `traces`, which says where spans are sent, and the errors for invalid ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 
 namespace stdgate {
 
-// Files of environment variables: what is read, and what is said of a bad line.
+// Files of environment variables: what is read, and the errors for bad lines.
 
 namespace {
 
@@ -95,7 +95,7 @@ TEST(EnvFile, TellsOfEachBadLineButNoMoreThanTheLimit) {
   }
 }
 
-// Cut anywhere, a file is read or refused, never more.
+// A file that ends at any byte is read or refused.
 TEST(EnvFile, TakesEveryBeginningOfAFile) {
   const std::string text = "\xef\xbb\xbf# c\r\nexport A='x' # y\nB=\"\\\"\\n\"\nC= d #\n";
   for (size_t size = 0; size <= text.size(); ++size) {
@@ -113,7 +113,7 @@ TEST(EnvFile, TakesEveryBeginningOfAFile) {
 
 namespace stdgate::config {
 
-// Variables that name the principal: what they stand for, and that no name leaves its folder.
+// Variables that name the principal: their values, and that no name leads out of its folder.
 
 namespace {
 
@@ -208,7 +208,7 @@ TEST(PrincipalVariables, TheConfigurationSaysWhatIsWrong) {
               HasSubstr("use min"));
 }
 
-// A key's name and a token's subject may be alike.
+// A key's name and a token's subject may be the same.
 TEST(PrincipalVariables, TwoKindsOfCredentialsNeedTheSource) {
   const std::string two =
       "auth: { api_keys: [{ name: ada, file: /k }], mtls: { roles: { \"*\": [a] } } }\n"
@@ -227,7 +227,7 @@ TEST(PrincipalVariables, TwoKindsOfCredentialsNeedTheSource) {
 
 namespace stdgate {
 
-// ${NAME}: what it becomes, and that an escaped text comes back.
+// ${NAME}: how it is expanded, and that an escaped text expands to itself.
 
 namespace {
 
@@ -257,7 +257,7 @@ TEST(ExpandVariables, Table) {
       {"${NONE:-}", ""},
       {"${NONE:-a:-b}", "a:-b"},
       {"${NONE:-${HOME}}", "${HOME}"},
-      {"${TRICKY}", "a: [${HOME}, $$]"},  // a value is not expanded again
+      {"${TRICKY}", "a: [${HOME}, $$]"},  // the value of a variable is not expanded again
       {"$", "$"},
       {"$$", "$"},
       {"$$$$", "$$"},
@@ -278,7 +278,7 @@ TEST(ExpandVariables, Table) {
   for (const auto& [text, expected] : cases) EXPECT_EQ(expand(text), expected) << text;
 }
 
-// Every text of up to six characters out of those that matter.
+// Every text of up to six characters from the alphabet of special characters.
 TEST(EscapeVariables, ComesBack) {
   const std::string alphabet = "${}a";
   for (size_t length = 0; length <= 6; ++length) {

@@ -1,4 +1,4 @@
-// What the helps say: each stated default is the one that a command without the flag has.
+// The text of --help: each default in it is the default of the configuration.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ tl::expected<config::Config, std::string> load(const std::vector<std::string>& a
   return app::load_config(parse_words(arguments), no_variables);
 }
 
-// The lines of one flag in the help, joined by blanks; empty when it is not there.
+// The help's lines about one flag, joined by spaces; empty if the flag is missing.
 std::string lines_of(const std::string& flag) {
   std::istringstream help(app::help_text(app::command_flags()));
   std::string found;
@@ -42,14 +42,15 @@ std::string lines_of(const std::string& flag) {
   return found;
 }
 
-// "16" of "… (16)", "session; jsonrpc: shared" of "… (session; jsonrpc: shared)".
+// "16" for "… (16)", "session; jsonrpc: shared" for "… (session; jsonrpc: shared)".
 std::string default_in(const std::string& text) {
   if (!text.ends_with(")")) return {};
   const size_t open = text.rfind('(');
   return text.substr(open + 1, text.size() - open - 2);
 }
 
-// A default that is only for one protocol begins with its name; `usual` is the rest.
+// The part of the default for `protocol`, which begins with the protocol's name; otherwise the
+// usual default.
 std::string default_for(const std::string& stated, const std::string& protocol) {
   std::string usual;
   std::istringstream parts(stated);
@@ -90,7 +91,7 @@ TEST(Help, StatesTheDefaultsThatTheConfigurationHas) {
     if (stated.empty()) continue;
     for (const std::string protocol : {"mcp", "jsonrpc", "lsp", "acp"}) {
       const std::string value = default_for(stated, protocol);
-      if (value.empty()) continue;  // cancel_method, which only jsonrpc has
+      if (value.empty()) continue;  // only jsonrpc has cancel_method
       std::vector<std::string> plain = {"--protocol", protocol, "--", "x"};
       if (name == "--protocol") plain = {"--", "x"};
       std::vector<std::string> with_flag = plain;

@@ -1,5 +1,4 @@
-// The table of options and what is made of it: every row is read, printed, in the schema and in the
-// reference.
+// The table of options: every row is read, printed, in the schema and in the reference.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <simdjson.h>
@@ -17,8 +16,8 @@ namespace {
 using testing::HasSubstr;
 using Kind = config::OptionInfo::Kind;
 
-// The rows with a value, of all sections. The items of `auth` want several keys at once: these
-// lists are taken as a whole.
+// The rows that have a value, of all sections. An item of a list in `auth` needs several keys
+// together, so such a list is one row.
 void append_leaves(const config::OptionInfo& section, std::vector<config::OptionInfo>& out) {
   for (const config::OptionInfo& option : section.options) {
     if (option.options.empty()) {
@@ -44,7 +43,8 @@ std::string joined(const std::vector<std::string>& path) {
   return text;
 }
 
-// Values that an option can have; one of them is not its default, and offends no other key.
+// Values that an option can have. At least one of them differs from the default, and is valid
+// together with the other keys.
 std::vector<std::string> samples(const config::OptionInfo& option) {
   switch (option.kind) {
     case Kind::count:
@@ -99,7 +99,7 @@ std::vector<std::string> samples(const config::OptionInfo& option) {
   return {};
 }
 
-// What else `tls` has to say where it says `key`.
+// The other members that `tls` needs beside `key`.
 std::string beside_in_tls(const std::string& key) {
   std::string others;
   for (const std::string other : {"certificate", "key", "client_ca"}) {
@@ -109,32 +109,32 @@ std::string beside_in_tls(const std::string& key) {
   return others;
 }
 
-// `auth.mtls` wants a listener that asks for certificates, as the top has then.
+// `auth.mtls` needs a listener that asks for certificates, which the top-level `tls` provides.
 std::string beside_auth(const config::OptionInfo& option) {
   if (option.path.size() < 2 || option.path[1] != "mtls") return "";
   return "tls: { certificate: x, key: x, client_ca: x }\n";
 }
 
-// What else `audit` and `traces` have to say.
+// The other members that `audit` and `traces` need.
 std::string beside_in_audit(const std::string& key) { return key == "file" ? "" : "file: x"; }
 std::string beside_in_traces(const std::string& key) {
   return key == "endpoint" ? "" : ", endpoint: \"http://a\"";
 }
 
-// What else `auth` has to say where it says `key`.
+// The other members that `auth` needs beside `key`.
 std::string beside_in_auth(const std::string& key) {
   if (key == "scopes") return ", public_url: \"https://a\", jwt: [{ issuer: \"https://i\" }]";
   if (key == "jwt") return ", public_url: \"https://a\"";
   return key == "public_url" ? ", api_key_file: sample.key" : "";
 }
 
-// What else a virtual server has to say where it says `key`.
+// The other members that a virtual server needs beside `option`.
 std::string beside_in_server(const config::OptionInfo& option) {
   const bool has_members = option.path.size() > 2 && option.path[2] == "members";
   return has_members ? "" : ", members: [a]";
 }
 
-// A file that says `value` for `option` and nothing else but what has to be there.
+// A file with `value` for `option`, and otherwise only what is required.
 std::string file_with(const config::OptionInfo& option, const std::string& value,
                       const std::string& protocol) {
   const bool of_backend = option.path.size() > 1 && option.path[0] == "backends";
@@ -142,7 +142,7 @@ std::string file_with(const config::OptionInfo& option, const std::string& value
   std::string nested = value;
   for (size_t i = option.path.size(); i > top; --i) {
     if (option.path[i - 1] == config::kAnyItem) {
-      // What every rule has to say.
+      // The members that every rule and every member of a server needs.
       const bool is_member = option.path[i - 2] == "members";
       if (is_member && option.key != "backend") nested.insert(1, " backend: a,");
       if (!is_member && option.key != "allow") nested.insert(1, " allow: [a],");
@@ -169,7 +169,7 @@ std::string file_with(const config::OptionInfo& option, const std::string& value
   return "backends: { a: { " + others + nested + " } }\n";
 }
 
-// What stands where `option` is not said.
+// The same file without `option`.
 std::string file_without(const config::OptionInfo& option, const std::string& protocol) {
   if (option.path[0] == "audit" && !option.required) {
     return "backends: { a: { command: [x], protocol: " + protocol + " } }\naudit: { " +
@@ -194,7 +194,7 @@ std::string file_without(const config::OptionInfo& option, const std::string& pr
               : beside_auth(option));
 }
 
-// All files set the same variable, but two, which have a key and an OpenRPC document.
+// All files set the same variable, except two: one has a key, the other an OpenRPC document.
 tl::expected<std::string, std::string> read_sample(const std::string& file, size_t) {
   if (file == "sample.json") {
     return R"({"openrpc":"1.3.2","info":{"title":"t","version":"1"},"methods":[]})";
@@ -206,8 +206,8 @@ tl::expected<config::Config, std::vector<config::ConfigError>> parse(const std::
   return config::parse_config(yaml, {}, {}, read_sample);
 }
 
-// Whether `sample` can be said for `option` and is something else than its default; then it must be
-// printed, and the print, if it hides nothing, must read back to it.
+// Whether `sample` is valid for `option` and differs from its default. Then the option must be
+// printed. Unless the print hides a secret, reading it must give the same configuration.
 bool changes(const config::OptionInfo& option, const std::string& sample,
              const std::string& protocol) {
   const auto config = parse(file_with(option, sample, protocol));
@@ -216,7 +216,7 @@ bool changes(const config::OptionInfo& option, const std::string& sample,
   const std::string printed = config::print_config(*config);
   std::string indent(2 * (option.path.size() - 1), ' ');
   if (option.key == "allow" || option.key == "backend")
-    indent.replace(indent.size() - 2, 2, "- ");  // the first of an item
+    indent.replace(indent.size() - 2, 2, "- ");  // the first member of an item
   EXPECT_THAT("\n" + printed, HasSubstr("\n" + indent + option.key + ":")) << joined(option.path);
   if (printed.find("***hidden***") != std::string::npos) return true;
   const auto again = parse(printed);
@@ -240,7 +240,7 @@ TEST(Options, EveryRowIsReadAndPrinted) {
 
 TEST(Options, DefaultsAreThoseOfAFileThatSaysNothing) {
   for (const config::OptionInfo& option : leaves()) {
-    // That there is such a map says something.
+    // An empty map is not a default here, because the presence of the map has a meaning.
     if (option.path.size() > 3 && option.path[2] == "sandbox") continue;
     const std::string value = config::yaml_of(option.default_value);
     if (!option.default_words.empty() || option.required || value.empty()) continue;
@@ -288,9 +288,9 @@ class Schema : public testing::Test {
     return node;
   }
 
-  // Of what is either a word or a map.
+  // The map in a schema that allows a word or a map.
   static simdjson::simdjson_result<simdjson::dom::element> map_of(simdjson::dom::element node) {
-    // A text stands for a map of one key.
+    // Here a text may stand for a map with one key.
     if (std::string_view type; node["anyOf"].at(0)["type"].get(type) == simdjson::SUCCESS) {
       return node["anyOf"].at(1);
     }
@@ -334,7 +334,7 @@ size_t count_keys(const config::OptionInfo& section) {
   return count;
 }
 
-// Nothing but the table's keys, and no other key in any map.
+// The schema has exactly the keys of the table, and no map allows other keys.
 TEST_F(Schema, HasNoOtherKeys) {
   size_t keys = 0;
   size_t closed = 0;
@@ -362,7 +362,7 @@ TEST_F(Schema, HasNoOtherKeys) {
     }
   }
   EXPECT_EQ(keys, count_keys(config::describe_options()));
-  EXPECT_EQ(closed, 37U);  // the top, a backend, its pool, limits, rules, clients, a role, auth, …
+  EXPECT_EQ(closed, 37U);  // the top level, a backend, its pool, limits, rules, …
 }
 
 TEST_F(Schema, ListsTheWords) {
@@ -370,7 +370,7 @@ TEST_F(Schema, ListsTheWords) {
     if (option.kind != Kind::word) continue;
     std::vector<std::string> words;
     for (const simdjson::dom::element word : at(option)["anyOf"].at(0)["enum"].get_array()) {
-      // What YAML reads as a boolean is there as one too.
+      // A word that YAML reads as a boolean is also listed as a boolean.
       if (word.is_bool()) {
         EXPECT_EQ(words.back(), bool(word) ? "true" : "false");
       } else {
@@ -408,7 +408,7 @@ TEST(Reference, IsTheCommittedPage) {
   EXPECT_FALSE(std::getline(committed, line)) << line;
 }
 
-// A section to show what a row of a list can be: texts with a parser of their own.
+// A section that shows what a row of a list can be: texts with a parser of their own.
 struct Even {
   int number = 0;
   static std::optional<Even> parse(std::string_view text) {

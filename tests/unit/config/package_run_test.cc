@@ -1,4 +1,4 @@
-// Commands that fetch what they run.
+// Commands that download the program that they run.
 #include <gtest/gtest.h>
 
 #include "gateway/config/backend_facts.h"
@@ -8,7 +8,7 @@ namespace {
 
 struct Case {
   std::vector<std::string> command;
-  const char* runner;  // null: it is none
+  const char* runner;  // null: the command downloads nothing
   const char* package = "";
   bool may_ask = false;
   bool fetches = true;

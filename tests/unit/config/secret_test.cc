@@ -1,4 +1,4 @@
-// What is hidden when a configuration is printed, and what is not.
+// Which values are hidden when a configuration is printed, and which are not.
 #include "gateway/config/secret.h"
 
 #include <gmock/gmock.h>
@@ -95,7 +95,7 @@ TEST(Secret, PartsOfAText) {
 
 namespace stdgate::config {
 
-// What a report must not show of a backend is hidden wherever it stands.
+// Texts that a report must not show of a backend are hidden wherever they occur.
 
 namespace {
 
@@ -137,7 +137,7 @@ TEST(SecretTexts, PartsOfTheFileThatVariablesBrought) {
                           "redis://:***hidden***@host"));
 }
 
-// A short password is part of too many words to be hidden without what stands around it.
+// A short password is part of too many words, so it is hidden only together with its surroundings.
 TEST(SecretTexts, ShortOnesWithWhatStandsAroundThem) {
   Secrets secrets;
   secrets.environment = {{"DB", "postgres://u:pw@h/db"}};

@@ -1,4 +1,5 @@
-// Durations, sizes and numbers: what is read, what is refused, and that printing reads back.
+// Durations, sizes and numbers: what is read, what is refused, and that a printed value can be read
+// back.
 #include "gateway/config/value_parser.h"
 
 #include <gtest/gtest.h>

@@ -28,7 +28,7 @@ std::vector<std::string> split_lines(std::string_view text) {
   return lines;
 }
 
-// A server with the time in the test's hand.
+// A server whose clock is controlled by the test.
 class Demo {
  public:
   std::vector<std::string> send(std::string input, size_t piece = SIZE_MAX) {
@@ -178,14 +178,14 @@ TEST(DemoServer, RejectsWrongParams) {
   }
 }
 
-// JSON-RPC 2.0 section 7, with the methods that exist here.
+// JSON-RPC 2.0 section 7, with the methods of the demo server.
 TEST(DemoServer, FollowsTheSpecification) {
   const std::string add = request("math/add", "[1,2]", "1");
   const std::string notification = request("math/add", "[1,2]", "");
   const std::string invalid = R"({"jsonrpc":"2.0","id":null,"error":{"code":-32600,)";
   struct Case {
     std::string input;
-    std::vector<std::string> starts;  // of the lines that answer
+    std::vector<std::string> starts;  // beginnings of the answers
   };
   const std::vector<Case> cases = {
       {request("echo", R"({"x": [1.0, "\u00e9"]})"), {result(R"({"x": [1.0, "\u00e9"]})")}},
@@ -222,7 +222,7 @@ TEST(DemoServer, FollowsTheSpecification) {
       for (size_t i = 0; i < lines.size(); ++i) {
         EXPECT_THAT(lines[i], testing::StartsWith(c.starts[i]));
       }
-      // Whatever came, the next line is served.
+      // After any input, the next line is served.
       EXPECT_THAT(demo.send(add), ElementsAre(result("3")));
     }
   }
@@ -279,11 +279,11 @@ TEST(DemoServer, StreamsProgressThenTheResult) {
   EXPECT_THAT(demo.advance(milliseconds(50)),
               ElementsAre(progress(2, 2), result(R"({"steps":2})")));
   EXPECT_EQ(demo.until_due(), std::nullopt);
-  // Without params: three steps, 100 ms apart.
+  // The defaults are three steps, 100 ms apart.
   EXPECT_THAT(demo.send(request("stream", "")), IsEmpty());
   EXPECT_EQ(demo.until_due(), milliseconds(100));
   EXPECT_THAT(demo.advance(milliseconds(100)), ElementsAre(progress(1, 3)));
-  // Without an interval: one step a turn, so that others get theirs.
+  // With an interval of 0 there is one step per turn, so that other requests are served in between.
   EXPECT_THAT(Demo().send(request("stream", "[5,0]")), IsEmpty());
   Demo fast;
   fast.send(request("stream", "[2,0]"));
@@ -311,7 +311,7 @@ TEST(DemoServer, StreamsPartialSumsThenTheSum) {
     EXPECT_THAT(demo.advance(milliseconds(7)), ElementsAre(progress(1, 2, "1")));
     EXPECT_THAT(demo.advance(milliseconds(7)), ElementsAre(progress(2, 2, "3"), result("3")));
   }
-  // Not for ever: it can be cancelled like any other.
+  // The stream can be cancelled like any other request.
   demo.send(request("math/add_stream", "[1,2]", "9"));
   EXPECT_THAT(demo.send(request("$/cancelRequest", R"({"id":9})", "")),
               ElementsAre(HasSubstr("-32800")));
@@ -357,7 +357,7 @@ TEST(DemoServer, TicksUntilUnsubscribed) {
   EXPECT_THAT(demo.advance(milliseconds(10)), ElementsAre(tick(1, 2)));
   EXPECT_THAT(demo.send(request("tick/unsubscribe", "[1]")), ElementsAre(result("true")));
   EXPECT_THAT(demo.advance(milliseconds(980)), ElementsAre(tick(2, 1)));
-  // A long pause is not made up for by a burst.
+  // Ticks that a long pause has missed are not made up for.
   EXPECT_THAT(demo.advance(milliseconds(60'000)), ElementsAre(tick(2, 2)));
   EXPECT_THAT(demo.advance(milliseconds(0)), ElementsAre(tick(2, 3)));
   EXPECT_THAT(demo.advance(milliseconds(999)), IsEmpty());
@@ -379,7 +379,7 @@ TEST(DemoServer, AnswersWithWhatTheClientAnswers) {
   EXPECT_THAT(demo.send(request("ask", R"({"method":"\u00e9"})", "2")),
               ElementsAre(question(R"(\u00e9)", "", 2)));
   EXPECT_THAT(demo.send(request("ask", R"({"method":"nobody waits"})", "")), IsEmpty());
-  // Those that are none are passed over.
+  // Answers that match no question are ignored.
   for (const char* id : {"0", "3", "\"1\"", "1.0", "null", "99999999999999999999"}) {
     EXPECT_THAT(demo.send(result("[]", id)), IsEmpty()) << id;
   }
@@ -387,7 +387,7 @@ TEST(DemoServer, AnswersWithWhatTheClientAnswers) {
               ElementsAre(R"({"jsonrpc":"2.0","id":2,"error":{"code":7,"message":"no"}})"));
   EXPECT_THAT(demo.send(result(R"(["\u00e9", 1.0])", "1")),
               ElementsAre(result(R"(["\u00e9", 1.0])", "\"a\"")));
-  EXPECT_THAT(demo.send(result("[]", "1")), IsEmpty());  // once
+  EXPECT_THAT(demo.send(result("[]", "1")), IsEmpty());  // the question has been answered
 }
 
 TEST(DemoServer, AsksFromWithinABatch) {
@@ -479,7 +479,7 @@ class SteadyClock final : public Clock {
   [[nodiscard]] TimePoint now() const override { return std::chrono::steady_clock::now(); }
 };
 
-// run_demo_server() in a thread, between two pipes.
+// Runs run_demo_server() in a thread, between two pipes.
 class Process {
  public:
   Process() {
@@ -499,7 +499,7 @@ class Process {
   void write(std::string_view text) {
     EXPECT_EQ(::write(in_[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
   }
-  // Up to and with the next line end; what was read so far at the end of the output.
+  // Reads through the next line end. At the end of the output, returns the rest.
   std::string read_line() {
     std::string line;
     char c = 0;

@@ -1,4 +1,4 @@
-// What is said of backends by the state of their gateway.
+// The texts about backends, made from the state of their gateway.
 #include "gateway/tools/backend_lives.h"
 
 #include <gmock/gmock.h>
@@ -9,7 +9,7 @@ namespace {
 
 using testing::IsEmpty;
 
-// Of a state with this backend alone.
+// The text about the only backend of a state.
 std::string life_of_backend(const std::string& members) {
   const BackendLives lives = lives_in(R"({"backends":[{"name":"a",)" + members + "}]}");
   EXPECT_THAT(lives.unknown, IsEmpty());
@@ -44,7 +44,7 @@ std::string failure_with(const std::string& lines) {
                          lines + "]}]");
 }
 
-// npm says where its log is, and uv folds and indents what it says.
+// npm ends with the place of its log, and uv wraps and indents its messages.
 TEST(BackendLives, AFailureOfAPackageRunnerIsToldByWhatSaysSomething) {
   EXPECT_EQ(
       failure_with(

@@ -1,4 +1,4 @@
-// Settings of MCP clients as backends.
+// Imports the settings of MCP clients as backends.
 #include "gateway/tools/client_import.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// The file that comes of it.
+// The resulting configuration file.
 std::string imported(std::string_view settings, const ImportSurroundings& surroundings = {}) {
   const auto servers = import_servers(settings, surroundings);
   if (!servers) return "error: " + servers.error();
@@ -297,7 +297,8 @@ TEST(ClientImport, EnvironmentFilesOfVsCode) {
                           HasSubstr("one: its envFile ${workspaceFolder}/.env was left out")));
 }
 
-// Whoever adopts leaves a server alone whose file is not found: without it, it is another server.
+// `adopt` leaves out a server whose environment file is missing, because the server would be
+// another one without it.
 TEST(ClientImport, AnEnvironmentFileIsResolvedAndNeeded) {
   ImportSurroundings surroundings;
   surroundings.environment = [](const std::string&) { return "/home/ada"; };

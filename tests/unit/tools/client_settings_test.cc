@@ -1,4 +1,4 @@
-// Other commands in the settings of a client, and everything else as it was.
+// Replaces commands in the settings of a client. Everything else stays unchanged.
 #include "gateway/tools/client_settings.h"
 
 #include <gmock/gmock.h>
@@ -88,7 +88,7 @@ TEST(ClientSettings, OnlyTheCommandChanges) {
   for (const SettingsCase& one : cases) {
     SCOPED_TRACE(one.name);
     EXPECT_EQ(changed(one.before), one.after);
-    // And back.
+    // The change can be reverted.
     const auto back = with_entries_of(one.after, one.before, {"one"});
     ASSERT_TRUE(back) << back.error();
     EXPECT_EQ(*back, one.before);
@@ -105,10 +105,10 @@ TEST(ClientSettings, RefusesWhatItCannotChange) {
                      "one occurs twice"),
            std::pair("{\"mcpServers\": {\"two\": {\"command\": \"x\"}}}", "cannot be changed"),
            std::pair("{\"mcpServers\": {\"one\": {\"url\": \"x\"}}}", "cannot be changed"),
-           // Others stand between its lines.
+           // Other lines stand between the server's lines.
            std::pair("mcp_servers.one.command = \"x\"\na = 1\nmcp_servers.one.cwd = \"/\"\n",
                      "cannot be changed"),
-           // Its lines stand apart.
+           // The server's tables are not adjacent.
            std::pair(
                "[mcp_servers.one]\ncommand = \"x\"\n[other]\n[mcp_servers.one.env]\nA = \"1\"\n",
                "cannot be changed"),
@@ -125,7 +125,7 @@ TEST(ClientSettings, EntriesGoBackIntoATextThatWasChanged) {
       "{\"mcpServers\": {\n  \"one\": {\"command\": \"x\", \"env\": {\"K\": \"v\"}},\n  \"two\": "
       "{\"command\": \"y\"}\n}}";
   std::string now = changed(before);
-  // Another program has added a key and taken a server away.
+  // Meanwhile another program has added a key and removed a server.
   now = "{\"n\": 5, " + now.substr(1);
   const size_t two = now.find(",\n  \"two\"");
   now.erase(two, now.find("}\n}}") + 1 - two);
@@ -147,7 +147,7 @@ TEST(ClientSettings, KnowsItsOwnCommand) {
 
 }  // namespace
 
-// Where the files of clients are, and what their references stand for.
+// Where the files of clients are, and the values of references in them.
 
 namespace {
 

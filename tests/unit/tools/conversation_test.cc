@@ -1,4 +1,4 @@
-// How a conversation with a command ends, with a link that the test ends itself.
+// Conversation: how it ends. The test itself ends the link.
 #include "gateway/tools/conversation.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Started at once. It has ended when it is asked to, which the loop is told `told_after` later.
+// The command starts at once. When it is asked to end, it has ended already, but the loop is told
+// `told_after` later.
 class EndingLauncher final : public pool::ChildLauncher {
  public:
   explicit EndingLauncher(net::Loop& loop) : loop_(loop) {}
@@ -44,7 +45,7 @@ class EndingLauncher final : public pool::ChildLauncher {
     void write(std::span<const std::string_view> /*parts*/) override {}
     [[nodiscard]] size_t unsent_bytes() const override { return 0; }
     void set_reading(bool /*reading*/) override {}
-    // In the same turn of the loop, whose time stands still.
+    // The end comes in the same turn of the loop, in which the loop's time does not advance.
     void end(Duration /*grace*/) override {
       if (owner.exits_when_asked) owner.exit();
     }
@@ -73,7 +74,8 @@ class Conversations : public testing::Test {
 };
 
 TEST_F(Conversations, ACommandThatEndsWhenItIsAskedHasNotEndedByItself) {
-  // What it had started went on for 2.1 ms; in whole milliseconds from before that to after it, 3.
+  // A process of the command's group continued for 2.1 ms. Measured in whole milliseconds, that can
+  // be 3.
   launcher_.told_after = std::chrono::microseconds(2100);
   launcher_.status.lingered = milliseconds(3);
   conversation_.end(std::chrono::seconds(60));
@@ -97,7 +99,7 @@ namespace stdgate::tools {
 
 namespace {
 
-// The texts that are found, with "|" for their line breaks.
+// The texts that are found, with "|" for line breaks.
 std::vector<std::string> found(const std::vector<std::string>& lines) {
   SplitMessage split;
   std::vector<std::string> texts;
@@ -119,7 +121,7 @@ TEST(SplitMessage, IsFoundBetweenOtherLines) {
 }
 
 TEST(SplitMessage, HasALimit) {
-  // With a bracket and a line break it is half of the limit.
+  // Together with a bracket and a line break, the text is half as large as the limit.
   const std::string half(SplitMessage::kMaxSize / 2 - 2, ' ');
   EXPECT_EQ(found({"{" + half, half + "}"}).size(), 1U);
   EXPECT_EQ(found({"{" + half, half + " }"}).size(), 0U);

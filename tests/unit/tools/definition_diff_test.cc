@@ -1,4 +1,4 @@
-// What of a changed definition is shown, and what a person is told to look at twice.
+// The diff of a changed definition, and the parts that a person should check carefully.
 #include "gateway/tools/definition_diff.h"
 
 #include <gmock/gmock.h>
@@ -84,7 +84,7 @@ TEST(DefinitionMarks, TellWhatToLookAtTwice) {
               IsEmpty());
 }
 
-// Many harmless ones could hide the one that is none.
+// Many harmless marks could hide an important one.
 TEST(DefinitionMarks, OfManySaysThatThereAreMore) {
   const auto with = [](size_t count) {
     std::string definition = "{\"z\":1";

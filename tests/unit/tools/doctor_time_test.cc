@@ -1,4 +1,4 @@
-// How long an examination goes on, with a server that never says anything.
+// The duration of an examination by doctor, with a server that never answers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// Its children start at once, are silent, and end when they are asked to.
+// The children start at once, write nothing, and end when they are asked to.
 class SilentLauncher final : public pool::ChildLauncher {
  public:
   explicit SilentLauncher(net::Loop& loop) : loop_(loop) {}

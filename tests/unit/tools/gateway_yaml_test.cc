@@ -1,4 +1,4 @@
-// Adding backends to a file that people have written.
+// Adds backends to a file that a person has written.
 #include "gateway/tools/gateway_yaml.h"
 
 #include <gmock/gmock.h>

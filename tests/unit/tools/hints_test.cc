@@ -1,4 +1,5 @@
-// Hints: what the last lines on stderr say, and what is said of a sandbox that is in the way.
+// Hints: the meaning of the last lines on stderr, and texts about a sandbox that causes the
+// failure.
 #include "gateway/tools/hints.h"
 
 #include <gmock/gmock.h>
@@ -12,7 +13,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// The choices of a line: "A_KEY", "A_KEY or B_KEY".
+// The missing variables of the lines, such as "A_KEY" or "A_KEY or B_KEY".
 std::vector<std::string> missed_in(const std::vector<std::string>& lines) {
   std::vector<std::string> texts;
   for (const VariableChoice& choice : missing_variables(lines)) texts.push_back(choice.text());
@@ -86,7 +87,7 @@ TEST(StderrHints, NpxAsks) {
   EXPECT_FALSE(asks_to_install("ok"));
 }
 
-// --- What is said of a sandbox that is in the way.
+// --- Texts about a sandbox that causes the failure
 
 config::BackendConfig strict() {
   config::BackendConfig backend;

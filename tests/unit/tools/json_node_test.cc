@@ -1,4 +1,4 @@
-// TOML as clients write it, and JSON with what editors allow in it.
+// TOML as clients write it, and JSON with the extensions that editors allow.
 #include "gateway/tools/json_node.h"
 
 #include <gtest/gtest.h>
@@ -113,7 +113,7 @@ TEST(Json, ValuesAreReadByKind) {
 
 }  // namespace
 
-// Laying JSON out for people.
+// The layout of JSON for people.
 
 namespace {
 
