@@ -1,4 +1,4 @@
-// The file of an audit: who may write it, and what it may be.
+// The file of an audit: who may write it, and which kinds of file are allowed.
 #include "metrics/audit/audit_file.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What the audit writes, and what it does when it cannot.
+// What the audit writes, and what it does when it cannot write.
 #include <gmock/gmock.h>
 
 #include "tests/unit/audit/audit_world.h"
@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// Its part behind the chain's.
+// The part of a line after the members of the chain.
 std::string rest_of(const std::string& line) {
   const size_t at = line.find(",\"time\"");
   return at == std::string::npos ? line : line.substr(at + 1);
@@ -116,7 +116,7 @@ TEST(AuditLog, ShowsArgumentsAsIsConfigured) {
   }
 }
 
-// Whatever a client calls itself or its tools, a line is a line.
+// Names of clients and tools cannot break a line, whatever they contain.
 TEST(AuditLog, NothingThatAClientSendsCanEndALine) {
   const std::string texts[] = {"a\n{\"sequence\":9}",
                                "\"}\n",
@@ -221,7 +221,7 @@ TEST(AuditLog, RefusalsAreLimitedAndTheRestIsCounted) {
   EXPECT_TRUE(world.verify().is_good);
 }
 
-// Of methods that are covered too: who is refused has done nothing for it.
+// The limit covers audited methods too, because a refused call has had no effect.
 TEST(AuditLog, CallsThatAreRefusedAreLimited) {
   for (const rpc::Fault fault :
        {rpc::Fault::denied, rpc::Fault::insufficient_scope, rpc::Fault::rate_limited}) {
@@ -239,7 +239,7 @@ TEST(AuditLog, CallsThatAreRefusedAreLimited) {
   }
 }
 
-// Of handshakes as of requests: together no more than so many.
+// Refused handshakes and refused requests share one limit.
 TEST(AuditLog, HandshakesThatAreRefusedAreFailedLogins) {
   AuditWorld world;
   world.open();
@@ -275,7 +275,7 @@ TEST(AuditLog, GoesOnAfterARestart) {
   EXPECT_THAT(report.text, HasSubstr("ok: 4 lines, the last is number 4"));
 }
 
-// As after kill -9, cut at every byte of the last line.
+// The state after kill -9: the last line is cut, here at every byte.
 TEST(AuditLog, GoesOnBehindATornLine) {
   AuditWorld before;
   before.open();
@@ -311,7 +311,7 @@ TEST(AuditLog, ANewFileBeginsWithTheDigestOfTheOldOnesLastLine) {
   AuditWorld world;
   world.open();
   world.call("m");
-  world.log->reopen();  // it was not moved
+  world.log->reopen();  // the file was not moved
   EXPECT_EQ(world.lines().size(), 2U);
   std::filesystem::rename(world.path(), world.path("audit.1"));
   world.call("n");
@@ -389,7 +389,7 @@ TEST(AuditLog, WhatIsNotDurableIsNotAnswered) {
     const FileSizeLimit limit(world.text().size() + 10);
     EXPECT_FALSE(world.call("tools/call"));
     EXPECT_FALSE(world.log->can_record());
-    EXPECT_FALSE(world.call("tools/call"));  // was under way
+    EXPECT_FALSE(world.call("tools/call"));  // the call was under way
     EXPECT_TRUE(world.call("ping"));
   }
   world.advance(std::chrono::seconds(1));

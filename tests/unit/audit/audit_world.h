@@ -1,4 +1,4 @@
-// AuditWorld: an audit in a folder, with the time in the test's hand.
+// AuditWorld: an audit in a folder. The test controls the clock.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 
 namespace stdgate::test {
 
-// 2026-01-02T03:04:05.678Z at the clock's beginning.
+// Shows 2026-01-02T03:04:05.678Z when the clock begins.
 class FixedWallClock final : public WallClock {
  public:
   [[nodiscard]] WallTime at(TimePoint time) const override {
@@ -46,14 +46,14 @@ class AuditWorld {
     log.reset();
     file.reset();
   }
-  // As after kill -9: nothing more is written.
+  // The state after kill -9: nothing more is written.
   void advance(Duration duration) {
     clock.set(clock.now() + duration);
     timers.run_due(clock.now());
   }
   void settle() { advance(std::chrono::milliseconds(50)); }
 
-  // A call as the core tells of it.
+  // Reports a call to the audit, as the core does.
   bool call(const std::string& method, Outcome outcome = Outcome::ok(),
             const AuditedCall& about = {}) {
     CallRecord record;
@@ -92,7 +92,7 @@ class AuditWorld {
   std::unique_ptr<audit::AuditLog> log;
 };
 
-// Files of this process can grow to `bytes` and no further, as on a full disk.
+// Files of this process cannot grow beyond `bytes`, as on a full disk.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(size_t bytes) {

@@ -1,4 +1,4 @@
-// Whatever is done to the lines of an audit is found, and where.
+// Verification finds every change of an audit's lines, and the place of the change.
 #include "metrics/audit/verification.h"
 
 #include <gmock/gmock.h>
@@ -54,7 +54,7 @@ TEST(Verification, TakesTheRestOfAChain) {
   EXPECT_THAT(findings_in(lines), IsEmpty());
 }
 
-// Each byte of each line but the last one, changed.
+// Changes each byte of each line except the last line.
 TEST(Verification, FindsEachChangedByte) {
   const Lines good = chain(3);
   for (size_t line = 0; line + 1 < good.size(); ++line) {
@@ -96,7 +96,7 @@ TEST(Verification, FindsMovedLines) {
 TEST(Verification, FindsInventedLines) {
   for (size_t line = 0; line < 4; ++line) {
     Lines lines = chain(5);
-    // As somebody would who knows how: it fits what is before it.
+    // The invented line is made by an attacker who knows the format: it fits the line before it.
     audit::Hasher hasher;
     const audit::ChainEnd end{line + 1, hasher.of(lines[line])};
     std::string invented;
@@ -117,7 +117,7 @@ TEST(Verification, FindsASecondChain) {
   EXPECT_THAT(findings_in(lines), ElementsAre("a:3: a new chain begins here"));
 }
 
-// Nobody can say that a line was torn that was not.
+// An attacker cannot claim that a complete line was torn.
 TEST(Verification, TornLinesAreThoseThatTheNextOneNames) {
   Lines lines = chain(2);
   const std::string torn = R"({"sequence":3,"prev)";

@@ -113,7 +113,7 @@ TEST(AccessLog, WritesJson) {
             R"("detail":"a \"detail\"")");
 }
 
-// More than any reasonable text, and each byte of it an escape: room is made for all of it.
+// The texts are longer than usual, and each byte needs an escape. The line has room for all of it.
 TEST(AccessLog, HasRoomForTheLongestTexts) {
   const std::string controls(100'000, '\x01');
   for (const config::LogFormat format : {config::LogFormat::text, config::LogFormat::json}) {
@@ -153,7 +153,8 @@ TEST(AccessLog, WarnsOfFaultsWithTheirDetail) {
   EXPECT_THAT(log.lines[5].fields, HasSubstr(" outcome=child_failed "));
 }
 
-// Clients of both eras find out which era a server speaks: each of them is refused once.
+// Clients of both eras find out the era of a server by one refused request, so such a refusal is no
+// warning.
 TEST(AccessLog, TellsANegotiationForDebuggingOnly) {
   RecordingLog log;
   logs::AccessLog access(log);

@@ -12,7 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-// What a search through the bounds says.
+// The bucket that a binary search of the bounds finds.
 size_t searched(std::span<const double> bounds, Duration duration) {
   const auto found = std::lower_bound(bounds.begin(), bounds.end(), to_seconds(duration));
   return static_cast<size_t>(found - bounds.begin());
@@ -38,7 +38,7 @@ TEST(Buckets, AreThoseOfASearch) {
   check({0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
          0.1,     0.25,   0.5,     1,      2.5,   5,      10,    15,   30,    60});
   check({1e-9, 2e-9, 3e-9, 4e-9, 86400});
-  check({3e9});  // seconds do not tell such nanoseconds apart
+  check({3e9});  // as seconds, such nanoseconds are equal
   check({0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.1});
   std::vector<double> close;
   for (int i = 0; i < 100; ++i) close.push_back(0.5 + i * 1e-6);
@@ -78,7 +78,7 @@ TEST(Histogram, TakesANegativeDurationAsNone) {
   EXPECT_EQ(histogram.sum_seconds(), 0);
 }
 
-// A thousand calls that wait for days each.
+// As many seconds as a thousand calls that wait for days.
 TEST(Histogram, SumsMoreThanADurationHolds) {
   const metrics::Buckets buckets(std::vector{0.001});
   metrics::Histogram histogram(buckets);

@@ -1,4 +1,4 @@
-// The text that is served after a fixed history, and the page that describes it.
+// The text of the metrics after a fixed history, and the page that describes it.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-// Of each family some lines: names, helps and labels are what dashboards and alerts rest upon.
+// Some lines of each family. Dashboards and alerts depend on names, helps and labels.
 constexpr std::string_view kLines[] = {
     R"(# HELP stdgate_notifications_total Notifications passed on)",
     R"(# TYPE stdgate_notifications_total counter)",
@@ -141,7 +141,7 @@ void finish(Observer& observer, const CallRecord& call) {
   observer.on_call_finished(call);
 }
 
-// Something of everything.
+// Records at least one event of each kind.
 void record(Observer& observer) {
   observer.on_backend(0, "calc");
   observer.on_method(0, 1, "a\"b\\c\nd");
@@ -204,7 +204,7 @@ std::string text_of_everything() {
   return metrics::metrics_text(exposition.take(), metrics::MetricsFormat::prometheus);
 }
 
-// How often each line begins so.
+// Counts the lines by their first words.
 std::map<std::string, int> beginnings(const std::string& text, size_t words) {
   std::map<std::string, int> found;
   std::istringstream lines(text);
@@ -230,7 +230,7 @@ TEST(MetricsExposition, DescribesEachFamilyOnce) {
   std::istringstream rows(metrics::metrics_page());
   for (std::string row; std::getline(rows, row);) {
     const std::string name = row.substr(3, row.find('`', 3) - 3);
-    // Nothing has called a session's or a modern client's child here.
+    // This history has no MCP requests, so the family has no series.
     if (name == "stdgate_mcp_requests_total") continue;
     for (const char* what : {"# HELP ", "# TYPE "}) {
       const auto line = described.find(what + name);
@@ -239,7 +239,7 @@ TEST(MetricsExposition, DescribesEachFamilyOnce) {
   }
 }
 
-// A rate sees the first event of a kind only if its series has been there before.
+// A rate counts the first event of a kind only if its series existed before the event.
 TEST(MetricsExposition, HasEachValueOfAFixedListFromTheStart) {
   const std::string text = text_of_everything();
   std::map<std::string, size_t> series;
@@ -255,7 +255,7 @@ TEST(MetricsExposition, HasEachValueOfAFixedListFromTheStart) {
   EXPECT_EQ(series["stdgate_bytes_total"], kConnectionKindCount * kFlowCount);
 }
 
-// The page is made of the rows: STDGATE_WRITE_PAGES=1 writes it anew.
+// The page is generated from the rows. STDGATE_WRITE_PAGES=1 writes it again.
 TEST(MetricsExposition, IsDescribedByItsPage) {
   const std::string path = STDGATE_SOURCE_DIR "/docs/metrics.md";
   std::stringstream page;
@@ -269,7 +269,7 @@ TEST(MetricsExposition, IsDescribedByItsPage) {
   EXPECT_EQ(text, wanted) << "run this test with STDGATE_WRITE_PAGES=1 in its environment";
 }
 
-// A method is named by a client; who looks at the text with curl has a terminal.
+// Clients choose the names of methods, and the metrics may be shown on a terminal.
 TEST(MetricsExposition, LabelsHoldNothingThatATerminalObeys) {
   metrics::MetricsObserver observer({});
   observer.on_backend(0, "a");

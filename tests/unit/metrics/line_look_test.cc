@@ -1,4 +1,4 @@
-// Colours of log lines, on terminals, and priorities, in the journal; in text alone.
+// Colours of log lines on terminals, and their priorities in the journal. JSON has neither.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -77,7 +77,7 @@ class LogPipe {
     pollfd entry = {fds_[0], POLLIN, 0};
     poll(&entry, 1, -1);
   }
-  // What stands in the pipe now, at most so much of it.
+  // Reads what is in the pipe now, at most `limit` bytes.
   std::string read(size_t limit) {
     std::string text(limit, '\0');
     const ssize_t size = ::read(fds_[0], text.data(), limit);
@@ -109,8 +109,8 @@ std::string render(config::LogFormat format, LogLevel level, std::string_view ev
 }
 
 bool is_valid_json(std::string text) {
-  // The parser of the data path as the judge of valid or not: only a text that is JSON but no
-  // message is an invalid one.
+  // The parser of the data path decides. Valid JSON gives a document, even if it is no JSON-RPC
+  // message.
   rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
   const auto document = parser.parse({text.data(), text.size()});
   return document.has_value();
@@ -320,7 +320,7 @@ TEST(LogWriter, WritesFromItsLevelOn) {
   EXPECT_FALSE(off.enabled(LogLevel::error));
 }
 
-// Holds still until it is told otherwise.
+// Stands still until advance().
 class EventClock final : public Clock {
  public:
   [[nodiscard]] TimePoint now() const override { return now_; }
@@ -404,7 +404,7 @@ TEST(LogWriter, DropsWholeLinesWhenNobodyReadsAndSaysSo) {
   log.flush();
   EXPECT_GT(log.unsent_bytes(), logs::LogWriter::kMaxUnsent - 2000);
   EXPECT_LE(log.unsent_bytes(), logs::LogWriter::kMaxUnsent);
-  // The next turns take the pipe's content, a little at a time, while events go on.
+  // The next turns empty the pipe little by little, while more events are written.
   std::string text;
   while (log.unsent_bytes() > 0) {
     text += pipe.read_all();
@@ -412,7 +412,7 @@ TEST(LogWriter, DropsWholeLinesWhenNobodyReadsAndSaysSo) {
     if (written < 2010) write_numbered();
   }
   text += pipe.read_all();
-  // One gap, whose size the line in its place says.
+  // There is one gap, and the line in its place says its size.
   const auto lines = split_lines(text);
   uint64_t expected = 1;
   size_t gaps = 0;
@@ -460,7 +460,7 @@ TEST(LogWriter, LinesOfSeveralWritersToAFullPipeStayWhole) {
     second.write(LogLevel::info, "second", {{"value", value}});
   }
   std::string text;
-  // Who comes first has what room there is.
+  // The writers take turns, and the first writer takes all the room that there is.
   for (size_t turn = 0; first.unsent_bytes() + second.unsent_bytes() > 0; ++turn) {
     (turn % 2 == 0 ? first : second).flush();
     text += pipe.read(5000);
@@ -475,7 +475,8 @@ TEST(LogWriter, LinesOfSeveralWritersToAFullPipeStayWhole) {
   }
 }
 
-// One that knows no RWF_NOWAIT, like a named pipe, a terminal, and every pipe of an older kernel.
+// A descriptor without RWF_NOWAIT, such as a named pipe, a terminal, and on older kernels every
+// pipe.
 TEST(LogWriter, WritesToNamedPipesWithoutWaiting) {
   const std::string folder = testing::TempDir() + "stdgate_log_XXXXXX";
   std::vector<char> name(folder.c_str(), folder.c_str() + folder.size() + 1);

@@ -14,7 +14,7 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// An observer, and its text taken apart: "name{labels}" to value.
+// An observer, and its metrics as a map from "name{labels}" to the value.
 class Metrics {
  public:
   Metrics() { observer_.on_backend(0, "calc"); }
@@ -36,7 +36,7 @@ class Metrics {
     }
     return found;
   }
-  // NaN when there is no such series, which equals nothing.
+  // NaN if the series does not exist. NaN equals no value.
   double value(const std::string& name) {
     const auto all = series();
     const auto found = all.find(name);
@@ -155,7 +155,7 @@ TEST(MetricsObserver, GrowsByKnownMethodsOnly) {
     record.reached_child = true;
     metrics.finish(record);
   }
-  // One series of each histogram: its buckets, +Inf, sum and count.
+  // One series of each of two histograms: its buckets, +Inf, sum and count.
   EXPECT_EQ(metrics.series().size(), before + 2 * 7);
   EXPECT_EQ(metrics.value("stdgate_request_duration_seconds_count{backend=\"calc\","
                           "method=\"_other\",outcome=\"ok\",transport=\"rpc\"}"),

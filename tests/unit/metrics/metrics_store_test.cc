@@ -34,7 +34,7 @@ uint64_t calls(const metrics::MetricsStore& store, metrics::HistogramSlot slot) 
   return histogram == nullptr ? 0 : histogram->counts()[0] + histogram->counts()[1];
 }
 
-// By the name of a method, over HTTP and with the outcome "ok".
+// The number of calls over HTTP with the outcome "ok", by the method's name.
 std::map<std::string, uint64_t> calls_by_method(const metrics::MetricsStore& store) {
   std::map<std::string, uint64_t> found;
   for (const metrics::Series& method : store.backends().at(0).methods) {
@@ -131,7 +131,7 @@ TEST(MetricsStore, AddsWhatHasNoName) {
   EXPECT_EQ(sum.gateway().number(Family::refusals, static_cast<size_t>(Refusal::gone)), 3U);
 }
 
-// The last sampled call of each bucket, also of several stores.
+// An exemplar is the last sampled call of a bucket, also in a sum of several stores.
 TEST(MetricsStore, KeepsAnExemplarOfEachBucket) {
   const auto finish_sampled = [](metrics::MetricsObserver& observer, uint8_t trace, bool is_sampled,
                                  Duration total, int second) {
@@ -173,7 +173,8 @@ TEST(MetricsStore, KeepsAnExemplarOfEachBucket) {
   EXPECT_EQ(exemplars(sum), (std::map<size_t, uint8_t>{{fast, 3}, {slow, 5}}));
 }
 
-// A child may answer a method that is named like the collective name, which then has a place.
+// A child may know a method named "_other", which is also the name for all unknown methods. The two
+// counts are added.
 TEST(MetricsStore, AddsNamesakes) {
   metrics::MetricsObserver observer(config());
   observer.on_backend(0, "calc");

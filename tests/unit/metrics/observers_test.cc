@@ -1,4 +1,4 @@
-// Each observer hears the events that it overrides, and no others.
+// Each observer is told of the events that it overrides, and of no others.
 #include "metrics/observers.h"
 
 #include <gmock/gmock.h>
@@ -54,7 +54,7 @@ class StrictObserver : public Observer {
   MOCK_METHOD(void, on_keys_fetched, (FetchOutcome), (override));
 };
 
-// Overrides, and so hears, one event or two.
+// Observers that override one event or two, and are told of these only.
 class CallsOnly : public Observer {
  public:
   MOCK_METHOD(void, on_call_finished, (const CallRecord&), (override));
@@ -70,7 +70,7 @@ class DropsOnly : public Observer {
   void on_dropped(BackendId /*backend*/, DropReason /*reason*/) override { ++dropped; }
   int dropped = 0;
 };
-// What a base has overridden counts too.
+// Events that a base class overrides count too.
 class MoreThanDrops final : public DropsOnly {
  public:
   void on_refused(Refusal /*refusal*/) override { ++refused; }
@@ -179,7 +179,7 @@ TEST(Observers, HearWhatTheyOverride) {
 
 namespace {
 
-// Every value has a name of its own that may stand as a label value.
+// Every value has a unique name, which is a valid label value.
 template <class Enum>
 void check(size_t count, std::string_view (*name)(Enum)) {
   std::set<std::string> seen;

@@ -1,5 +1,5 @@
-// The text of families, against the specification (OpenMetrics 1.0.0): suffixes, units, escapes,
-// numbers, exemplars, the end.
+// The text of families, checked against the specification (OpenMetrics 1.0.0): suffixes, units,
+// escapes, numbers, exemplars, the end.
 #include "metrics/prometheus/open_metrics.h"
 
 #include <gtest/gtest.h>

@@ -111,7 +111,7 @@ TEST(Redaction, HidesWholeWhatIsNestedTooDeep) {
             nested(R"(["***"])", logs::kMaxNesting));
 }
 
-// Whatever is shown of a message, however it is cut, is free of the secret.
+// The shown part of a message never contains the secret, wherever the message is cut.
 TEST(Redaction, ACutShowsNothingThatIsHidden) {
   const std::array<std::string, 1> hidden = {"password"};
   const std::string text = R"({"a":")" + nested(R"({"b":"é","password":"SECRET"})", 3).substr(2);

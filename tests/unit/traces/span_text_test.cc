@@ -30,7 +30,7 @@ class SpanText : public testing::Test {
     call_.span = 0xabc;
   }
 
-  // One call's document.
+  // The document of one call.
   [[nodiscard]] std::string text(bool is_mcp = true) const {
     std::string out = document_head({"shop", "1.2", "gate-0"});
     append_spans(out, call_, {"calc", is_mcp, 1, 2});
@@ -145,7 +145,7 @@ TEST_F(SpanText, SayHowCallsFail) {
   }
 }
 
-// A client can call what it likes.
+// A client can send any method name.
 TEST_F(SpanText, AreBoundedAndWellFormedWhateverTheirClientWrites) {
   const std::string long_name(100'000, 'x');
   const std::string odd = "\"\\\n\xff\x1b[2J" + long_name;

@@ -1,4 +1,4 @@
-// Writing the spans of a call allocates nothing once there is storage of an earlier document.
+// Writing the spans of a call allocates nothing while storage of a former document is available.
 
 #include <gtest/gtest.h>
 
