@@ -86,7 +86,7 @@ TEST(Correlator, IsFullAtItsCapacity) {
 }
 
 TEST(Correlator, KeepsTheOrderOfOpening) {
-  // Which of five entries are closed, in order, and what is left.
+  // The entries that are closed, in order, and the entries that remain.
   struct Case {
     std::vector<int> closed;
     std::vector<int> left;

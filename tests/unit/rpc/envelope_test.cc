@@ -1,4 +1,4 @@
-// EnvelopeParser: what a text says about itself, and why it is refused.
+// EnvelopeParser: the parts of a message, and the reasons why texts are refused.
 
 #include "gateway/rpc/envelope.h"
 
@@ -27,7 +27,7 @@ std::string describe(const rpc::ParsedMessage& message) {
   return out;
 }
 
-// One line: the messages of a document, a batch in brackets; or the fault and its reason.
+// A document in one line: its messages, with a batch in brackets, or the fault and its reason.
 std::string describe(const tl::expected<rpc::Document, rpc::DocumentError>& document) {
   if (!document) {
     return "! " + std::string(rpc::fault_name(document.error().fault)) + ": " +
@@ -70,7 +70,7 @@ std::string parse_noted(std::string text, const rpc::EnvelopeLimits& limits) {
   return out;
 }
 
-// A message without space is read in another way.
+// Messages without spaces take a faster path of the parser, which must give the same result.
 TEST(EnvelopeTest, SpaceChangesNothing) {
   constexpr std::string_view kMembers[] = {R"("jsonrpc":"2.0")",
                                            R"("jsonrpc":"1.0")",
@@ -108,7 +108,7 @@ TEST(EnvelopeTest, SpaceChangesNothing) {
     ASSERT_EQ(parse_noted("[{" + text + "]", limits), parse_noted("[{ " + text + "]", limits))
         << text;
   };
-  // Version and id stand in front of the others, or behind them.
+  // Version and id come before the other members, or after them.
   for (const std::string_view first : kMembers) {
     for (const std::string_view second : kMembers) {
       const std::string two = std::string(first) + "," + std::string(second);
@@ -124,7 +124,7 @@ TEST(EnvelopeTest, SpaceChangesNothing) {
   }
 }
 
-// JSON-RPC 2.0 section 7, both directions of each example.
+// JSON-RPC 2.0, section 7: both directions of each example.
 TEST(EnvelopeTest, ExamplesOfTheSpecification) {
   check({
       {R"({"jsonrpc": "2.0", "method": "subtract", "params": [42, 23], "id": 1})",
@@ -341,7 +341,7 @@ TEST(EnvelopeTest, Responses) {
   }
 }
 
-// A member twice, or with escapes in its key, would let two readers see two messages.
+// If a member occurs twice, or has escapes in its key, two readers could see two messages.
 TEST(EnvelopeTest, AmbiguousMembers) {
   constexpr const char* kTwice = "(envelope member occurs twice)";
   constexpr const char* kEscaped = "(escapes in the key of an envelope member)";
@@ -418,7 +418,7 @@ TEST(EnvelopeTest, NewlinesBetweenTokensAreBlanked) {
   EXPECT_EQ(envelope.params, R"([ 1 , { "x" : "\r\n" } , [ ] ])");
 }
 
-// Wherever a text is cut, it is no JSON; and the cut-off bytes are not looked at.
+// A text that is cut anywhere is invalid JSON. The parser must not read beyond the cut.
 TEST(EnvelopeTest, EveryPrefixIsRefused) {
   const std::string text =
       R"([{"jsonrpc":"2.0","id":"\u00e9\\","method":"m","params":{"a":[true,-1.5e+3,null]}},false])";
@@ -453,7 +453,7 @@ TEST(EnvelopeTest, DepthLimit) {
             R"(rejected notification (jsonrpc must be the string 2.0))");
   EXPECT_EQ(parse(R"({"x":{"x":{"x":{"x":{"x":{}}}}}})", limits),
             "! invalid_request: nested too deeply");
-  // Side by side is not deep.
+  // Arrays side by side do not add to the depth.
   EXPECT_EQ(parse(R"({"x":[[],[],[[],[]],{},{"y":[]},[],[],[]]})", limits),
             R"(rejected notification (jsonrpc must be the string 2.0))");
   EXPECT_EQ(parse(nested(10'000'000, '[', ']')), "! invalid_request: nested too deeply");
@@ -472,7 +472,7 @@ TEST(EnvelopeTest, AParserIsReused) {
   EXPECT_EQ(describe(parser.parse(call)), "request id=7 method=m");
 }
 
-// The members of params that a parser has noted, as `key=value` each.
+// The members of params that the parser has noted, each as `key=value`.
 std::string noted(std::string text, bool notes = true) {
   rpc::EnvelopeParser parser({.notes_params = notes});
   std::string before = R"({"jsonrpc":"2.0","id":0,"method":"m","params":{"before":0}})";

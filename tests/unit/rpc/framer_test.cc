@@ -28,8 +28,8 @@ class RecordingSink final : public rpc::FrameSink {
   }
 
   Strings events;
-  Strings beginnings;               // of oversized ones
-  std::vector<const char*> places;  // where each good message was handed over
+  Strings beginnings;               // of oversized messages
+  std::vector<const char*> places;  // address of each valid message
 };
 
 Strings frames(rpc::Framing framing, size_t limit, std::string stream,
@@ -48,7 +48,7 @@ Strings frames(rpc::Framing framing, size_t limit, std::string stream,
   return sink.events;
 }
 
-// In one piece, byte by byte, and cut in two at every position.
+// Feeds the stream in one piece, byte by byte, and cut in two at every position.
 void check(rpc::Framing framing, size_t limit, const std::string& stream, const Strings& expected) {
   EXPECT_EQ(frames(framing, limit, stream, {}), expected) << stream;
   std::vector<size_t> everywhere;
@@ -92,7 +92,7 @@ TEST(NewlineFramerTest, LimitAndTheIdOfWhatIsSkipped) {
     std::string stream;
     Strings expected;
   };
-  // Lines of 20 bytes fit, of 21 do not, whatever ends them.
+  // Lines of 20 bytes fit, and lines of 21 bytes do not, whichever line end they have.
   const Case cases[] = {
       {"{\"id\":1,\"x\":\"123456\"}\n", {"oversized 21 id=1"}},
       {"{\"id\":1,\"x\":\"12345\"}\n", {"{\"id\":1,\"x\":\"12345\"}"}},
@@ -141,7 +141,7 @@ TEST(NewlineFramerTest, ALineWithinAFeedIsNotCopied) {
   EXPECT_EQ(framer->buffered(), 3u);
 }
 
-// The sink may write over what it is given; the rest of the stream stays as it is.
+// A sink may overwrite its message; the rest of the stream must not change.
 class ScribblingSink final : public rpc::FrameSink {
  public:
   void on_frame(std::span<char> message) override {
@@ -161,8 +161,8 @@ TEST(NewlineFramerTest, TheSinkMayChangeTheBytes) {
   EXPECT_EQ(sink.events, (Strings{"a", "bc", "de", "f", "g"}));
 }
 
-// Big messages in small pieces: each byte is looked at and moved a bounded number of times, or this
-// takes minutes.
+// Large messages in small pieces. If a byte were read or moved more than a bounded number of times,
+// this test would take minutes.
 TEST(NewlineFramerTest, BigLinesInSmallPieces) {
   constexpr size_t kLimit = 16 << 20;
   RecordingSink sink;
@@ -189,7 +189,8 @@ TEST(NewlineFramerTest, BigLinesInSmallPieces) {
             "oversized " + std::to_string(2 * kLimit + head.size() + tail.size() - 1) + " id=9");
 }
 
-// As one that is too long: its call can be answered, and the stream goes on.
+// The rest of a message that is given up is skipped, as with an oversized message. Its call can be
+// answered, and the stream continues.
 TEST(FramerTest, WhatIsGivenUpIsSkipped) {
   struct {
     rpc::Framing framing;
@@ -207,7 +208,7 @@ TEST(FramerTest, WhatIsGivenUpIsSkipped) {
     RecordingSink sink;
     StoragePool storages;
     const auto framer = rpc::make_framer(item.framing, 100, storages);
-    framer->give_up();  // nothing
+    framer->give_up();  // has nothing to give up
     framer->feed(item.begin, sink);
     EXPECT_GE(framer->held(), 12U);
     framer->give_up();
@@ -287,7 +288,7 @@ TEST(ContentLengthFramerTest, Messages) {
       {"\r\n\n" + with_length("1") + "\r\n" + with_length("2"), {"1", "2"}},
       {"Content-Length: 4\r\n\r\n\r\n\n ", {"\r\n\n "}},
       {with_length("Content-Length: 2\r\n\r\n{}"), {"Content-Length: 2\r\n\r\n{}"}},
-      // What the stream's end cuts off is nothing.
+      // A message that the end of the stream cuts off is dropped.
       {"Content-Length: 3\r\n\r\n{}", {}},
       {with_length("1") + "Content-Le", {"1"}},
   };
@@ -318,7 +319,7 @@ TEST(ContentLengthFramerTest, BrokenHeaders) {
       {"Content-Length 2\r\n\r\n", "header line without colon"},
   };
   for (const Case& c : cases) {
-    // The line with a colon counts as a header, so that one has to end the block.
+    // This line contains a colon and counts as a header, so an empty line must end the block.
     const std::string end = c.header[0] == '{' ? "\n" : "";
     check(rpc::Framing::content_length, 100, with_length("1") + c.header + end + with_length("2"),
           {"1", "broken: " + c.reason});
@@ -353,7 +354,7 @@ TEST(ContentLengthFramerTest, LimitAndTheIdOfWhatIsSkipped) {
   check(rpc::Framing::content_length, 20,
         with_length(fits) + with_length(big) + with_length(late) + with_length("[]"),
         {fits, "oversized 21 id=1", "oversized 33 id=\"b\"", "[]"});
-  // Cut off: not all of it was there, so nothing is told.
+  // The message is incomplete, so it is not reported.
   check(rpc::Framing::content_length, 20, "Content-Length: 18446744073709551615\r\n\r\n{\"id\":1}",
         {});
 }

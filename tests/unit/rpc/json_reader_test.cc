@@ -1,4 +1,4 @@
-// Finding one member of an object.
+// Finds one member of an object.
 #include "gateway/rpc/json_reader.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 struct MemberCase {
   std::string_view object;
   std::string_view key;
-  std::string_view value;  // empty: absent
+  std::string_view value;  // empty if absent
 };
 
 TEST(JsonMemberTest, AClearMemberHasNoOtherLikeIt) {
@@ -126,7 +126,7 @@ TEST(JsonMemberTest, BehindLongStringsAndDeepNesting) {
   }
 }
 
-// --- JSON walk: ends of strings and values, of valid texts and of others.
+// --- Walks through JSON: ends of strings and values, in valid and invalid texts.
 
 std::string_view first_value(std::string_view text) {
   const char* const end = text.data() + text.size();
@@ -145,7 +145,7 @@ TEST(JsonWalk, EndOfAValue) {
       {"12 ,3", "12 "},
       {"true}", "true"},
       {"null", "null"},
-      // Not valid, or cut.
+      // Invalid or incomplete texts.
       {"", ""},
       {"]", ""},
       {R"("a)", R"("a)"},

@@ -14,7 +14,7 @@
 
 namespace stdgate {
 
-// Reading and writing the escapes of a JSON string.
+// Reads and writes the escapes of JSON strings.
 
 namespace {
 
@@ -96,7 +96,7 @@ TEST(JsonStringTest, Append) {
   const Case cases[] = {
       {"", R"("")"},
       {"plain \x7f", R"("plain \u007f")"},
-      // What a terminal would take for more than text: controls, changes of direction.
+      // Characters with a meaning for terminals: controls, and changes of direction.
       {"\x1b[2J\xc2\x9b\xe2\x80\xae", R"("\u001b[2J\u009b\u202e")"},
       {"\"\\/", R"("\"\\/")"},
       {"a\nb\rc\td", R"("a\nb\rc\td")"},
@@ -135,8 +135,8 @@ TEST(JsonStringTest, WhatIsAppendedIsDecodedAgain) {
   EXPECT_EQ(rpc::decode_string(std::string_view(json).substr(1, json.size() - 2), scratch), text);
 }
 
-// Each special byte at each distance from the start and the end, so that the wide steps, the words
-// and the single bytes are all tried.
+// Each special byte stands at each distance from the start and the end. That covers the wide steps,
+// the words and the single bytes.
 TEST(JsonStringTest, FindSpecialAtEveryPlace) {
   for (size_t size = 0; size < 70; ++size) {
     std::string text(size, 'a');
@@ -214,7 +214,7 @@ TEST(JsonString, KeysThatResembleEachOtherFoldToTheSame) {
 
 }  // namespace
 
-// Cutting elements out of an array: what stays is as it was.
+// Cuts elements out of an array. The remaining text is unchanged.
 
 namespace {
 
@@ -289,7 +289,7 @@ TEST(JsonCut, ElementsAreShownWithoutTheSpaceAround) {
   EXPECT_EQ(filter.seen, (std::vector<std::string>{"1", "{ }", "\"a\""}));
 }
 
-// Against a list that was put together without the elements in the first place.
+// Compares the result with a list that was made without these elements.
 TEST(JsonCut, RandomLists) {
   const uint64_t seed = test::random_seed();
   std::mt19937_64 random(seed);

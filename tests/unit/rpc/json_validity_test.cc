@@ -1,5 +1,5 @@
-// What counts as JSON (RFC 8259): a table with the verdict in it, the same judged by simdjson, and
-// many small changes of each text judged by both.
+// Valid and invalid JSON (RFC 8259): a table with verdicts, the same table judged by simdjson, and
+// small changes of each text judged by both.
 
 #include <gtest/gtest.h>
 
@@ -17,10 +17,10 @@ namespace {
 using namespace std::string_view_literals;
 using test::oracle_accepts;
 
-// Deeper than any text here, so that depth never decides.
+// The limit exceeds the depth of every text here, so the depth never decides.
 bool is_json(std::string_view text) {
   rpc::EnvelopeParser parser({.depth = 10000, .batch = 10000});
-  // Without a byte behind it: a read past the end shows under the address sanitizer.
+  // No byte follows the text, so that the address sanitizer notices a read past the end.
   std::vector<char> copy(text.begin(), text.end());
   const auto document = parser.parse(copy);
   return document || document.error().fault != rpc::Fault::parse_error;
@@ -132,7 +132,7 @@ constexpr std::string_view kValid[] = {
 };
 
 constexpr std::string_view kInvalid[] = {
-    // Nothing, and more than one.
+    // No text, and more than one.
     "",
     " ",
     "\n",
@@ -184,7 +184,7 @@ constexpr std::string_view kInvalid[] = {
     "{\"a\":{}",
     "[[[]]",
     "[{\"a\":1]}",
-    // Space that is none, comments.
+    // Characters that are no JSON space, and comments.
     "\v1",
     "\f1",
     "1\v",
@@ -323,7 +323,7 @@ TEST(JsonTextTest, Table) {
   }
 }
 
-// A text is also judged as the parameter of a message, where other code stands around it.
+// Each text is also judged inside the params of a message, because other code reads it there.
 TEST(JsonTextTest, TableInsideOfAMessage) {
   const auto nested = [](std::string_view text) {
     return R"({"jsonrpc":"2.0","method":"m","params":[)" + std::string(text) + "],\"id\":1}";
@@ -364,12 +364,12 @@ TEST(JsonTextTest, RandomChanges) {
     std::string changed = mutator.mutate(texts[chosen]);
     const bool accepted = oracle_accepts(changed);
     ASSERT_EQ(is_json(changed), accepted) << changed;
-    // What is still JSON is changed further on, so that the texts grow odd.
+    // A changed text that is still valid is changed further, so that the texts become unusual.
     if (accepted && changed.size() < 200) texts[chosen] = std::move(changed);
   }
 }
 
-// Without recursion no depth is too deep for the stack; an open end is still no JSON.
+// The parser does not recurse, so no depth overflows the stack. An unclosed array is still invalid.
 TEST(JsonTextTest, VeryDeep) {
   constexpr size_t kDepth = 1'000'000;
   rpc::EnvelopeParser unlimited({.depth = kDepth});

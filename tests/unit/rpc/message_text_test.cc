@@ -57,7 +57,7 @@ TEST(MessageTextTest, Shapes) {
 
 }  // namespace
 
-// Messages of peers that omit "jsonrpc": what the parser makes of them, and the way back.
+// Peers that omit "jsonrpc": how the parser reads their messages, and the messages to them.
 
 namespace {
 
@@ -65,7 +65,7 @@ constexpr rpc::EnvelopeLimits kLenient{.version_optional = true};
 
 std::string without(std::string_view text) { return rpc::without_version({&text, 1}); }
 
-// The texts of the messages, as the core sees them; "-" before one that is refused.
+// The texts of the messages as the core sees them, with "-" before each refused message.
 std::string read(std::string text, const rpc::EnvelopeLimits& limits) {
   rpc::EnvelopeParser parser(limits);
   const auto document = parser.parse(text);
@@ -91,7 +91,7 @@ TEST(VersionMemberTest, AMissingVersionIsAdded) {
       {R"({"jsonrpc":"2.0","method":"a"})", R"({"jsonrpc":"2.0","method":"a"})"},
       {R"([{"method":"a"},{"jsonrpc":"2.0","method":"b"},{"id":1}])",
        R"(omits {"jsonrpc":"2.0","method":"a"}{"jsonrpc":"2.0","method":"b"}-{"id":1})"},
-      // One that is there has to be right.
+      // A version that is present must be right.
       {R"({"jsonrpc":"1.0","method":"a"})", R"(-{"jsonrpc":"1.0","method":"a"})"},
       {R"({"jsonrpc":null,"method":"a"})", R"(-{"jsonrpc":null,"method":"a"})"},
       {R"({"\u006asonrpc":"2.0","method":"a"})", R"(-{"\u006asonrpc":"2.0","method":"a"})"},

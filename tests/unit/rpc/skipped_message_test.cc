@@ -1,4 +1,4 @@
-// SkippedMessage: the id of a message that is not kept.
+// SkippedMessage: finds the id of a message that is not kept.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ struct SkippedCase {
   std::string_view id;
 };
 
-// As one piece, byte by byte, and cut in two at every position.
+// Feeds the text in one piece, byte by byte, and cut in two at every position.
 void check(const SkippedCase& c) {
   const std::string_view text = c.text;
   rpc::SkippedMessage bytes;
@@ -67,10 +67,10 @@ TEST(SkippedMessageTest, Id) {
       {R"({"id":["id",1],"x":1})", ""},
       {R"({"id":{"x":"y"}})", ""},
       {R"({"id":[]})", ""},
-      // Twice: which one counts?
+      // With two ids it is unclear which one counts.
       {R"({"id":1,"id":1})", ""},
       {R"({"id":1,"x":{},"id":"2"})", ""},
-      // Cut off, or no JSON: what is read must be fit for an answer.
+      // The text is incomplete or invalid. An id that is found must be usable in an answer.
       {R"({"id":12)", ""},
       {R"({"id":"12)", ""},
       {R"({"id":"12"x)", R"("12")"},
@@ -101,7 +101,7 @@ TEST(SkippedMessageTest, IdAtTheLimit) {
   const std::string number(rpc::SkippedMessage::kMaxId, '7');
   check({"{\"id\":" + number + "}", number});
   check({"{\"id\":" + number + "7}", ""});
-  // A long one that is not kept leaves nothing behind.
+  // A long text that is not kept has no effect on the next one.
   check({"{\"" + std::string(200, 'k') + "\":\"" + std::string(200, 'v') + "\",\"id\":3}", "3"});
 }
 

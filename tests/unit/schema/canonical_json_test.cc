@@ -1,4 +1,4 @@
-// Canonical JSON (RFC 8785), with its own examples.
+// Canonical JSON (RFC 8785), with the examples of the RFC.
 #include "gateway/schema/canonical_json.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ TEST(CanonicalJson, HasOneSpellingOfAValue) {
        R"("string":"\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/","literals":[null,true,false]})",
        R"({"literals":[null,true,false],"numbers":[1e+30,4.5,0.002,1e-27],)"
        "\"string\":\"\u20ac$\\u000f\\nA'B\\\"\\\\\\\\\\\"/\"}"},
-      // Section 3.2.3: by UTF-16 code units, so a surrogate stands before U+FB33.
+      // Section 3.2.3: keys are sorted by UTF-16 code units, so a surrogate comes before U+FB33.
       {R"({"\u20ac":1,"\r":2,"\ufb33":3,"1":4,"\ud83d\ude00":5,"\u0080":6,"\u00f6":7})",
        "{\"\\r\":2,\"1\":4,\"\u0080\":6,\"\u00f6\":7,\"\u20ac\":1,\"\U0001F600\":5,\"\uFB33\":3}"},
       {R"({"":1,"\u0000":2})", R"({"":1,"\u0000":2})"},
@@ -56,7 +56,7 @@ TEST(CanonicalJson, AKeyThatIsThereTwiceIsNoOneValue) {
   EXPECT_TRUE(canonical_json(R"({"a":{"a":1},"b":[{"a":1},{"a":1}]})"));
 }
 
-// RFC 8785 section 3.2.2.2.
+// RFC 8785, section 3.2.2.2.
 TEST(CanonicalJson, HalfOfAPairOfSurrogatesIsNoText) {
   for (const char* text : {R"("\ud800")", R"(["\udc00"])", R"({"a":"x\ud800\n"})",
                            R"({"\udfff":1})", R"("\ud800\ud800\udc00")", R"("\\\ud800")"}) {

@@ -1,4 +1,5 @@
-// What the test suite of JSON Schema does not say: places, limits, hostile schemas and texts.
+// What the test suite of JSON Schema does not cover: places of errors, limits, hostile schemas and
+// texts.
 #include "gateway/schema/json_schema.h"
 
 #include <gmock/gmock.h>
@@ -140,7 +141,7 @@ TEST(JsonSchema, DoesNotTakeANegationOfWhatItGaveUpForAFit) {
 
 }  // namespace
 
-// Keys that could be taken for those that a schema declares.
+// Keys that could be mistaken for keys that a schema declares.
 
 namespace {
 

@@ -149,7 +149,7 @@ TEST(JsonNumber, DividesWithoutLoss) {
 
 }  // namespace
 
-// Where JSON pointers lead, in small and in large objects and arrays.
+// JSON pointers into small and large objects and arrays.
 
 namespace {
 
@@ -161,7 +161,7 @@ std::string raw_at(const std::string& text, const std::string& pointer) {
   EXPECT_TRUE(tree.read(text));
   PointerIndex index(tree);
   std::string found = "none";
-  // The second look is by the index.
+  // The second look-up uses the index.
   for (int look = 0; look < 2; ++look) {
     const auto at = index.follow(0, pointer);
     found = at ? std::string(tree.raw(*at)) : "none";

@@ -1,5 +1,5 @@
-// What an OpenRPC document (1.x) says of methods, which documents are refused with what place, and
-// what is left of one for a client.
+// OpenRPC documents (1.x): what they say about methods, why documents are refused, and the part
+// that a client may see.
 #include "gateway/schema/openrpc_document.h"
 
 #include <gmock/gmock.h>
@@ -45,7 +45,7 @@ OpenRpcDocument read(const std::string& text) {
   return *std::move(document);
 }
 
-// "/methods/0/name: string, not number".
+// The faults, such as "/methods/0/name: string, not number".
 std::vector<std::string> faults_of(const std::string& text) {
   std::vector<std::string> faults;
   const auto document = OpenRpcDocument::read(text);
@@ -223,7 +223,7 @@ TEST(OpenRpcDocument, TheTextIsOneLineWithTheSameValues) {
             R"({"openrpc":"1.3.2","info":{"title":"a b\n \"c","version":"1"},"methods":[]})");
 }
 
-// --- What a client sees ---------------------------------------------------------------------
+// --- The part for a client ------------------------------------------------------------------
 
 std::string cut(const std::string& text, const std::string& kept) {
   const auto keeps = [&](std::string_view name) { return kept.find(name) != std::string::npos; };

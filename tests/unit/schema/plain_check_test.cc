@@ -1,5 +1,5 @@
-// The one pass over a text: it never says more than the whole check does, and says it of what is
-// usual.
+// The check in one pass over a text. It accepts nothing that the full check refuses, and it accepts
+// the usual texts.
 #include "gateway/schema/plain_check.h"
 
 #include <gtest/gtest.h>
@@ -156,7 +156,7 @@ bool is_plainly(std::string_view schema_text, std::string_view text) {
 TEST(PlainCheck, NeverSaysMoreThanTheWholeCheck) {
   size_t plain = 0;
   for (const std::string_view text : kSchemas) {
-    // What the one pass knows nothing of stands around it.
+    // Keywords that the one pass does not know make the full check run instead.
     const auto whole = JsonSchema::compile(R"({"not":false,"allOf":[)" + std::string(text) + "]}");
     ASSERT_TRUE(whole) << whole.error();
     schema::SchemaCheck check;
@@ -183,7 +183,7 @@ TEST(PlainCheck, SaysWhatIsUsual) {
   EXPECT_FALSE(is_plainly(nested, R"({"n":{"n":{"n":1}}})"));
 }
 
-// Names of all lengths, many of which begin or end alike.
+// Names of all lengths, many with equal beginnings or ends.
 TEST(PlainCheck, KnowsPropertiesInAnyOrder) {
   constexpr std::string_view kNames =
       R"({"properties":{"a":{"type":"integer"},"sixsix":{"type":"integer"},)"
@@ -211,8 +211,8 @@ TEST(PlainCheck, KnowsPropertiesInAnyOrder) {
   }
 }
 
-// Strings of all lengths, with something special at each of their places, at the end of the text
-// and before it. Nothing lies behind the text.
+// Strings of all lengths, with a special byte at each position, at the end of the text and before
+// it. No byte follows the text.
 TEST(PlainCheck, FindsWhereStringsEnd) {
   constexpr std::array<std::string_view, 4> kTails = {R"("})", R"(" })", R"(","z":""})",
                                                       R"(","z":"a longer one"})"};
@@ -286,7 +286,7 @@ TEST(PlainCheck, ItsLimitsLeadToTheWholeCheck) {
   EXPECT_FALSE(is_plainly(properties(PlainLimits::kMaxProperties + 1), R"({"k63":1})"));
 }
 
-// Alternatives in each other would take 3^20 looks.
+// Nested alternatives would take 3^20 looks.
 TEST(PlainCheck, AlternativesAreBounded) {
   std::string text = R"({"type":"integer"})";
   for (int i = 0; i < 20; ++i) {
@@ -302,7 +302,7 @@ TEST(PlainCheck, AlternativesAreBounded) {
   EXPECT_TRUE(is_plainly(text, "null"));
 }
 
-// Each look at a long text counts by what it has passed, whatever the alternatives say of it.
+// Each look at a long text counts by its length, whatever its result.
 TEST(PlainCheck, LooksAtALongTextAreBounded) {
   std::string defs = R"({"$defs":{"d0":{"type":"boolean"})";
   for (int i = 1; i <= 20; ++i) {

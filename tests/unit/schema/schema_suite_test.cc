@@ -1,6 +1,6 @@
-// The JSON-Schema-Test-Suite: its required part of drafts 2020-12 and 7.
+// The JSON-Schema-Test-Suite: its required part for drafts 2020-12 and 7.
 //
-// It is where tests/schema-suite has put it. Without it the test is skipped.
+// tests/schema-suite installs the suite. Without the suite the test is skipped.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -96,8 +96,8 @@ TEST(SchemaSuite, Draft7) {
 
 namespace stdgate::schema {
 
-// The schemas of real MCP servers (tests/schema-servers) can be compiled, and take what they
-// should.
+// The schemas of real MCP servers (tests/schema-servers) can be compiled, and judge values as
+// expected.
 
 namespace {
 
@@ -114,7 +114,7 @@ void compile(std::string_view server, std::string_view tool, std::string_view me
   const auto schema = JsonSchema::compile(text);
   const std::string_view name = rpc::member_or_empty(tool, "name");
   ASSERT_TRUE(schema) << server << " " << name << " " << member << ": " << schema.error();
-  // Each is of objects.
+  // Each of the schemas describes an object.
   SchemaCheck check;
   EXPECT_EQ(check.check(*schema, "[]"), Fit::differs) << server << " " << name;
 }

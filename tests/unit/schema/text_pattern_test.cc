@@ -45,7 +45,7 @@ TEST(TextPattern, MatchesAsEcmaScriptDoes) {
       {"^(?:a|b)(?<n>c)$", "bc", true},
       {"^[[]$", "[", true},
       {R"(^\0$)", std::string_view("\0", 1), true},
-      // Looking ahead from the beginning.
+      // Look-ahead from the beginning.
       {R"(^(?=.*[a-z])(?=.*\d)[^ ]{4,}$)", "abc1", true},
       {R"(^(?=.*[a-z])(?=.*\d)[^ ]{4,}$)", "abcd", false},
       {R"(^(?=.*[a-z])(?=.*\d)[^ ]{4,}$)", "ab1", false},
@@ -94,7 +94,7 @@ TEST(TextPattern, WhatIsTooLargeHasCostSomething) {
   }
 }
 
-// All parts of it count.
+// All parts of the pattern add to its cost.
 TEST(TextPattern, LookingAheadCosts) {
   const auto one = compile("^a{900}");
   const auto two = compile("^(?=b{900})a{900}");

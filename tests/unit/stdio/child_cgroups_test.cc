@@ -1,4 +1,4 @@
-// Cgroups of children, in a tree of plain files that stands for the kernel's.
+// Cgroups of children, with a tree of plain files in place of the kernel's.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/xattr.h>
@@ -19,7 +19,7 @@ namespace {
 using testing::EndsWith;
 using testing::HasSubstr;
 
-// A service of systemd, with the memory controller delegated unless said otherwise.
+// A service of systemd. The memory controller is delegated unless a test removes it.
 class FakeCgroups {
  public:
   FakeCgroups() {
@@ -29,7 +29,7 @@ class FakeCgroups {
     write("cgroup.subtree_control", "");
     write("cgroup.procs", "");
   }
-  // False: the file system of this machine has no attributes.
+  // Returns false if the file system of this machine has no extended attributes.
   bool delegate() { return ::setxattr(service().c_str(), "user.delegate", "1", 1, 0) == 0; }
   void write(const std::string& file, const std::string& text) {
     const std::string path = service() + "/" + file;
@@ -39,7 +39,8 @@ class FakeCgroups {
   [[nodiscard]] std::string read(const std::string& file) const {
     return stdio::read_whole(service() + "/" + file).value_or("no such file");
   }
-  // Where the kernel would make files with the directory, they have to be there before.
+  // The kernel would create these files together with the directory, so the test creates them
+  // beforehand.
   std::string expect_child(int number) {
     const std::string name = "child-" + std::to_string(::getpid()) + "-" + std::to_string(number);
     write(name + "/cgroup.procs", "");
@@ -93,7 +94,7 @@ TEST(ChildCgroups, AreMadeWhereSystemdHasDelegatedThem) {
   EXPECT_THAT(*log.find("memory of children"), HasSubstr("figure=cgroup"));
 }
 
-// DelegateSubgroup=gateway, or another stdgate of the same service.
+// The service has DelegateSubgroup=gateway, or another stdgate runs in it.
 TEST(ChildCgroups, AProcessInASubgroupDividesItsParent) {
   FakeCgroups cgroups;
   DELEGATE_OR_SKIP(cgroups);
@@ -125,7 +126,7 @@ TEST(ChildCgroups, NoneElsewhere) {
 }
 
 struct ChildCgroup : ChildTest {
-  ~ChildCgroup() override { child.reset(); }  // before its launcher
+  ~ChildCgroup() override { child.reset(); }  // before the launcher's end
   FakeCgroups cgroups;
   stdio::ChildProcesses measured{loop, log, orphans, STDGATE_GUARD, cgroups.places()};
   bool is_told(const std::function<bool(uint64_t)>& condition) {
@@ -146,7 +147,7 @@ TEST_F(ChildCgroup, ItsFigureIsToldAndTheGuardJoinsIt) {
   EXPECT_TRUE(started());
   EXPECT_EQ(cgroups.read(name + "/cgroup.procs"), "0") << "the guard's word for itself";
   EXPECT_TRUE(is_told([](uint64_t bytes) { return bytes == 123456; }));
-  // Nobody has joined it.
+  // No process has joined the cgroup.
   cgroups.write(name + "/memory.current", "0\n");
   EXPECT_TRUE(is_told([](uint64_t bytes) { return bytes > 123456; })) << "as /proc shows it";
 }

@@ -1,4 +1,4 @@
-// ChildTest: a loop, a launcher with a guard, and looking at processes.
+// ChildTest: a loop, a launcher with a guard, and functions that look at processes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,11 +23,11 @@
 
 namespace stdgate::test {
 
-// How long something may take that has to happen by itself.
+// The limit for events that must happen without a further action.
 inline constexpr auto kSoon = std::chrono::seconds(2);
 
-// Processes that have `mark` in their arguments and a name that begins with `name`. Zombies have no
-// arguments any more.
+// Processes that have `mark` in their arguments, and a name that begins with `name`. Zombies have
+// no arguments.
 inline std::vector<std::filesystem::path> processes_marked(const std::string& mark,
                                                            const std::string& name = "") {
   // A process that ends meanwhile leaves an empty line.
@@ -56,7 +56,7 @@ struct ChildTest : testing::Test {
     spec.environment["PATH"] = "/usr/bin:/bin";
   }
 
-  // A command that carries the mark. Its link has the name `child` unless it is taken elsewhere.
+  // Launches a command, whose arguments contain the mark. The link is kept in `child`.
   void launch(std::vector<std::string> command) {
     spec.command = std::move(command);
     recorder = {};
@@ -78,10 +78,10 @@ struct ChildTest : testing::Test {
     return until([this] { return recorder.exit.has_value(); }, limit);
   }
   void kill_command(int signal) {
-    ASSERT_GT(recorder.pid, 1);  // kill(2) with 0 would mean this program too
+    ASSERT_GT(recorder.pid, 1);  // kill(2) with 0 would also kill this program
     ASSERT_EQ(::kill(recorder.pid, signal), 0);
   }
-  // Both of "it answers" and "it is past its own start".
+  // Whether the command answers a request, which also shows that its start is finished.
   bool answers() {
     const size_t before = recorder.output.size();
     write("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"}\n");

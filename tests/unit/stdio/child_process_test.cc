@@ -1,4 +1,4 @@
-// A running child: bytes, ends, and what it has used.
+// A running child: its bytes, its end, and its use of resources.
 #include "transports/stdio/child_process.h"
 
 #include <gmock/gmock.h>
@@ -57,7 +57,7 @@ TEST_F(ChildProcess, CarriesMuchBothWays) {
   launch_rogue("cat");
   std::string bytes(16 << 20, '\0');
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>((i * 2654435761U) >> 13);
-  // In pieces of all sizes, and the rest at once.
+  // Pieces of all sizes, and then the rest at once.
   size_t at = 0;
   for (size_t size = 1; size < (4U << 20); size *= 3) {
     write(std::string_view(bytes).substr(at, size));

@@ -1,4 +1,4 @@
-// How commands are started: what they get, and what is told when they cannot be.
+// The start of commands: their surroundings, and the errors when they cannot be started.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pwd.h>
@@ -24,7 +24,7 @@ using testing::UnorderedElementsAre;
 using Kind = pool::ExitStatus::Kind;
 
 struct ChildStart : ChildTest {
-  // What the command says about itself: the values of each word.
+  // The command's own description: the values of each word.
   std::map<std::string, std::set<std::string>> describe() {
     launch_rogue("describe");
     EXPECT_TRUE(exited());
@@ -61,7 +61,7 @@ TEST_F(ChildStart, HasTheGatewaysDirectoryAndNoEnvironmentByDefault) {
   EXPECT_THAT(seen["cwd"], ElementsAre(std::filesystem::current_path().string()));
 }
 
-// Descriptors of the gateway that somebody forgot to mark close-on-exec stay with it.
+// A child does not inherit descriptors of the gateway, even without close-on-exec.
 TEST_F(ChildStart, InheritsNoForgottenDescriptor) {
   const net::FileDescriptor forgotten(::dup(STDERR_FILENO));
   ASSERT_TRUE(forgotten.is_open());
@@ -124,7 +124,7 @@ TEST_F(ChildStart, FindsTheCommandInTheChildsPath) {
   expect_exit(recorder, Kind::exited, 3);
 }
 
-// The guard by itself, with each of its first three descriptors open or closed.
+// Runs the guard alone, with each of its first three descriptors open or closed.
 TEST_F(ChildStart, TheGuardOpensWhatIsClosed) {
   for (int closed = 0; closed < 8; ++closed) {
     std::array<int, 2> ends{};

@@ -1,4 +1,5 @@
-// What is killed of a command whose guard is gone: its group, and no other one with its number.
+// The processes of a command whose guard has ended are killed: the command's group, and no other
+// group with the same number.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
@@ -14,7 +15,7 @@
 namespace stdgate::stdio {
 namespace {
 
-// A process that leads a group of its own and waits to be killed.
+// Starts a process that leads a group of its own and waits for its end.
 pid_t start_leader() {
   const pid_t pid = ::fork();
   if (pid == 0) {
@@ -26,7 +27,8 @@ pid_t start_leader() {
   return pid;
 }
 
-// The same with this number, which nobody has; false: this process may not choose.
+// Starts such a process with this pid, which must be free. Returns false if this process may not
+// choose pids.
 bool start_leader_as(pid_t pid) {
   const int file = ::open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC);
   if (file < 0) return false;
@@ -60,7 +62,7 @@ class CommandGroupTest : public testing::TestWithParam<CommandGroup::Handles> {
 
 TEST_P(CommandGroupTest, IsKilled) {
   const pid_t leader = start_leader();
-  group_.note(leader, ::getpid());  // whose child it is, as if this were its guard
+  group_.note(leader, ::getpid());  // this process plays the guard
   group_.kill(table_);
   int status = 0;
   ASSERT_EQ(::waitpid(leader, &status, 0), leader);

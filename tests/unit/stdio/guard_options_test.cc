@@ -1,4 +1,4 @@
-// The guard's arguments: what is understood, and what is refused.
+// The guard's arguments: what the guard understands, and what it refuses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ struct Parsed {
 
 Parsed parse(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "child-guard");
-  static std::vector<std::string> kept;  // the options point to it
+  static std::vector<std::string> kept;  // the options point into it
   kept = std::move(arguments);
   static std::vector<char*> argv;
   argv.clear();

@@ -1,4 +1,5 @@
-// A Landlock domain as each ABI makes it: apart from others, with all files as ever.
+// A Landlock domain with each version of the ABI: separate from other processes, with full access
+// to files.
 #include "transports/stdio/guard/landlock.h"
 
 #include <fcntl.h>
@@ -43,7 +44,8 @@ TEST(Landlock, PlanOfEachAbi) {
   }
 }
 
-// In a process of its own, in a domain; gives the line of the first check that failed.
+// Runs the checks inside a domain, in a process of its own. Returns the number of the first check
+// that failed.
 int in_domain(const guard::LandlockPlan& plan, const std::function<int()>& checks) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -57,7 +59,7 @@ int in_domain(const guard::LandlockPlan& plan, const std::function<int()>& check
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// Numbers of the checks below.
+// The numbers of the checks.
 enum Failed { kNone, kMakeFolder, kMove, kLink, kOwnFile, kDescriptor, kSignal, kOwnChild };
 
 int check_all(const std::string& folder, pid_t outside, bool signals_are_scoped) {
@@ -96,7 +98,7 @@ TEST(Landlock, DomainsKeepApartAndDenyNoFile) {
 }
 
 TEST(Landlock, RefusalIsTold) {
-  const guard::LandlockPlan plans[] = {{}, {0, uint64_t{1} << 63}};  // nothing; nobody knows it
+  const guard::LandlockPlan plans[] = {{}, {0, uint64_t{1} << 63}};  // empty; an unknown right
   for (const guard::LandlockPlan& plan : plans) {
     guard::LandlockFailure failure;
     EXPECT_FALSE(guard::enter_landlock_domain(plan, {}, false, nullptr, &failure));

@@ -1,4 +1,4 @@
-// The promise: a child and all that it started are gone when they have to be, however they hide.
+// When a child must end, it and all processes that it started must end, however they try to escape.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -20,9 +20,9 @@ using test::processes_marked;
 struct Orphans : ChildTest {
   struct Leaver {
     std::vector<std::string> command;
-    size_t rogues;  // rogue_child processes that there are when it runs
+    size_t rogues;  // rogue_child processes while the command runs
   };
-  // Commands that leave something behind if they are merely killed.
+  // Commands that leave processes behind if only the command is killed.
   [[nodiscard]] std::vector<Leaver> leavers() const {
     const std::string stubborn = std::string(STDGATE_ROGUE) + " stubborn 0 " + mark;
     return {
@@ -33,7 +33,7 @@ struct Orphans : ChildTest {
         {{"/bin/sh", "-c", "setsid setsid " + stubborn + " & exec cat"}, 1},
     };
   }
-  // Of `gateway`, and waits until they are.
+  // Stops the guard of `gateway`, and waits until it has stopped.
   void stop_guard_of(pid_t gateway) {
     const std::vector<pid_t> guards = stdio::children_of(gateway);
     ASSERT_EQ(guards.size(), 1U);
@@ -114,7 +114,7 @@ TEST_F(Orphans, TheGuardPassesSigtermOn) {
   test::expect_exit(recorder, pool::ExitStatus::Kind::signaled, SIGTERM);
 }
 
-// A guard that has been stopped hears nothing, and is killed for it.
+// A stopped guard does not react, so the gateway kills it.
 TEST_F(Orphans, NoneAfterAnEndWithTheGuardStopped) {
   for (const Leaver& leaver : {leavers()[0], leavers()[3]}) {
     launch(leaver.command);
@@ -160,8 +160,9 @@ TEST_F(Orphans, TheEndOfTheLoopDoesNotWaitForAStoppedGuard) {
   }
 }
 
-// What had been started before this program was executed, or comes to the first process of a
-// container, is nobody's orphan: it lives, and when it has died it is waited for.
+// A process that existed before this program was executed is no orphan of a child. Neither is a
+// process that the kernel gives to the first process of a container. Such processes stay alive, and
+// are reaped after their death.
 TEST_F(Orphans, StrangersLiveAndLeaveNoZombie) {
   const auto fork_stranger = [] {
     const pid_t stranger = ::fork();
@@ -194,7 +195,7 @@ TEST_F(Orphans, StrangersLiveAndLeaveNoZombie) {
       << "a zombie is left";
 }
 
-// A small gateway in a process of its own, killed without a chance to say goodbye.
+// A small gateway in a process of its own, which is killed with SIGKILL.
 struct OrphansOfGateway : Orphans {
   void expect_none(bool guard_is_stopped);
 };

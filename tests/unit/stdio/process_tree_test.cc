@@ -21,7 +21,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// A process that waits to be killed, with a name that a careless parser trips over.
+// Starts a process that waits to be killed. Its name misleads parsers that are not careful.
 pid_t fork_waiter() {
   const pid_t pid = ::fork();
   if (pid == 0) {
@@ -112,13 +112,14 @@ namespace stdgate::guard {
 
 namespace {
 
-// More than the kernel's list shows in one read would need thousands; both ways see all of these.
+// Only thousands of children would exceed one read of the kernel's list. Both ways see all children
+// of this test.
 void expect_all_signalled(void (*signal_all)(int)) {
   std::vector<pid_t> children;
   for (int i = 0; i < 20; ++i) {
     const pid_t child = ::fork();
     if (child == 0) {
-      ::prctl(PR_SET_NAME, "a) S 1 (b", 0, 0, 0);  // a careless parser trips over it
+      ::prctl(PR_SET_NAME, "a) S 1 (b", 0, 0, 0);  // misleads careless parsers
       for (;;) ::pause();
     }
     children.push_back(child);
@@ -129,7 +130,7 @@ void expect_all_signalled(void (*signal_all)(int)) {
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_EQ(WTERMSIG(status), SIGKILL);
   }
-  signal_all(SIGKILL);  // nobody is there
+  signal_all(SIGKILL);  // no process is left
 }
 
 TEST(Descendants, AreSignalledByTheKernelsList) { expect_all_signalled(signal_children); }

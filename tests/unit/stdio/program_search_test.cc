@@ -35,7 +35,7 @@ class ProgramSearch : public testing::Test {
     std::ofstream(path) << "#!/bin/sh\n";
     ::chmod(path.c_str(), mode);
   }
-  // What is wrong; empty: nothing.
+  // The problem with the program; empty if there is none.
   std::string look(const std::string& program) {
     spec_.command = {program};
     const auto found = stdio::find_program(spec_);
@@ -104,7 +104,7 @@ TEST_F(ProgramSearch, UserAndDirectoryHaveToBeThere) {
   EXPECT_EQ(look("tool"), "");
 }
 
-// A number that fits no user id must not be taken for the one that its parser leaves behind, 0.
+// A number that is too large for a user id must not become 0, the default of its parser.
 TEST(IdentityLookUp, TakesNumbersOfUsersOnly) {
   EXPECT_EQ(stdio::look_identity_up("4000000000"), "4000000000:4000000000:");
   EXPECT_FALSE(stdio::look_identity_up("99999999999"));
@@ -114,7 +114,7 @@ TEST(IdentityLookUp, TakesNumbersOfUsersOnly) {
 
 struct Row {
   const char* text;
-  const char* interpreter;  // empty: no head
+  const char* interpreter;  // empty: no interpreter line
   const char* searched = "";
   bool ends_with_cr = false;
 };

@@ -60,7 +60,7 @@ TEST_F(StderrLogTest, LinesAreCutAtTheLimit) {
   EXPECT_THAT(log.lines, ElementsAre(cut, cut, cut, "child stderr backend=b pid=0 line=next"));
 }
 
-// Byte by byte, with a character across the limit at each of its bytes.
+// The lines come byte by byte, and the limit falls on each byte of a character.
 TEST_F(StderrLogTest, LinesAreCutBetweenCharacters) {
   for (size_t room = 0; room < 4; ++room) {
     log.lines.clear();

@@ -1,6 +1,6 @@
-// The system call filter as the kernel runs it, for the machine that this is compiled for: each
-// number that the filter has by itself is compared with the name in the headers. tests/packages
-// runs this for arm64 too, by qemu-user, which has no seccomp(2) of its own.
+// Runs the system call filter as the kernel does, for the machine that this test is compiled for.
+// Numbers that the filter defines itself are compared with the names in the headers. tests/packages
+// also runs this test for arm64, with qemu-user, which has no seccomp(2).
 #include "transports/stdio/guard/syscall_filter.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ seccomp_data call(long number, uint64_t first = 0, uint64_t second = 0, uint64_t
   return data;
 }
 
-// The errno that the filter gives, 0 if it allows the call, -1 for what is no verdict.
+// The filter's verdict: the errno, 0 if the call is allowed, -1 for an invalid verdict.
 int verdict(const Sandbox& sandbox, const seccomp_data& data) {
   FilterProgram filter;
   write_syscall_filter(sandbox, filter);
@@ -96,7 +96,8 @@ TEST(SyscallFilter, WhatServersNeedIsAllowed) {
   }
 }
 
-// Numbers that the filter has by itself, by the names of the headers, as far as these have them.
+// Numbers that the filter defines itself must agree with the names in the headers, as far as the
+// headers have these names.
 TEST(SyscallFilter, OwnNumbersAreThoseOfTheHeaders) {
   struct Case {
     long number;
@@ -187,7 +188,8 @@ TEST(SyscallFilter, MetadataStaysWhereNothingMayBeWritten) {
        {SYS_fchmod, SYS_fchmodat, SYS_fchownat, SYS_setxattr, SYS_removexattr, SYS_utimensat}) {
     EXPECT_EQ(verdict(reading, call(number)), EPERM) << number;
   }
-  // fchmodat2, setxattrat, removexattrat, file_setattr: the same on each machine, in newer headers.
+  // fchmodat2, setxattrat, removexattrat and file_setattr: newer headers name them, and the numbers
+  // are the same on each machine.
   for (const long number : {452, 463, 466, 469})
     EXPECT_EQ(verdict(reading, call(number)), EPERM) << number;
 #if defined(SYS_fchmodat2)
