@@ -1,10 +1,10 @@
 // SimChild: a child in memory. SimLauncher is the ChildLauncher that makes SimChilds, and SimVoice
 // is the output of a child.
 //
-// A child reads its stdin in pieces, answers late, out of order, twice or never, asks questions and
-// cancels them, writes nonsense in between, and dies at any time. Children stamp what they write,
-// see SimCalls, and check what they receive. With MCP a child is of one era or of both;
-// SimModernSide is the modern side.
+// A child reads its stdin in pieces, and answers late, out of order, twice or never. A child also
+// asks questions and cancels them, writes nonsense in between, and dies at any time. Children stamp
+// what they write, see SimCalls, and check what they receive. With MCP a child is of one era or of
+// both; SimModernSide is the modern side.
 //
 // A SimChild lives until its link is destroyed or its exit has been reported. Events hold weak
 // pointers to it, so later events find no child.

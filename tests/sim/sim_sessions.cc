@@ -142,8 +142,8 @@ backend::Admission SimSession::send(SimCalls::Request request, session::Caller c
 // --- Messages from the core
 
 void SimSession::check_heard() const {
-  // A held child may still be read in two cases: a revived child, which is told what its
-  // predecessor was told, and a parked child, which may still cancel its questions.
+  // A held child may still be read in two cases. A revived child is told what its predecessor was
+  // told, and a parked child may still cancel its questions.
   if (!visit_->is_held || !owners_.are_exclusive() || config_.revive) return;
   const pool::BackendStatus status = backend_.status();
   if (status.isolation == config::Isolation::shared) return;  // the session has no child of its own

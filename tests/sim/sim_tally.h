@@ -30,7 +30,7 @@ enum class Seen : uint8_t {
   state_of_other,         // a retry was refused: its state belonged to another principal
   state_of_request,       // a retry was refused: its state belonged to another request
   state_lost,             // a retry was refused: the process of its state has ended
-  died_while_parked,      // a child ended that calls were parked for
+  died_while_parked,      // a child with parked calls ended
   died_in_round,          // a child ended while a session's client was asked for a modern child
   lacked_capability,      // error -32021
   wrong_era,              // error -32022

@@ -1,8 +1,8 @@
 // MemoryChild: the process behind a child link, in memory. Derived classes decide what the child
 // writes and does.
 //
-// Job: keep what the core sends, report events in the order that ChildEvents demands, and fail the
-// test if the core breaks the contract of ChildLink. Owner: its link, and a test that looks at it
+// Job: keep what the core sends, and report events in the order that ChildEvents demands. The test
+// fails if the core breaks the contract of ChildLink. Owner: its link, and a test that looks at it
 // after its end.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Reads the spans of an OTLP document in JSON, and checks the document against its schema
-// (opentelemetry-proto, trace.proto, and the JSON mapping of the OTLP specification).
+// Reads the spans of an OTLP document in JSON, and checks the document against its schema. See
+// opentelemetry-proto, trace.proto, and the JSON mapping of the OTLP specification.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the audit writes, and what it does when it cannot write.
+// The lines of the audit, and its behaviour when it cannot write.
 #include <gmock/gmock.h>
 
 #include "tests/unit/audit/audit_world.h"

@@ -47,7 +47,7 @@ class TokensTest : public testing::Test {
     return "{" + more + R"("iss":")" + kIssuer + R"(","aud":")" + kAudience +
            R"(","sub":"ada","exp":)" + std::to_string(now() + 600) + "}";
   }
-  // The usual claims, in which `text` replaces a part.
+  // The usual claims, with `text` in place of `part`.
   [[nodiscard]] std::string claims_with(const std::string& part, const std::string& text) const {
     std::string changed = claims();
     const size_t at = changed.find(part);

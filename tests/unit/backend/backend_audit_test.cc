@@ -1,4 +1,4 @@
-// What a backend tells the audit. When the audit cannot record, or memory is short, the backend
+// Reports of a backend to the audit. When the audit cannot record, or memory is short, the backend
 // refuses.
 #include <gmock/gmock.h>
 

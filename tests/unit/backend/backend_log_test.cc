@@ -1,5 +1,5 @@
-// What a backend writes into the log: at level debug the way of each message, without its payload,
-// and at other levels a line for each event that an operator looks for.
+// The log lines of a backend. At level debug they show the way of each message, without its
+// payload. At other levels there is a line for each event that an operator looks for.
 
 #include "gateway/pool/call_table.h"
 #include "tests/support/backend_fixture.h"

@@ -1,5 +1,5 @@
-// What observers learn of each call: when it arrived, how long it waited and for what, and its
-// trace.
+// The records of calls that observers receive: when a call arrived, how long it waited and for
+// what, and its trace.
 
 #include "gateway/pool/dialect.h"
 #include "tests/support/backend_fixture.h"

@@ -1,5 +1,5 @@
-// What a backend keeps for its clients is charged to them, and a client that holds too much is
-// refused.
+// Memory that a backend holds for its clients is charged to them, and a client that holds too much
+// is refused.
 
 #include "tests/support/backend_fixture.h"
 

@@ -184,7 +184,7 @@ TEST_F(UncheckedTest, ADocumentAloneChecksNothing) {
   EXPECT_NE(child->take_line(), "");
 }
 
-// A server's own document, of which the caller may see a part only.
+// A server's own document. The caller may see a part of it only.
 TEST(ServersDocument, IsShownOnlyWhereItCanBeCut) {
   backend::BackendOptions options = plain_options();
   options.config.rules = {{.allow = {"*"}, .methods = {"seen", "rpc.discover"}}};
@@ -211,7 +211,7 @@ TEST(ServersDocument, IsShownOnlyWhereItCanBeCut) {
   }
 }
 
-// Which part of a document is shown to which client: each role has a rule of its own.
+// The part of a document that each client may see. Each role has a rule of its own.
 class ViewsTest : public testing::Test {
  public:
   static constexpr size_t kRoles = call::CallRules::kMaxViews + 1;

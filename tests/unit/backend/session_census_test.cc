@@ -25,7 +25,7 @@ config::BackendConfig with_children(config::Isolation isolation = config::Isolat
   return config;
 }
 
-// Sessions of several clients: 'a' is a live session of client a, 'A' a session of a that waits for
+// Sessions of several clients. 'a' is a live session of client a, 'A' a session of a that waits for
 // a child, and '.' a parked session of a.
 struct Sessions {
   explicit Sessions(const std::string& letters) {
@@ -52,12 +52,12 @@ TEST(SessionCensus, NobodyHasMoreThanHalfWhileOthersWait) {
     uint32_t places;
     bool has_its_share;
   } cases[] = {
-      {"", 4, false},         {"aaaa", 4, false},                       // no other client waits
-      {"aaaab", 4, false},                                              // no client waits
-      {"aaaaB", 4, true},                                               // b waits
-      {"aaB", 4, false},                                                // there is room
-      {"aaB.....", 4, false}, {"aabB", 4, true},                        // two of four are half
-      {"abbB", 4, false},                                               // one is less
+      {"", 4, false},         {"aaaa", 4, false},  // no other client waits
+      {"aaaab", 4, false},                         // no client waits
+      {"aaaaB", 4, true},                          // b waits
+      {"aaB", 4, false},                           // there is room
+      {"aaB.....", 4, false}, {"aabB", 4, true},   // two of four are half
+      {"abbB", 4, false},                          // one of four is less than half
       {"aaabbB", 6, true},    {"aabbbB", 6, false}, {"aabB", 3, true},  // one of three is half
       {"bbB", 3, false},      {"aB", 1, true},                          // a holds the only place
       {"bB", 1, false},       {"aaaA", 4, false},                       // only a itself waits

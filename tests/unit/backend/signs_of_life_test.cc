@@ -1,5 +1,5 @@
-// How long calls may take: what counts as a sign of life of a child, what stops the clock of a
-// call, and what ends a call in any case.
+// The time that calls may take: which events are signs of life of a child, which stop the clock of
+// a call, and which end a call in any case.
 
 #include "gateway/lsp/lsp_dialect.h"
 #include "gateway/mcp/mcp_dialect.h"
@@ -428,8 +428,8 @@ TEST(LspQuestion, GivesPeopleTimeToThink) {
   EXPECT_THAT(session.take(), ElementsAre(result_text("1")));
 }
 
-// A shared child that waits for one client delays the other clients' calls. It is not replaced for
-// that.
+// A shared child that waits for one client delays the other clients' calls. The child is not
+// replaced for that.
 TEST_F(SharedClock, AQuestionStopsTheClockOfItsSessionAlone) {
   bench.send(one, tool_call("1", "1"));
   child.take_lines();

@@ -1,5 +1,5 @@
-// The chain: the order in which filters see messages, and what each filter sees of a call that
-// another filter has refused, answered or changed.
+// The chain: the order of filters, and what each filter sees of a call that another filter has
+// refused, answered or changed.
 #include "gateway/call/chain.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ struct JsonRpc final : call::Protocol {
 
 using Seen = std::vector<std::string>;
 
-// Records all that passes, and acts as the test says.
+// Records every event, and acts as the test says.
 class Watcher final : public call::Filter {
  public:
   Watcher(std::string name, Seen& seen, call::CallStore& calls)

@@ -40,12 +40,12 @@ config::Config config_of(const std::string& yaml,
   return config::parse_config(yaml, sample_environment, settings).value_or(config::Config{});
 }
 
-// A file with one backend, to which `lines` are added. Each line ends with a newline; the first is
-// line 4.
+// A file with one backend and the given `lines`. Each line ends with a newline; the first is line
+// 4.
 std::string with_backend(const std::string& lines) {
   return "backends:\n  a:\n    command: [x]\n" + lines;
 }
-// A valid file, to which `lines` are added at the top level. The first is line 2.
+// A valid file with the given `lines` at the top level. The first is line 2.
 std::string with_root(const std::string& lines) {
   return "backends: { a: { command: [x] } }\n" + lines;
 }

@@ -32,7 +32,7 @@ config::Config parse(const std::string& yaml) {
 
 config::Config minimal() { return parse("backends: { a: { command: [x] } }"); }
 
-// A configuration in which every member differs from its default.
+// A configuration with no default values: every member differs from its default.
 config::Config full() {
   return parse(R"(
 listen:

@@ -169,7 +169,7 @@ std::string file_with(const config::OptionInfo& option, const std::string& value
   return "backends: { a: { " + others + nested + " } }\n";
 }
 
-// The same file without `option`.
+// A file like that of file_with(), but without `option`.
 std::string file_without(const config::OptionInfo& option, const std::string& protocol) {
   if (option.path[0] == "audit" && !option.required) {
     return "backends: { a: { command: [x], protocol: " + protocol + " } }\naudit: { " +

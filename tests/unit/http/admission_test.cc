@@ -144,7 +144,7 @@ TEST(Admission, ConnectionsFromTheNetwork) {
   EXPECT_EQ(world.ask(at(ip, "/open", kKey)), 204);
   world.policy.replace({{}, {"my-service"}, true});
   EXPECT_EQ(world.ask(at("my-service:1", "/open")), 204);
-  // The same head on a connection from elsewhere is judged again.
+  // An equal head on a connection from elsewhere is judged again.
   EXPECT_EQ(world.ask(at(ip, "/open")), 204);
   world.address.host = "127.0.0.1";
   EXPECT_EQ(world.ask(at(ip, "/open")), 403);

@@ -86,7 +86,7 @@ class HttpWorld {
     }
     return bytes;
   }
-  // The first child of the default backend. It must have been started.
+  // The first child of the default backend. The child must have been started.
   ScriptedChild& child();
 
   const WorldOptions options;

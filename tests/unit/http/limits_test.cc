@@ -279,8 +279,8 @@ TEST(Limits, AnswersThatAreNotTakenAreCountedAndTheStillestGo) {
   EXPECT_TRUE(world.until([&] { return world.in_transit() == 0; }));
 }
 
-// Stands for memory that can be given up, such as that of parked sessions. Notes the number of
-// closed connections when the memory is given up.
+// Stands for memory that can be given up, for example memory of parked sessions. Notes the number
+// of closed connections when the memory is given up.
 class FakeRelief final : public policy::Relief {
  public:
   FakeRelief(HttpWorld& world, size_t bytes) : world_(world) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kFields = "Upgrade: echo\r\nConnection: Upgrade\r\n";
 
-// What happened to a Successor, which may have been destroyed.
+// The events of a Successor, which may have been destroyed.
 struct Succession {
   int taken_over = 0, drained = 0, left = 0, destroyed = 0;
   std::string early;  // sent behind the request

@@ -1,5 +1,5 @@
-// Checks with children that list different schemas: which child gets a call, which list the call
-// and its result are checked against, and when the list is requested again.
+// Checks with children that list different schemas. The tests check which child gets a call, which
+// list the call and its result are compared with, and when the list is requested again.
 #include "gateway/mcp/check_judge.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What a child says about itself in its greeting belongs to the child, whichever client greets it.
+// The facts in a child's greeting belong to the child, whichever client greets it.
 
 #include "gateway/pool/child_facts.h"
 

@@ -99,8 +99,7 @@ TEST_F(ClaimLedgerTest, ChildrenAreApart) {
 
 }  // namespace
 
-// The places of states, tasks and cursors in messages. The same texts in other places are no
-// claims.
+// The places of states, tasks and cursors in messages. Equal texts in other places are no claims.
 
 namespace {
 

@@ -135,7 +135,7 @@ class McpListeningSessions : public testing::Test {
     }
     bench.settle();
   }
-  // The requests by which the gateway listens. The child acknowledges each of them.
+  // The gateway's requests to listen. The child acknowledges each of them.
   std::vector<Asked> listens() {
     std::vector<Asked> found;
     lines = child.take_lines();

@@ -1,4 +1,4 @@
-// All that a session has at its backend ends with the session, in every way in which it can end. No
+// All that a session has at its backend ends with the session, whichever way the session ends. No
 // session, call, caller or listener remains.
 
 #include <functional>

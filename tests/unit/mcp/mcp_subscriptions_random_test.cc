@@ -1,7 +1,7 @@
 // Random histories of subscriptions. Sessions come and go, children answer late or never, or die,
 // and time passes.
 //
-// The laws: no session is told of a resource to which it has not subscribed. At the end each
+// The laws: a session is told only of resources that it has subscribed to. At the end each
 // subscribed session is told exactly once, and children hold no subscription without a subscriber.
 
 #include <deque>

@@ -239,7 +239,7 @@ std::string sent(const std::string& text, PeerKind peer_kind = PeerKind::statefu
   for (int again = 0; again < 2; ++again) {
     EXPECT_EQ(sent_with(memory, parsed, peer_kind), written);
   }
-  // Another request in between, from which other members are removed.
+  // Another request in between, which loses other members.
   const ParsedText other(R"({"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"a":1,)" +
                          kVersion + "}}}");
   mcp::read_params(other.envelope.params, memory);

@@ -1,5 +1,5 @@
-// Calls of tools whose arguments are repeated beside the message: when the gateway requests the
-// list of tools, which calls wait for it, and which are refused.
+// Calls of tools whose arguments are repeated beside the message. The tests check when the gateway
+// requests the list of tools, which calls wait for it, and which are refused.
 #include "gateway/mcp/param_filter.h"
 
 #include "tests/unit/mcp/modern_bench.h"

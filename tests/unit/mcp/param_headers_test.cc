@@ -1,5 +1,5 @@
 // Arguments that clients repeat in header fields: which arguments the list of tools marks, and what
-// must be equal (MCP 2026-07-28, transports: custom headers from tool parameters).
+// must be equal. See MCP 2026-07-28, transports: custom headers from tool parameters.
 #include "gateway/mcp/param_headers.h"
 
 #include <gtest/gtest.h>

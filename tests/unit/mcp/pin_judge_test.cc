@@ -422,7 +422,7 @@ TEST_F(PinsOfCallsAlone, EachOfTheirChildrenIsCompared) {
   EXPECT_EQ(bench.backend.calls(), 0U);
 }
 
-// A session whose child is replaced, of which the client notices nothing.
+// A session whose child is replaced, while the client notices nothing.
 class PinsOfSession : public testing::Test {
  public:
   static backend::BackendOptions options() {

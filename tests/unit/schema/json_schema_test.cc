@@ -1,5 +1,4 @@
-// What the test suite of JSON Schema does not cover: places of errors, limits, hostile schemas and
-// texts.
+// JSON Schema beyond its test suite: places of errors, limits, hostile schemas and texts.
 #include "gateway/schema/json_schema.h"
 
 #include <gmock/gmock.h>

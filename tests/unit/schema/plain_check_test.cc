@@ -1,5 +1,5 @@
-// The check in one pass over a text. It accepts nothing that the full check refuses, and it accepts
-// the usual texts.
+// The check in one pass over a text. The pass accepts nothing that the full check refuses, and it
+// accepts the usual texts.
 #include "gateway/schema/plain_check.h"
 
 #include <gtest/gtest.h>

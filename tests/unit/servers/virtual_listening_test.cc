@@ -216,8 +216,7 @@ TEST(VirtualServerListening, AMemberSleepsWhileNoClientListens) {
 
 }  // namespace
 
-// What happens to calls at members when their client leaves, the member is replaced, or the server
-// ends.
+// Calls at members when their client leaves, the member is replaced, or the server ends.
 
 namespace {
 

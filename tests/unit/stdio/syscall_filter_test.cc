@@ -1,6 +1,7 @@
 // Runs the system call filter as the kernel does, for the machine that this test is compiled for.
-// Numbers that the filter defines itself are compared with the names in the headers. tests/packages
-// also runs this test for arm64, with qemu-user, which has no seccomp(2).
+// Numbers that the filter defines itself are compared with the names in the headers.
+//
+// tests/packages also runs this test for arm64, with qemu-user, which has no seccomp(2).
 #include "transports/stdio/guard/syscall_filter.h"
 
 #include <gtest/gtest.h>

@@ -45,7 +45,7 @@ class EndingLauncher final : public pool::ChildLauncher {
     void write(std::span<const std::string_view> /*parts*/) override {}
     [[nodiscard]] size_t unsent_bytes() const override { return 0; }
     void set_reading(bool /*reading*/) override {}
-    // The end comes in the same turn of the loop, in which the loop's time does not advance.
+    // The end comes in the same turn of the loop, so the loop's time has not advanced.
     void end(Duration /*grace*/) override {
       if (owner.exits_when_asked) owner.exit();
     }

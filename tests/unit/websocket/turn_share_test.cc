@@ -1,5 +1,5 @@
 // A client that sends much at once gets its share of a turn, and the other clients get theirs. The
-// share is counted in answers, and not in time. It applies to TLS too.
+// share is counted in answers, and not in time. The rule holds over TLS too.
 #include <gtest/gtest.h>
 
 #include <deque>

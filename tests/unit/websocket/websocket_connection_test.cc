@@ -171,7 +171,7 @@ TEST(WebSocketBatch, CancelledCallsAreLeftOut) {
   client.send("[" + call("1", "hold", "[]") + "," + call("2", "echo", "[2]") + "]");
   EXPECT_TRUE(world.until([&] { return world.observer.outcomes.size() == 1; }));
   sink_of(world).on_cancelled(session::Tag{1}
-                              << 32);  // as a protocol has it that does not answer them
+                              << 32);  // some protocols do not answer cancelled calls
   EXPECT_EQ(client.message(), "[" + result("2", "[2]") + "]");
 }
 

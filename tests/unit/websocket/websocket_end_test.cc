@@ -231,7 +231,7 @@ TEST(WebSocketSilence, AnyByteIsASignOfLife) {
 
 TEST(WebSocketSilence, IsOursWhileTheCoreDoesNotRead) {
   WorldOptions options;
-  options.timeouts.ping = milliseconds(150);  // not before reading is stopped, on a busy machine
+  options.timeouts.ping = milliseconds(150);  // reading stops first, even on a busy machine
   options.timeouts.pong = milliseconds(20);
   WebSocketWorld world(options);
   WebSocketClient client(world);
