@@ -148,7 +148,7 @@ call::CallContext SimEditor::context() const {
   return context;
 }
 
-// --- Actions
+// --- Actions ----------------------------------------------------------------------------------
 
 void SimEditor::act() {
   const uint64_t dice = world_.pick(0, 99);
@@ -335,7 +335,7 @@ void SimEditor::try_id(const std::string& id) const {
   EXPECT_EQ(services_.connections.find(id_, other, client_.principal.get()), nullptr);
 }
 
-// --- Messages from the gateway
+// --- Messages from the gateway ----------------------------------------------------------------
 
 void SimEditor::hear(const std::string& text) {
   const test::ParsedText message(text);
@@ -410,7 +410,7 @@ void SimEditor::hear_answer(const rpc::Envelope& envelope) {
   }
 }
 
-// --- Ends of connections
+// --- Ends of connections ----------------------------------------------------------------------
 
 void SimEditor::forget() {
   lose_carriers();

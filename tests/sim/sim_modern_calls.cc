@@ -73,7 +73,7 @@ SimModernCalls::SimModernCalls(SimWorld& world, SimOwners& owners,
   records_.clients[caller_] = client_.empty() ? "#" + std::to_string(caller_) : client_;
 }
 
-// --- Requests
+// --- Requests ---------------------------------------------------------------------------------
 
 SimTask SimModernCalls::new_task() {
   if (world_.chance(0.3)) {

@@ -109,7 +109,7 @@ void SimModernClient::send(const SimTask& task, const SimModernCalls::Retry& ret
   backend_.accept(document->messages[0], with);
 }
 
-// --- Messages from the gateway
+// --- Messages from the gateway ----------------------------------------------------------------
 
 void SimModernClient::on_reply(session::Tag tag, const session::Reply& reply) {
   auto needed = calls_.check_reply(tag, reply);

@@ -91,7 +91,7 @@ void SimModernSide::log(const rpc::Envelope& request, Duration work) {
              world_.pick_duration(Duration{0}, work));
 }
 
-// --- Answers that may be cached
+// --- Answers that may be cached ---------------------------------------------------------------
 
 void SimModernSide::answer_kept(const rpc::Envelope& request, Duration work,
                                 const std::string& members) {
@@ -112,7 +112,7 @@ void SimModernSide::answer_kept(const rpc::Envelope& request, Duration work,
            });
 }
 
-// --- Listening
+// --- Listening --------------------------------------------------------------------------------
 
 void SimModernSide::listen(const rpc::Envelope& request) {
   const std::string tag =
@@ -225,7 +225,7 @@ void SimModernSide::answer_about_task(const rpc::Envelope& request, Duration wor
   complete(request, work, members, [this, raw] { records_.tasks.note_told(voice_.pid(), raw); });
 }
 
-// --- Calls and their questions
+// --- Calls and their questions ----------------------------------------------------------------
 
 void SimModernSide::answer_call(const rpc::Envelope& request, Duration work) {
   const auto round = read_round(request);

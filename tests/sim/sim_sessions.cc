@@ -139,7 +139,7 @@ backend::Admission SimSession::send(SimCalls::Request request, session::Caller c
   return backend_.accept(document->messages[0], context);
 }
 
-// --- Messages from the core
+// --- Messages from the core -----------------------------------------------------------------
 
 void SimSession::check_heard() const {
   // A held child may still be read in two cases. A revived child is told what its predecessor was

@@ -161,7 +161,7 @@ TEST(ReplayLog, TakesOutWhatNobodyHasHad) {
   EXPECT_TRUE(log.reaches(0, 0));
 }
 
-// --- Streams that have ended -----------------------------------------------------------------
+// --- Streams that have ended ----------------------------------------------------------------
 
 // More streams than any log remembers.
 constexpr uint32_t kManyStreams = 100000;

@@ -303,7 +303,7 @@ TEST(WebSocketSlowReader, CannotMakeTheServerHoldPongs) {
   }));
 }
 
-// --- The core takes no messages
+// --- The core takes no messages ------------------------------------------------------------------
 
 TEST(WebSocketPause, TheClientWaitsWhileItsChildTakesNothing) {
   WorldOptions options;
