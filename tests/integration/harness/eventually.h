@@ -1,4 +1,4 @@
-// Waiting in tests: for a condition, with a deadline, and never for luck.
+// Waiting in tests for a condition, with a deadline instead of a fixed delay.
 #pragma once
 
 #include <chrono>
@@ -9,8 +9,8 @@ namespace stdgate::harness {
 
 using Millis = std::chrono::milliseconds;
 
-// Asks `condition` every few milliseconds until it holds. At the deadline the test fails with what
-// was waited for, and the answer is false.
+// Checks `condition` every few milliseconds until it holds. At the deadline the test fails with the
+// text `what`, and the result is false.
 bool eventually(std::string_view what, const std::function<bool()>& condition,
                 Millis deadline = Millis(10'000));
 

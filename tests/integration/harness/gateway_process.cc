@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Millis kGone = Millis(2000);  // for everything that a gateway started
+constexpr Millis kGone = Millis(2000);  // for the end of everything that a gateway has started
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
@@ -36,11 +36,11 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-// Between fork() and execve(): system calls only.
+// Runs between fork() and execve(), so it makes system calls only.
 [[noreturn]] void become(const char* folder, char** arguments, char** environment, pid_t parent,
                          bool ignores_hangup) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  signal(SIGHUP, ignores_hangup ? SIG_IGN : SIG_DFL);  // whatever the tests were started with
+  signal(SIGHUP, ignores_hangup ? SIG_IGN : SIG_DFL);  // independent of how the tests were started
   if (getppid() == parent && chdir(folder) == 0) {
     const int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
     const int out = open("stdout.txt", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -53,7 +53,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   _exit(127);
 }
 
-// "listening on http://127.0.0.1:8080" -> the address, when the line begins so.
+// The address in a line "listening on http://127.0.0.1:8080"; nothing if the line does not begin
+// with `prefix`.
 std::optional<std::string> address_after(const std::string& line, std::string_view prefix) {
   if (!line.starts_with(prefix)) {
     return std::nullopt;
@@ -165,7 +166,8 @@ void GatewayProcess::launch() {
   }
 }
 
-// As the gateway says them: as text on stdout, or as lines of a JSON log, one for each backend.
+// Reads the addresses that the gateway has announced: as text on stdout, or in a JSON log with a
+// line for each backend.
 bool GatewayProcess::read_addresses() {
   listeners_.clear();
   std::istringstream lines(output());
@@ -193,7 +195,7 @@ bool GatewayProcess::read_addresses() {
 void GatewayProcess::wait_until_listening() {
   bool ready = false;
   holds_within(setup_.start_deadline, [&] {
-    // In this order: whoever has ended has said all before.
+    // The end is looked at first: a process that has ended will write nothing more.
     const bool ended = wait_for_exit(Millis(0)).has_value();
     ready = read_addresses();
     return ready || ended;

@@ -1,9 +1,9 @@
-// GatewayProcess: a real stdgate as a child of the test, in a temporary folder of its own.
+// GatewayProcess: a real stdgate as a child of the test, in its own temporary folder.
 //
-// Started by the constructor, which returns once the gateway has said where it listens. The
-// destructor ends it with SIGTERM where the test has not, expects exit code 0, and counts what is
-// left: every process that was started in the folder, has it as TMPDIR or names it in its arguments
-// must be gone within two seconds. A gateway dies with its test.
+// The constructor starts the gateway and returns once the gateway has announced its addresses. The
+// destructor ends it with SIGTERM if the test has not, expects exit code 0, and looks for processes
+// that are left. Every process that was started in the folder, has it as TMPDIR or names it in its
+// arguments must be gone within two seconds. A gateway dies with its test.
 #pragma once
 
 #include <sys/types.h>
@@ -22,20 +22,20 @@
 namespace stdgate::harness {
 
 struct GatewaySetup {
-  // The file to serve. In it and in `arguments`, "@DIR@" stands for the temporary folder. Without
-  // listeners of its own it gets "127.0.0.1:0" for `listen` and `admin`.
+  // The configuration file. "@DIR@" in it and in `arguments` stands for the temporary folder. If
+  // the file has no listeners, "127.0.0.1:0" is added for `listen` and `admin`.
   std::string config;
-  // Instead of the file: flags and command.
+  // Flags and command, instead of the file.
   std::vector<std::string> arguments;
-  std::map<std::string, std::string> environment;  // beside the test's own
-  size_t listeners = 1;                            // addresses of clients to wait for
+  std::map<std::string, std::string> environment;  // added to the test's own
+  size_t listeners = 1;                            // addresses for clients to wait for
   bool admin = true;                               // whether to wait for the admin address too
   Millis start_deadline = Millis(20'000);
   std::string program;          // empty: the stdgate of this build
-  bool ignores_hangup = false;  // is started as nohup does it
+  bool ignores_hangup = false;  // started as if by nohup
 };
 
-// How a process ended: one of the two.
+// How a process ended: either a code or a signal.
 struct ExitStatus {
   std::optional<int> code;
   std::optional<int> signal;
@@ -43,13 +43,13 @@ struct ExitStatus {
 
 class GatewayProcess {
  public:
-  // Throws std::runtime_error, with the gateway's log, when it does not start.
+  // Throws std::runtime_error with the gateway's log if the gateway does not start.
   explicit GatewayProcess(GatewaySetup setup);
   ~GatewayProcess();
   GatewayProcess(const GatewayProcess&) = delete;
   GatewayProcess& operator=(const GatewayProcess&) = delete;
 
-  // "http://127.0.0.1:40123" or "unix:/path", as the gateway printed them.
+  // "http://127.0.0.1:40123" or "unix:/path", as printed by the gateway.
   [[nodiscard]] const std::string& url(size_t index = 0) const { return listeners_.at(index); }
   [[nodiscard]] const std::string& admin_url() const { return admin_; }
 
@@ -61,12 +61,12 @@ class GatewayProcess {
   [[nodiscard]] std::string output() const;  // stdout so far
   [[nodiscard]] std::string log() const;     // stderr so far
 
-  // The file as a gateway is started with it: with addresses of its own where it names none.
+  // Writes the file. Adds listeners as the start of a gateway does (GatewaySetup::config).
   void write_config(const std::string& config) const;
   void signal(int number) const;
-  // Nothing when it still runs at the deadline.
+  // Nothing if the process still runs at the deadline.
   std::optional<ExitStatus> wait_for_exit(Millis deadline = Millis(10'000));
-  // Everything that this gateway started and that still lives, without the gateway itself.
+  // The processes that this gateway has started and that still live, without the gateway itself.
   [[nodiscard]] std::vector<ProcessInfo> descendants() const;
 
  private:

@@ -19,7 +19,8 @@
 
 namespace stdgate::harness::gateway_process_test {
 
-// The harness against shell scripts that stand for a gateway: what it must notice, it notices.
+// Tests of GatewayProcess, with shell scripts in place of a gateway: it must notice whatever goes
+// wrong.
 
 namespace {
 
@@ -37,7 +38,7 @@ const char* const kSpeak =
     "echo 'listening on http://127.0.0.1:1'; echo 'listening on unix:@DIR@/s (local)';"
     "echo 'admin on http://127.0.0.1:2';";
 
-// Ends with code 0 at SIGTERM, and takes its children along.
+// Exits with code 0 at SIGTERM, after its children have ended.
 const char* const kServe =
     "trap 'kill $child; wait; exit 0' TERM; sleep 600 & child=$!; echo started >&2;"
     "while :; do wait $child; done";
@@ -78,8 +79,9 @@ TEST(GatewayProcess, FailsTheTestWhenTheExitIsNotClean) {
 }
 
 TEST(GatewayProcess, FailsTheTestWhenSomethingIsLeft) {
-  // Known by its folder alone: arguments and environment say nothing. The trap stands before the
-  // child starts, so that whoever has seen the child may send the signal.
+  // Only the working directory leads to the remaining process; its arguments and environment show
+  // nothing. The script sets the trap before it starts the child, so that it handles SIGTERM as
+  // soon as the test has seen the child.
   EXPECT_NONFATAL_FAILURE(
       {
         GatewayProcess gateway(script("trap 'exit 0' TERM;" + std::string(kSpeak) +
@@ -95,7 +97,8 @@ TEST(GatewayProcess, WritesTheConfiguration) {
   setup.arguments = {"/dev/null"};
   setup.config = "admin: \"off\"\nbackends: @DIR@\n";
   try {
-    // cat does not know --config and says so; the file was there before it started.
+    // cat fails because it does not know --config, and prints that. So the file was written before
+    // the start.
     GatewayProcess gateway(setup);
     FAIL() << "started";
   } catch (const std::runtime_error& error) {
@@ -131,11 +134,11 @@ TEST(Processes, ZombiesAreSeenAsChildren) {
 
 namespace stdgate::harness::http_client_test {
 
-// The test client itself: it reads what is right and throws at what is wrong.
+// Tests of HttpClient: it reads correct responses, and throws at malformed ones.
 
 namespace {
 
-// A client whose other end is in the test's hand.
+// A client that is connected to a socket of the test.
 struct Pair {
   Pair() : Pair(open_pair()) {}
   ~Pair() { finish(); }
@@ -255,7 +258,7 @@ TEST(HttpClient, ReadsEvents) {
   const std::string body =
       "data: {\"a\":1}\n\n: keep-alive\n\nevent: endpoint\nid: 7\ndata:x\r\ndata: y\r\n\r\n"
       "id: 8\ndata:\n\ndata: [DONE]\n\n";
-  // One chunk a byte: wherever the stream is cut, the events are the same.
+  // One chunk per byte: the events must not depend on where the stream is cut.
   std::string bytes = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
   for (const char byte : body) {
     bytes += std::string("1\r\n") + byte + "\r\n";
@@ -302,7 +305,7 @@ TEST(HttpClient, SeesTheEnd) {
 
 namespace stdgate::harness::metrics_text_test {
 
-// The reader of the metrics text.
+// Tests of MetricsText.
 
 namespace {
 
@@ -345,12 +348,12 @@ TEST(MetricsText, RefusesWhatIsMalformed) {
 
 namespace stdgate::harness::websocket_client_test {
 
-// The WebSocket client itself: it writes what section 5 of RFC 6455 shows, reads what is right, and
-// throws at what is wrong.
+// Tests of WebSocketClient: it writes the examples of section 5 of RFC 6455, reads correct frames,
+// and throws at wrong ones.
 
 namespace {
 
-// A client whose server is in the test's hand.
+// A client that is connected to a socket of the test.
 class Pair {
  public:
   Pair() : Pair(open_pair()) {}
@@ -383,7 +386,7 @@ class Pair {
   int other_;
 };
 
-// As a server writes it.
+// A frame of a server, which is not masked.
 std::string unmasked(uint8_t opcode, const std::string& payload) {
   return frame_bytes({.opcode = opcode, .payload = payload, .masked = false});
 }

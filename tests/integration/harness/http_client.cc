@@ -120,7 +120,7 @@ void add_header(HttpResponse& response, std::string_view line) {
   }
 }
 
-// RFC 9112 section 4: "HTTP/1.1 200 OK".
+// The status line (RFC 9112 section 4): "HTTP/1.1 200 OK".
 void read_status_line(HttpResponse& response, std::string_view line) {
   if (!line.starts_with("HTTP/1.1 ") || line.size() < 13 || line[12] != ' ') {
     fail("malformed status line: " + std::string(line));
@@ -129,7 +129,7 @@ void read_status_line(HttpResponse& response, std::string_view line) {
   response.reason = std::string(line.substr(13));
 }
 
-// The HTML standard, "Interpreting an event stream".
+// A line of an event stream, see the HTML standard, "Interpreting an event stream".
 void add_event_field(StreamEvent& event, std::string_view line, bool& has_data) {
   const size_t colon = std::min(line.find(':'), line.size());
   const std::string_view name = line.substr(0, colon);
@@ -268,7 +268,7 @@ HttpResponse HttpClient::read_head() {
   return response;
 }
 
-// RFC 9112 section 6.3.
+// How the body is framed, see RFC 9112 section 6.3.
 void HttpClient::begin_body(const HttpResponse& response, bool head) {
   const std::string length = response.header("content-length");
   const std::string coding = response.header("transfer-encoding");

@@ -1,6 +1,7 @@
-// JsonValue: a JSON text to look values up in, by JSON pointer (RFC 6901).
+// JsonValue: a JSON text whose values are looked up by JSON pointer (RFC 6901).
 //
-// Throws std::runtime_error at a text that is not valid, and where nothing of the asked type is.
+// Throws std::runtime_error at invalid JSON, and if there is no value of the wanted type at a
+// pointer.
 #pragma once
 
 #include <simdjson.h>
@@ -28,7 +29,7 @@ class JsonValue {
  private:
   [[nodiscard]] simdjson::dom::element at(std::string_view pointer) const;
 
-  std::unique_ptr<simdjson::dom::parser> parser_;  // its address is in root_
+  std::unique_ptr<simdjson::dom::parser> parser_;  // root_ refers to it
   simdjson::dom::element root_;
 };
 

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Daemons are in folders that are not in every user's PATH.
+// Looks in folders of daemons too, which not every user has in PATH.
 std::string path_of(const std::string& program) {
   for (const char* folder : {"/usr/sbin/", "/usr/local/sbin/", "/usr/bin/", "/usr/local/bin/"}) {
     if (fs::exists(folder + program)) return folder + program;
@@ -30,7 +30,7 @@ std::string path_of(const std::string& program) {
   throw std::runtime_error(program + " is not installed; run: deploy/packages test");
 }
 
-// One process, in the foreground, that writes nothing outside of its folder.
+// One process in the foreground, which writes nothing outside of its folder.
 std::string whole_config(const LoadBalancerSetup& setup, const fs::path& folder) {
   if (setup.program != "nginx") return setup.config;
   std::string text =

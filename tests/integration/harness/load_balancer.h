@@ -1,8 +1,8 @@
-// LoadBalancer: a real nginx or HAProxy as a child of the test, with a configuration in a temporary
-// folder of its own.
+// LoadBalancer: a real nginx or HAProxy as a child of the test, configured in its own temporary
+// folder.
 //
-// Started by the constructor, which returns once it accepts connections; ended by the destructor,
-// and with its test.
+// The constructor starts it and returns once it accepts connections. The process ends with the
+// destructor or with the test.
 #pragma once
 
 #include <sys/types.h>
@@ -15,14 +15,15 @@ namespace stdgate::harness {
 
 struct LoadBalancerSetup {
   std::string program;  // "nginx" or "haproxy"
-  // Its configuration: the part that an example shows, to which this adds what such a file needs.
+  // The part of the configuration that an example shows. LoadBalancer adds what a complete file
+  // needs.
   std::string config;
-  std::string address;  // where that listens: "127.0.0.1:8080"
+  std::string address;  // where it listens: "127.0.0.1:8080"
 };
 
 class LoadBalancer {
  public:
-  // Throws std::runtime_error when the program is not installed, or does not start.
+  // Throws std::runtime_error if the program is not installed or does not start.
   explicit LoadBalancer(const LoadBalancerSetup& setup);
   ~LoadBalancer();
   LoadBalancer(const LoadBalancer&) = delete;
@@ -40,7 +41,7 @@ class LoadBalancer {
   pid_t pid_ = -1;
 };
 
-// A free port at that address of the loopback network.
+// A free port at this address of the loopback network.
 int free_port(const std::string& host);
 
 }  // namespace stdgate::harness

@@ -8,7 +8,7 @@
 namespace stdgate::harness {
 namespace {
 
-// Takes a sample line apart from left to right.
+// Parses a sample line from left to right.
 class LineReader {
  public:
   explicit LineReader(std::string_view line) : line_(line), rest_(line) {}
@@ -41,7 +41,7 @@ class LineReader {
     }
   }
 
-  // A label's value, behind its opening quote and up to the closing one.
+  // A label's value: from behind its opening quote to its closing quote.
   std::string quoted() {
     expect('"');
     std::string value;

@@ -1,4 +1,4 @@
-// MetricsText: a scrape in the Prometheus text format, version 0.0.4, to look series up in.
+// MetricsText: the series of a scrape in the Prometheus text format, version 0.0.4.
 #pragma once
 
 #include <cstddef>
@@ -13,19 +13,19 @@ using Labels = std::map<std::string, std::string>;
 
 class MetricsText {
  public:
-  // Throws std::runtime_error at a line that is malformed or a series that is given twice.
+  // Throws std::runtime_error if a line is malformed or a series is given twice.
   explicit MetricsText(std::string_view text);
 
-  // The series with exactly these labels.
+  // The value of the series with exactly these labels.
   [[nodiscard]] std::optional<double> value(const std::string& name, const Labels& labels) const;
 
-  // The sum of the series whose labels include these; 0 when there is none.
+  // The sum of the series whose labels include these; 0 without such series.
   [[nodiscard]] double sum(const std::string& name, const Labels& labels = {}) const;
 
-  // How many series the name has.
+  // The number of series with this name.
   [[nodiscard]] size_t series(const std::string& name) const;
 
-  // The type that a family was announced with ("counter"); empty when it was not.
+  // The announced type of a family ("counter"); empty: not announced.
   [[nodiscard]] std::string type(const std::string& family) const;
 
  private:

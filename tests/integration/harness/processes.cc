@@ -31,7 +31,8 @@ std::optional<ProcessInfo> process_in(const fs::path& folder) {
   }
   ProcessInfo process;
   process.pid = *pid;
-  // The name in parentheses may hold anything, parentheses too; what follows the last one may not.
+  // The name in parentheses may contain any character, even parentheses. The fields after it
+  // contain none.
   const std::string stat = read_file(folder / "stat");
   const size_t name_end = stat.rfind(')');
   if (name_end == std::string::npos) {
@@ -63,7 +64,7 @@ std::vector<ProcessInfo> processes_where(const Predicate& wanted) {
   return found;
 }
 
-// The number behind "NAME:" in a file of /proc/PID.
+// The number after "NAME:" in a file of /proc/PID.
 size_t number_in(pid_t pid, const char* file, const std::string& name) {
   std::istringstream words(read_file(fs::path("/proc") / std::to_string(pid) / file));
   size_t number = 0;

@@ -1,4 +1,5 @@
-// run_stdgate: the real stdgate for what ends by itself: --help, check, a start that fails.
+// run_stdgate: the real stdgate, for commands that end by themselves: --help, check, a failed
+// start.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +11,7 @@
 
 namespace stdgate::harness {
 
-// A folder for one test; gone with it.
+// A folder for one test. The destructor removes it.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -26,13 +27,13 @@ class TemporaryFolder {
 };
 
 struct ProgramRun {
-  int exit_code = -1;  // -1: it did not exit by itself
+  int exit_code = -1;  // -1: a signal has ended it
   std::string out;
   std::string err;
 };
 
-// Runs `stdgate ARGUMENTS` in `folder`; kills it when it still runs at the deadline. `program` is
-// another file of it, empty for that of this build.
+// Runs `stdgate ARGUMENTS` in `folder`, and kills it if it still runs at the deadline. `program`:
+// another stdgate; empty: the stdgate of this build.
 ProgramRun run_stdgate(const TemporaryFolder& folder, const std::vector<std::string>& arguments,
                        Millis deadline = Millis(10'000), const std::string& program = "");
 

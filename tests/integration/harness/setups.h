@@ -1,4 +1,5 @@
-// What many tests begin with: commands, configurations, requests, and looks at what a gateway says.
+// Helpers that many tests share: commands, configurations, requests, and views of a gateway's
+// state.
 #pragma once
 
 #include <functional>
@@ -19,21 +20,22 @@ Command rogue(const Command& arguments);              // tests/support/rogue_chi
 Command lying(const Command& rules);                  // tests/support/lying_child.cc
 Command shell(const std::string& script);
 
-// A backend as an entry of `backends`, which is a YAML flow map: "NAME: { command: …, OPTIONS }".
-// Speaks plain JSON-RPC unless `options` names a protocol.
+// A backend as an entry of the YAML flow map `backends`: "NAME: { command: …, OPTIONS }". Speaks
+// plain JSON-RPC unless `options` names a protocol.
 std::string backend(const std::string& name, const Command& command,
                     const std::string& options = "");
-// A file of these entries; `root` is whole lines beside them. The log is JSON unless it says else.
+// A configuration with these backends. `root`: further lines at the top level. The log is JSON
+// unless `root` sets another format.
 GatewaySetup serve(const std::vector<std::string>& backends, const std::string& root = "");
-// One backend of the name "main".
+// A configuration with one backend, "main".
 GatewaySetup serve_one(const Command& command, const std::string& options = "",
                        const std::string& root = "");
 
-// {"jsonrpc":"2.0","id":…,"method":…,"params":…}; without `params`, and as a notification without
-// `id`, when those are empty.
+// {"jsonrpc":"2.0","id":…,"method":…,"params":…}. An empty `params` is left out; an empty `id`
+// makes a notification.
 std::string request(std::string_view method, std::string_view params = "",
                     std::string_view id = "1");
-// The answer to one call over POST /rpc.
+// The answer to a call by POST /rpc.
 HttpResponse call(HttpClient& client, std::string_view method, std::string_view params = "",
                   std::string_view id = "1");
 // {"jsonrpc":"2.0","id":…,"result":…}
@@ -41,26 +43,27 @@ std::string result(std::string_view id, std::string_view value);
 
 const Headers& wants_events();  // Accept: text/event-stream
 
-// /debug/state.
+// The page /debug/state.
 JsonValue state_of(const GatewayProcess& gateway);
-// How many children the first backend has in this state; in any when it is empty.
+// The number of the first backend's children in this state; an empty state means any.
 size_t children_in(const JsonValue& state, std::string_view child_state = "");
-// Waits until as many children of the first backend are ready, or calls in flight there.
+// Wait until the first backend has `count` ready children, or `count` calls in flight.
 void await_children(const GatewayProcess& gateway, size_t count);
 void await_in_flight(const GatewayProcess& gateway, size_t count);
-// The log's lines of one event ("call"), of all without; throws when one is no JSON.
+// The log's lines of this event ("call"); without `event`, all lines. Throws if a line is not JSON.
 std::vector<JsonValue> log_of(const GatewayProcess& gateway, std::string_view event = "");
 
-// Gives the gateway another file and asks it to read that (SIGHUP); whether it could use it.
+// Writes a new configuration and makes the gateway read it (SIGHUP). Whether the gateway has
+// accepted it.
 bool reload(const GatewayProcess& gateway, const std::string& text);
-// Waits until the gateway has read its configuration again as often; whether it could use it.
+// Waits until the gateway has read its configuration `reloads` times. Whether it has accepted the
+// last.
 bool await_reload(const GatewayProcess& gateway, double reloads);
 
-// Runs `work` with 0 … count-1, each in a thread of its own, at once. What it throws is a failure
-// of the test.
+// Runs `work` with 0 … count-1 at once, each in its own thread. Its exceptions fail the test.
 void in_parallel(size_t count, const std::function<void(size_t)>& work);
 
-// Files up to the hard limit may be open in this process.
+// Raises this process's limit of open files to the hard limit.
 void allow_many_files();
 
 }  // namespace stdgate::harness

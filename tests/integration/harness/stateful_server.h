@@ -1,10 +1,10 @@
-// A server of MCP's modern era whose state is in its process, as a program of Python: rounds of
-// input, tasks, and lists in pages.
+// A Python MCP server of the modern era that keeps state in its process: rounds of input, tasks,
+// and lists in pages.
 #pragma once
 
 namespace stdgate::harness {
 
-// stateful.py: rounds of input, tasks, and lists in pages, all known to this process alone.
+// The text of stateful.py.
 inline constexpr const char* kStatefulServer = R"py(
 import json, os, sys, time
 def fresh():

@@ -50,7 +50,8 @@ bool is_readable(int fd, int timeout_ms) {
   return ::poll(&entry, 1, timeout_ms) > 0;
 }
 
-// What has come, empty at the end; false: no more of it.
+// Reads the bytes that have arrived; `bytes` is empty at the end of the stream. False: the stream
+// has ended.
 bool receive(int fd, std::string& bytes) {
   std::array<char, 65536> piece;
   const ssize_t count = ::recv(fd, piece.data(), piece.size(), 0);
@@ -151,7 +152,7 @@ TlsGlance look_at(const std::string& url, const test::TlsClientOptions& options)
   test::TlsClient client(options);
   glance.is_open = shake(fd, client);
   if (glance.is_open && is_readable(fd, 200)) {
-    // TLS 1.3: what the server thinks of the client's certificate comes after it.
+    // In TLS 1.3 the server's verdict on the client's certificate follows the handshake.
     std::string bytes;
     glance.is_open = receive(fd, bytes) && client.receive(bytes);
   }

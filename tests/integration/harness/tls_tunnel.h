@@ -1,8 +1,8 @@
-// TlsTunnel: a plain port whose connections are carried to a TLS port, each in a TLS connection of
-// its own, so that every plain client can be used over TLS.
+// TlsTunnel: a plain port whose connections are forwarded to a TLS port, so that plain clients can
+// be used over TLS. Each connection has its own TLS connection.
 //
-// Back-pressure goes through in both directions: neither side is read while the other does not
-// take. A connection whose handshake fails is closed. Threads of its own; ended by the destructor.
+// Back-pressure works in both directions: a side is not read while the other side takes nothing. A
+// connection whose handshake fails is closed. The destructor ends the tunnel's threads.
 #pragma once
 
 #include <sys/types.h>
@@ -20,13 +20,13 @@ namespace stdgate::harness {
 
 class TlsTunnel {
  public:
-  // `url`: "https://127.0.0.1:8443".
+  // `url` is like "https://127.0.0.1:8443".
   TlsTunnel(const std::string& url, test::TlsClientOptions options);
   ~TlsTunnel();
   TlsTunnel(const TlsTunnel&) = delete;
   TlsTunnel& operator=(const TlsTunnel&) = delete;
 
-  // "http://127.0.0.1:40123".
+  // Like "http://127.0.0.1:40123".
   [[nodiscard]] std::string url() const;
 
  private:
@@ -40,11 +40,12 @@ class TlsTunnel {
   std::atomic<bool> ends_ = false;
   std::mutex mutex_;
   std::vector<int> open_;              // guarded by mutex_
-  std::vector<std::thread> carriers_;  // those of accept_all()'s thread
+  std::vector<std::thread> carriers_;  // used by the thread of accept_all() only
   std::thread acceptor_;
 };
 
-// A connection to `url`: its handshake, and whose certificate it has been shown.
+// A client's view of a TLS server: the handshake with the server at `url`, and the name in its
+// certificate.
 struct TlsGlance {
   bool is_open = false;
   std::string peer_name;

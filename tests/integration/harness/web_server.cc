@@ -35,7 +35,7 @@ size_t length_of_body(const std::string& head) {
   return at == std::string::npos ? 0 : std::stoul(head.substr(at + kField.size()));
 }
 
-// Reads a request and writes what answers it, by functions like read(2) and write(2).
+// Reads a request and writes its answer. `read` and `write` are like read(2) and write(2).
 template <class Read, class Write, class Answer>
 void exchange(Read&& read, Write&& write, Answer&& answer) {
   std::string head;
@@ -59,7 +59,7 @@ void exchange(Read&& read, Write&& write, Answer&& answer) {
     if (count <= 0) return;
     sent += static_cast<size_t>(count);
   }
-  // Without an answer the connection stays until one of both sides ends it.
+  // A connection without an answer stays open until the client ends it.
   if (response.empty()) read(buffer.data(), buffer.size());
 }
 

@@ -1,6 +1,7 @@
-// WebServer: an HTTP or HTTPS server in the test, that answers as the test says, well or badly.
+// WebServer: an HTTP or HTTPS server in the test, with right or wrong answers that the test
+// chooses.
 //
-// Listens on a free port of 127.0.0.1; each connection is answered once, in a thread of its own.
+// Listens on a free port of 127.0.0.1. Answers one request per connection, each in its own thread.
 #pragma once
 
 #include <map>
@@ -17,21 +18,21 @@ namespace stdgate::harness {
 
 class WebServer {
  public:
-  // With a certificate: HTTPS.
+  // A server with a credential speaks HTTPS.
   explicit WebServer(const test::Credential& credential = {});
   ~WebServer();
   WebServer(const WebServer&) = delete;
   WebServer& operator=(const WebServer&) = delete;
 
   [[nodiscard]] const std::string& url() const { return url_; }  // http://127.0.0.1:40123
-  // The whole response to what stands at a path, from now on; empty: none is ever sent.
+  // Sets the whole response for a path, from now on. Empty: requests are never answered.
   void answer(const std::string& path, std::string response);
-  // The times that this path was asked for.
+  // The number of requests for this path.
   [[nodiscard]] size_t count(const std::string& path) const;
-  // What has been sent to this path so far: heads and bodies.
+  // The heads and bodies of the requests for this path so far.
   [[nodiscard]] std::vector<std::string> heads(const std::string& path) const;
   [[nodiscard]] std::vector<std::string> bodies(const std::string& path) const;
-  // No connection is taken any more.
+  // Accepts no more connections.
   void die();
 
   static std::string json(const std::string& body, const std::string& fields = "");

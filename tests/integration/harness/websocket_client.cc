@@ -33,7 +33,7 @@ uint64_t read_number(std::string_view bytes) {
   return number;
 }
 
-// In the shortest form (section 5.2).
+// A length must be in its shortest form (section 5.2).
 uint64_t checked_length(size_t short_length, std::string_view extended) {
   if (short_length < kTwoByteLength) return short_length;
   const uint64_t length = read_number(extended);
@@ -46,7 +46,7 @@ uint64_t checked_length(size_t short_length, std::string_view extended) {
 }  // namespace
 
 std::string frame_bytes(const Frame& frame) {
-  constexpr std::string_view kMask = "\x37\xfa\x21\x3d";  // that of section 5.7
+  constexpr std::string_view kMask = "\x37\xfa\x21\x3d";  // from section 5.7
   const size_t size = frame.payload.size();
   const int length_bytes = size < kTwoByteLength ? 0 : size <= UINT16_MAX ? 2 : 8;
   const size_t short_length = length_bytes == 0   ? size
@@ -193,7 +193,7 @@ std::optional<std::string> WebSocketClient::read_message() {
     } else if (frame->opcode == Frame::kClose) {
       closing_ = closing_of(*frame);
       const std::string answer = frame_bytes({.opcode = Frame::kClose, .payload = frame->payload});
-      ::send(socket(), answer.data(), answer.size(), MSG_NOSIGNAL);  // the server may have gone
+      ::send(socket(), answer.data(), answer.size(), MSG_NOSIGNAL);  // the server may have closed
     }
   }
   return std::nullopt;
