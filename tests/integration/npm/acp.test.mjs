@@ -1,5 +1,5 @@
-// The Agent Client Protocol: the official SDK's client over both transports, every status of the
-// RFD's tables, and clients that lose their connection and come back.
+// The Agent Client Protocol: the official SDK's client over both transports, each status in the
+// RFD's tables, and clients that lose their connection and return.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -35,7 +35,7 @@ const streams = {
   'the WebSocket of every backend': (gate) => createWebSocketStream(gate.socketUrl, { WebSocket }),
   'Streamable HTTP': (gate) => createHttpStream(`${gate.url}/acp`),
 };
-// Runs `work(context, heard)` with the official client, which grants whatever it is asked for.
+// Runs `work(context, heard)` with the official client, which grants every permission.
 async function withClient(stream, work, beforeItGrants = () => {}) {
   const heard = [];
   const app = acp.client({ name: 'test' })
@@ -211,7 +211,7 @@ describe('Streamable HTTP', { timeout: 60_000 }, () => {
     await client.fetch('DELETE', { 'acp-connection-id': client.id });
   });
 
-  // As the RFD had it in April 2026.
+  // The behaviour that the RFD described in April 2026.
   it('tells a client with one stream all of it there', async () => {
     const client = await open();
     const session = await begin(client);
@@ -289,7 +289,7 @@ describe('a client that comes back', { timeout: 60_000 }, () => {
     await client.heard(isSaying('1'), 'an update');
     await client.cut();
     await eventually(() => true, 'a moment');
-    await new Promise((resolve) => setTimeout(resolve, 600)); // the agent works on meanwhile
+    await new Promise((resolve) => setTimeout(resolve, 600)); // the agent continues meanwhile
     const again = await back(client);
     assert.equal(again.id, client.id);
     assert.equal((await again.answer(prompt)).result.stopReason, 'end_turn');
@@ -385,7 +385,7 @@ auth:
 
 describe('many connections', { timeout: 120_000 }, () => {
   it('are served next to each other', async () => {
-    // The demo server is small, and each of them one process.
+    // The demo server is small, and each connection starts one.
     const gate = await Stdgate.startWith(
       ['--protocol', 'acp', '--max', '200', '--linger', '1m', '--grace', '1s'], program, 'demo-server');
     const clients = await Promise.all(Array.from({ length: 200 }, () => AcpSocket.connect(gate.url)));

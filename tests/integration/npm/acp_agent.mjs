@@ -1,9 +1,9 @@
-// An agent on stdin and stdout without a model: it tells of its work, asks for permission, and
-// answers. What it does, the text of the prompt says, word by word:
-//   say:N     N updates          ask    a permission request      read    fs/read_text_file
-//   wait:MS   so many milliseconds                              tool   it begins a tool call
-//   stop:WHY  ends the prompt for this reason                   trace  the trace of the prompt
-// A session/cancel ends the prompt. With --bare its messages lack "jsonrpc".
+// An agent on stdin and stdout without a model. It sends updates, asks for permission, and answers.
+// The words of a prompt say what it does:
+//   say:N     N updates         ask        a permission request  read   fs/read_text_file
+//   wait:MS   a pause of MS ms  tool       begins a tool call    trace  the trace of the prompt
+//   stop:WHY  ends the prompt with this reason
+// A session/cancel ends the prompt. With --bare, messages have no "jsonrpc".
 import readline from 'node:readline';
 
 const bare = process.argv.includes('--bare');

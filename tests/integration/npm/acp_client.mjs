@@ -1,4 +1,4 @@
-// A client of ACP that sees each frame and each event: over a WebSocket or Streamable HTTP.
+// Clients of ACP that record each frame or event: over a WebSocket, and over Streamable HTTP.
 import WebSocket from 'ws';
 
 import { eventually } from './stdgate_process.mjs';
@@ -51,7 +51,7 @@ export class AcpSocket {
     return this.ask('session/prompt', { sessionId, prompt: [{ type: 'text', text }] });
   }
 
-  // Without a word to the server.
+  // Ends the connection without a close frame.
   cut() {
     this.socket.terminate();
     return this.closed;
@@ -85,7 +85,7 @@ export class AcpHttp {
     return response;
   }
 
-  // A stream of the connection, or of a session; its events, as they come.
+  // Opens the stream of the connection or of a session, and records its events.
   async listen(session, headers = {}) {
     const abort = new AbortController();
     const response = await fetch(this.url, {

@@ -1,5 +1,6 @@
-// Agents whose backend a reload changes or removes: their connections go on, on both transports and
-// by way of a return, until timeouts.drain has passed; then they are unknown. And binary frames.
+// Agents whose backend is changed or removed by a reload. Their connections continue until
+// timeouts.drain has passed, on both transports and for returning clients. After that they are
+// unknown. Also binary frames.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -66,7 +67,7 @@ for (const [what, next] of [['changes', [agentWith('5m')]], ['removes', []]]) {
       await back.answer(back.prompt(session, 'say:1'));
       const again = await socketTo(gate, { 'acp-connection-id': away.id });
       assert.equal((await again.answer(prompt)).result.stopReason, 'end_turn');
-      // Once more, with two generations behind it.
+      // Another reload: the connection is now two generations old.
       await reload(gate, config('1m', ...next, '  third: { command: [stdgate, demo-server], protocol: jsonrpc }'));
       await answered(http);
       assert.equal((await http.fetch('DELETE', { 'acp-connection-id': http.id })).status, 202);

@@ -1,5 +1,5 @@
-// Agents at three replicas behind nginx and HAProxy, each with its example: a client finds its agent again by the id of its
-// connection, and the same replica by its cookie.
+// Agents at three replicas behind nginx and HAProxy, each with its example. A client returns to its agent by the id of
+// its connection, and to the same replica by its cookie.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -32,7 +32,7 @@ backends:
     protocol: acp
 `, { keys: `${'7'.repeat(64)}\n` });
 
-// In a network of this process alone, so that its port is free.
+// An address for this process alone, so that the port is free.
 const host = `127.${16 + ((process.pid >> 8) % 200)}.${process.pid & 255}.1`;
 
 class Balancer {
@@ -136,7 +136,7 @@ for (const name of ['nginx', 'haproxy']) {
         const response = await client.initialize();
         assert.match(response.headers.get('set-cookie'), new RegExp(`^stdgate-replica=${replica};`));
         assert.equal(replicaOf(client.id), replica);
-        // The id of a connection is stronger than a cookie.
+        // The id of a connection takes precedence over a cookie.
         client.headers.cookie = 'stdgate-replica=gate-0';
         assert.equal((await client.fetch('DELETE', { 'acp-connection-id': client.id })).status, 202);
       }

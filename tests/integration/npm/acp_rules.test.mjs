@@ -1,5 +1,5 @@
-// What agents ask and tell: rules keep it from their clients, the audit has it, metrics count it. On
-// both transports.
+// Requests and notifications of agents, on both transports: rules withhold them from clients, the audit records them,
+// metrics count them.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -39,7 +39,7 @@ const texts = (messages) => messages
   .filter(({ params }) => params?.update?.content)
   .map(({ params }) => params.update.content.text);
 
-// A client of either transport, with a session: its prompts, and what it is told.
+// A client of each transport with a session, its prompts, and the messages that it gets.
 const transports = {
   WebSocket: async (gate, name) => {
     const client = await AcpSocket.connect(gate.url, { headers: bearer(name) });
@@ -64,7 +64,7 @@ const transports = {
       session,
       prompt: async (text) => stream.answer(await client.prompt(session, text)),
       heard: () => [...client.stream.events, ...stream.events].map(({ message }) => message),
-      // Without the id of the session, as the official Python client answers.
+      // Answers without the id of the session, as the official Python client does.
       say: async (message) => assert.equal((await client.post(message)).status, 202),
       end: () => client.fetch('DELETE', { 'acp-connection-id': client.id }),
     };
@@ -135,14 +135,14 @@ for (const [transport, open] of Object.entries(transports)) {
       await client.say({ id: read.id, error: { code: -32000, message: 'no' } });
       await eventually(() => client.heard().filter(isAsk).length === 2, 'the permission request');
       assert.equal(await question('refused', 'fs/read_text_file'), '1');
-      prompt.catch(() => {}); // its client goes
+      prompt.catch(() => {}); // fails when its client leaves
       if (transport === 'HTTP') {
         await client.end();
         await line(({ event, outcome }) => event === 'asked' && outcome === 'left', 'the end of the question');
         assert.equal(await question('left'), '1');
         assert.equal(await metric('stdgate_questions_open{backend="agent"}'), '0');
       } else {
-        await client.end(); // the agent lingers, and its question with it
+        await client.end(); // the agent lingers with its open question
         assert.equal(await metric('stdgate_questions_open{backend="agent"}'), '1');
       }
     });

@@ -1,4 +1,4 @@
-// An agent that is made with the official SDK: each prompt asks for permission, and tells what the client has chosen.
+// An agent on the official SDK. Each prompt asks for permission and reports the client's choice.
 import { Readable, Writable } from 'node:stream';
 
 import * as acp from '@agentclientprotocol/sdk';

@@ -1,4 +1,5 @@
-// `stdgate adopt`: the files of clients, changed and put back, and the servers behind one gateway.
+// `stdgate adopt`: changes clients' configuration files, puts them back, and gathers the servers
+// behind one gateway.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs';
@@ -12,7 +13,7 @@ import { eventually, program } from './stdgate_process.mjs';
 
 const connected = (home, name) => ['connect', name, '--unix', socket(home)];
 
-// A server of each client as people write it, with what must not change beside it.
+// A typical file of each client, with a server, and with settings that must not change.
 const files = {
   'claude-desktop': ['.config/Claude/claude_desktop_config.json',
     '{\n  "globalShortcut": "",\n  "mcpServers": {\n    "Notes": { "command": "cat", "args": ["-u"], '
@@ -160,7 +161,7 @@ describe('stdgate adopt', () => {
     const of = (...servers) => JSON.stringify({ mcpServers:
       Object.fromEntries(servers.map((name) => [name, { command: 'cat', env: { NAME: name } }])) });
     const own = 'listen: ["unix:stdgate.sock"]  # mine\nbackends:\n  old: { command: [cat] }\n';
-    // Two clients, adopted in this order.
+    // Adopts two clients in this order.
     const adopted = (first, second) => {
       const home = new Home();
       home.write('.config/stdgate/gateway.yaml', own);
@@ -297,7 +298,7 @@ describe('stdgate adopt', () => {
   });
 });
 
-// Says how many clients greet this process, and with which arguments and variables it runs.
+// A server that tells how many clients have greeted its process, and its arguments and variables.
 const countingServer = `
 import json, os, sys
 for line in sys.stdin:

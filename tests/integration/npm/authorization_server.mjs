@@ -1,13 +1,12 @@
-// A real authorization server (oidc-provider), whose user says yes to everything, and the browser that
-// this user would have.
+// A real authorization server (oidc-provider) with a user who agrees to everything, and the user's browser.
 import { once } from 'node:events';
 import http from 'node:http';
 import { text } from 'node:stream/consumers';
 
 import Provider from 'oidc-provider';
 
-// A client registers itself with the scopes that it has heard of so far, which are not to be all that
-// it ever gets.
+// Drops the scopes from a client's registration. A client registers with the scopes that it knows so far, but must be
+// able to get further scopes later.
 async function withoutScopeOfClients(context, next) {
   if (context.path === '/reg' && context.method === 'POST') {
     const { scope, ...metadata } = JSON.parse(await text(context.req));
@@ -17,7 +16,7 @@ async function withoutScopeOfClients(context, next) {
 }
 
 export class AuthorizationServer {
-  // `scopes`: what it can give for `resource`, with spaces.
+  // `scopes`: granted for `resource`, separated by spaces.
   static async start({ scopes }) {
     const own = new AuthorizationServer();
     own.server = http.createServer((request, response) => own.#serve(request, response));
@@ -26,7 +25,7 @@ export class AuthorizationServer {
     own.issuer = `http://127.0.0.1:${own.server.address().port}`;
     own.provider = new Provider(own.issuer, own.#configuration(scopes));
     own.provider.use(withoutScopeOfClients);
-    own.requests = []; // the path of each
+    own.requests = []; // their paths
     return own;
   }
 
@@ -84,7 +83,7 @@ export class AuthorizationServer {
   }
 }
 
-// Follows redirects with cookies, as a browser does, until one leads to `callback`; answers its query.
+// Follows redirects with cookies, as a browser does, until a redirect leads to `callback`. Returns its query.
 export async function browse(url, callback) {
   const cookies = new Map();
   for (let at = new URL(url); ; ) {

@@ -1,5 +1,6 @@
-// A JSON-RPC server on stdin and stdout whose messages lack "jsonrpc". It answers each request with
-// the message as it has come; "ask" has it ask its client first, "tell" has it notify it.
+// A JSON-RPC server on stdin and stdout whose messages have no "jsonrpc". Each request is answered
+// with the request itself. At "ask" the server first asks its client, at "tell" it first notifies
+// its client.
 import readline from 'node:readline';
 
 const send = (message) => process.stdout.write(`${JSON.stringify(message)}\n`);

@@ -1,5 +1,5 @@
-// Pages in a real browser (Chromium): those of another site make nothing happen, whatever a page can
-// send; those of an allowed origin and of this machine work.
+// Pages in a real browser (Chromium). A page of another site must have no effect, whatever it sends. Pages of an
+// allowed origin and of this machine work.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -27,8 +27,8 @@ const initialize = {
 };
 const query = `method=tools/call&params=${encodeURIComponent(JSON.stringify(call.params))}`;
 
-// What a page can do, by name. Each runs in the page, ends when the browser has its answer, and tells
-// what the page has got.
+// Requests that a page can make, by name. Each function runs in the page, waits for the browser's answer, and returns
+// what the page can see of the answer.
 const attempts = {
   'fetch, no-cors': (target) => fetch(target.stream, {
     mode: 'no-cors', headers: { Accept: 'text/event-stream' },
@@ -94,9 +94,9 @@ const attempts = {
     socket.onclose = () => end('refused');
   }),
 };
-// What needs no Origin, and so is refused to all pages of other origins.
+// Requests that browsers send without Origin. They are refused to all pages of other origins.
 const unmarked = ['fetch, no-cors', 'fetch of /sse, no-cors', 'img', 'script', 'form, GET'];
-// What a page that may call does.
+// Requests of an allowed page.
 const allowed = ['POST of JSON', 'EventSource', 'WebSocket'];
 
 const serve = (address, more = '') => Stdgate.serve([
@@ -135,7 +135,7 @@ describe('pages in a browser', { timeout: 120_000 }, () => {
     call: JSON.stringify(call), initialize: JSON.stringify(initialize),
   });
 
-  // In a page of its own at `origin`; answers what the page got.
+  // Runs an attempt in a new page at `origin`, and returns what the page got.
   async function attempt(origin, name, at = target) {
     const context = await browser.newContext();
     try {
@@ -148,7 +148,7 @@ describe('pages in a browser', { timeout: 120_000 }, () => {
   }
   const recorded = () => (existsSync(record) ? readFileSync(record, 'utf8') : '');
 
-  // In the order of the file: nobody has started a child before.
+  // These tests come first, so no child has been started before.
   for (const name of Object.keys(attempts)) {
     it(`another site: ${name} makes nothing happen`, async () => {
       const seen = wire.requests.length;
@@ -171,7 +171,7 @@ describe('pages in a browser', { timeout: 120_000 }, () => {
     await context.close();
   });
 
-  // To such an address browsers do not say whose page it is.
+  // For such an address, browsers do not send fields that tell the page's site.
   const network = Object.values(networkInterfaces()).flat()
     .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
   it('an address of the network: unmarked requests make nothing happen', {
@@ -199,7 +199,7 @@ describe('pages in a browser', { timeout: 120_000 }, () => {
     }
   }
 
-  // The page has the origin that the gateway is asked under, as after a change of its DNS.
+  // After DNS rebinding, the page has the same origin as the address at which it asks the gateway.
   it('a page that rebinds its name gets nothing', async () => {
     const port = new URL(gate.url).port;
     const rebound = `http://attacker.example:${port}`;

@@ -1,5 +1,5 @@
-// The example of docs/authentication.md in a real browser (Chromium): a page of another origin that says
-// who it is, over a WebSocket and over an event stream; and what becomes of one that does not.
+// The example of docs/authentication.md in a real browser (Chromium). A page of another origin authenticates itself,
+// over a WebSocket and over an event stream. A page without a credential is refused.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -15,7 +15,7 @@ const flags = [
 ];
 const key = 'a-key-for-pages-+/=-1234';
 
-// The block of the page that begins with the function which both ways need.
+// The example in the page: the code block that begins with the function for both ways.
 const page = readFileSync(new URL('../../../docs/authentication.md', import.meta.url), 'utf8');
 const example = page.match(/```js\n(const inUrl[\s\S]*?)```/)[1];
 
@@ -43,7 +43,7 @@ describe('a page that says who it is', { timeout: 60_000 }, () => {
     assert.deepEqual((await gate.stop()).left, []);
   });
 
-  // The example with this credential, and what came over both ways.
+  // Runs the example with this credential, and returns what arrived over both ways.
   const run = (credential) => tab.evaluate(async ([text, gateway, shown]) => {
     const body = `${text.replaceAll('http://127.0.0.1:8080', gateway)}\nreturn { socket, events };`;
     const make = new (Object.getPrototypeOf(async () => {}).constructor)('credential', body);

@@ -1,5 +1,5 @@
-// Resolves when a request is cancelled. The token of one that was cancelled before it was looked at
-// tells nobody any more.
+// Resolves when a request is cancelled. The event of a token does not fire if the token was
+// cancelled before.
 export const cancelled = (token) => new Promise((resolve) => {
   if (token.isCancellationRequested) resolve();
   else token.onCancellationRequested(resolve);

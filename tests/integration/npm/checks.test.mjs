@@ -1,4 +1,4 @@
-// Checks: arguments and results against schemas, and pinned tools at a server that turns, at each transport.
+// Checks on each transport: arguments and results against schemas, and pinned tools of a server that changes them.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -13,7 +13,7 @@ import { Stdgate, eventually, program } from './stdgate_process.mjs';
 const fixture = new URL('turning_server.mjs', import.meta.url).pathname;
 const unknown = (name) => new RegExp(`Unknown tool: ${name}`);
 
-// A folder with what the server reads and writes, the configuration, and the lock file.
+// A folder with the server's files, the configuration and the lock file.
 class Place {
   folder = mkdtempSync(join(tmpdir(), 'stdgate-checks-'));
   turned = join(this.folder, 'turned');
@@ -29,7 +29,7 @@ class Place {
     ].join('\n');
   }
 
-  // `stdgate pin` with these words: its exit code and output.
+  // The exit code and output of `stdgate pin` with these arguments.
   pin(config, ...words) {
     writeFileSync(join(this.folder, 'gateway.yaml'), config);
     return new Promise((resolve) => {

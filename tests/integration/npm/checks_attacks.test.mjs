@@ -1,5 +1,5 @@
-// Attacks on checks and pins: texts that readers could take for different calls, by each transport. Whatever
-// is answered, no process gets a call of what is not pinned, or with arguments that do not fit.
+// Attacks on checks and pins, on each transport: texts that different readers could take for different calls. Whatever
+// the answer is, no process may get a call of an unpinned tool, or a call with arguments that do not fit.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,12 +15,12 @@ const fixture = new URL('turning_server.mjs', import.meta.url).pathname;
 const key = (name) => `io.modelcontextprotocol/${name}`;
 const stamp = `"_meta":{"${key('protocolVersion')}":"2026-07-28","${key('clientCapabilities')}":{}}`;
 
-// `evil` is listed, and not pinned; 666 is no path.
+// `evil` is listed but not pinned. 666 is not a valid path.
 const bad = '{"path":666}';
 const good = '{"path":"x"}';
 const deep = (levels) => `${'['.repeat(levels)}666${']'.repeat(levels)}`;
 
-// What follows `"jsonrpc":"2.0",` in a message; @ stands for the members that the transport adds to params.
+// The part of a message after `"jsonrpc":"2.0",`. @ stands for members that the transport adds to params.
 const texts = {
   'an unpinned tool': '"id":1,"method":"tools/call","params":{@"name":"evil","arguments":{}}',
   'bad arguments': `"id":1,"method":"tools/call","params":{@"name":"read","arguments":${bad}}`,
@@ -73,7 +73,7 @@ const texts = {
   'a line in a line': `"id":1,"method":"ping","params":{@"x":\n{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"evil"}}\n}`,
   'a line in a line, by a return': `"id":1,"method":"ping","params":{@"x":\r{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"evil"}}\r}`,
 };
-// Of the whole body.
+// Attacks that concern the whole body.
 const message = (text, more) => `{"jsonrpc":"2.0",${text.replaceAll('@', more)}}`;
 const bodies = (more) => {
   const all = Object.entries(texts).map(([what, text]) => [what, message(text, more)]);
@@ -98,14 +98,14 @@ async function post(url, body, headers = {}) {
     method: 'POST', body, signal: AbortSignal.timeout(20_000),
     headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
   });
-  // A stream of events may stay open.
+  // The stream may stay open, so only its first part is read.
   const reader = response.body?.getReader();
   const part = await Promise.race([reader?.read(), new Promise((resolve) => setTimeout(resolve, 500).unref())]);
   await reader?.cancel();
   return { status: response.status, headers: response.headers, text: part?.value ? Buffer.from(part.value).toString() : '' };
 }
 
-// Whether a reader may take the line for a call of a tool. A ping whose params look like one is none.
+// Whether a reader may take the line for a call of a tool. A ping whose params look like a call is not a call.
 function isCall(line) {
   if (line.slice(0, line.indexOf('"params"')).includes('tools/call')) return true;
   return Object.entries(JSON.parse(line)).some(([name, value]) => /^method$/i.test(name) && value === 'tools/call');
@@ -123,7 +123,7 @@ async function openSocket(url) {
   return socket;
 }
 
-// Some bodies end their connection.
+// Opens a new connection when a body has ended the previous connection.
 async function attackSocket(url, list) {
   let socket = await openSocket(url);
   for (const [index, [, body]] of list.entries()) {
@@ -140,7 +140,7 @@ async function attackSocket(url, list) {
   socket.terminate();
 }
 
-// Each of the ways: what it adds to params, and how it sends the bodies.
+// Each way to send bodies: the members that it adds to params, and its function.
 const ways = {
   'POST /rpc': ['', async (gate, list) => {
     for (const [, body] of list) await post(`${gate.url}/rpc`, body);

@@ -1,4 +1,4 @@
-// Checks of the servers that npm has: each schema that they list is compiled, and what they answer fits it.
+// Checks of real servers from npm: each of their schemas is compiled, and their answers fit.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ const entities = [{ name: 'ada', entityType: 'person', observations: ['counts'] 
   { name: 'gate', entityType: 'program', observations: [] }];
 const relation = { from: 'ada', to: 'gate', relationType: 'uses' };
 
-// Of each: its command, and a call of each tool that says what its results are, in this order.
+// For each server: its command, and calls of all tools with a schema of results, in this order.
 const servers = {
   everything: {
     command: [server('mcp-server-everything')],
@@ -68,7 +68,7 @@ for (const [name, { command, env = {}, calls }] of Object.entries(servers)) {
       it('refuses arguments of each tool that are none', async () => {
         const { tools } = await peer.client.listTools();
         assert.ok(tools.length > 3);
-        // The client itself refuses to call one that is to run as a task.
+        // The client refuses to call tools that must run as tasks.
         for (const tool of tools.filter(({ execution }) => execution?.taskSupport !== 'required')) {
           const { isError, content } = await peer.call(tool.name, ['none']);
           assert.equal(isError, true, tool.name);

@@ -1,5 +1,5 @@
-// The clients from npm, and those that need no library, of tests/integration/python/clients_and_servers_test.py:
-// a program that connects each of them to each of the servers that its input (JSON) names, and prints what worked.
+// The clients from npm, and clients without a library, of tests/integration/python/clients_and_servers_test.py. The
+// program connects each client to each server in its input (JSON), and prints what worked.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
@@ -13,7 +13,7 @@ import WebSocket from 'ws';
 
 import { ModernSocket } from './modern_socket.mjs';
 
-// As in mcp_clients.mjs.
+// For the reason see mcp_clients.mjs.
 globalThis.WebSocket = class extends WebSocket {
   constructor(url, protocols) {
     super(url, protocols, { allowSynchronousEvents: false });
@@ -40,7 +40,8 @@ const oldSchemas = {
 const at = (path) => new URL(`${url}/${path}`);
 const socketAt = (path) => new URL(`${url.replace('http', 'ws')}/${path}`);
 
-// Each connects to a server by its name: `list()`, `call(tool, args)`, `close()`, and whether it `canBeAsked`.
+// Each client connects to a server by its name, and has `list()`, `call(tool, args)` and `close()`. `canBeAsked`:
+// whether the server can ask the client.
 
 async function newClient(server, mode) {
   const client = new Client({ name: 'ada', version: '1' }, { capabilities, versionNegotiation: { mode } });
@@ -82,7 +83,7 @@ function result({ result: value, error }) {
   return value;
 }
 
-// As curl does it.
+// A client that posts to /rpc, as users of curl do.
 function plain(server) {
   const post = async (method, params) => {
     const response = await fetch(at(`${server}/rpc`), {
@@ -100,7 +101,7 @@ function plain(server) {
   };
 }
 
-// A few lines of JSON over a WebSocket.
+// A few lines of JSON over a WebSocket, without a library.
 async function modernSocket(server) {
   const socket = await ModernSocket.open(socketAt(`${server}/ws`), { capabilities });
   return {
@@ -135,13 +136,13 @@ async function until(condition) {
   }
 }
 
-// Servers offer some tools, and know their roots, only some time after a session has begun.
+// Servers offer some tools, and know the client's roots, only a while after a session has begun.
 const calls = (client, { tool, args, expect }) => until(async () => {
   const names = (await client.list()).map(({ name }) => name);
   return names.includes(tool) && textOf(await client.call(tool, args)).includes(expect);
 });
 
-// What works of `server` for a client, and why the rest does not.
+// The features that work between a client and `server`, and why the others do not.
 async function probe(open, server) {
   const seen = { calls: false, asks: [], why: {} };
   let client;
@@ -160,7 +161,7 @@ async function probe(open, server) {
 }
 
 const seen = Object.fromEntries(Object.keys(clients).map((name) => [name, {}]));
-// Two servers at a time, each with one client after the other.
+// Two servers are probed at a time, each with one client after the other.
 const left = [...servers];
 await Promise.all([0, 1].map(async () => {
   for (let server = left.shift(); server !== undefined; server = left.shift()) {

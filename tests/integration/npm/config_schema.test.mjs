@@ -1,5 +1,5 @@
-// `stdgate config schema` as a validator of JSON Schema 2020-12 and a parser of YAML see it: what the
-// schema says of a file, the program says too.
+// `stdgate config schema` in a validator of JSON Schema 2020-12 and a parser of YAML: the schema and the program must
+// agree about each file.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,20 +13,20 @@ import { program } from './stdgate_process.mjs';
 
 const root = new URL('../../../', import.meta.url);
 const schema = JSON.parse(execFileSync(program, ['config', 'schema'], { encoding: 'utf8' }));
-// Strict: an unknown keyword is an error. Unions of types are what YAML's scalars need.
+// Strict: an unknown keyword is an error. Union types are allowed, because scalars of YAML need them.
 const validate = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true }).compile(schema);
 
 const folder = mkdtempSync(join(tmpdir(), 'stdgate-schema-'));
 const file = join(folder, 'gateway.yaml');
 after(() => rmSync(folder, { recursive: true }));
 
-// The certificate of the files that have TLS.
+// The certificate for configurations with TLS.
 execFileSync('openssl', [
   'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2',
   '-subj', '/CN=localhost', '-keyout', join(folder, 'tls.key'), '-out', join(folder, 'tls.crt'),
 ], { stdio: 'ignore' });
 
-// What the files of replicas name.
+// The key file for configurations of replicas.
 writeFileSync(join(folder, 'sessions.key'), `${'7'.repeat(64)}\n`, { mode: 0o600 });
 // The OpenRPC document of docs/checks.md.
 writeFileSync(join(folder, 'sums.json'), '{"openrpc":"1.3.2","info":{"title":"sums","version":"1"},"methods":[]}');
@@ -38,7 +38,7 @@ function check(text) {
 }
 const programTakes = (text) => {
   const { status, stderr } = check(text);
-  assert.ok(status === 0 || stderr.startsWith(file), stderr); // an error of the file, with its place
+  assert.ok(status === 0 || stderr.startsWith(file), stderr); // an error that names the place in the file
   return status === 0;
 };
 const schemaTakes = (text) => validate(YAML.parse(text));

@@ -1,6 +1,5 @@
-// The official MCP conformance suite, as a server of the revisions 2025-11-25 and 2026-07-28 has to pass
-// it: stdgate at /mcp, and behind it a server that has what the suite asks for. Nothing that a revision
-// requires is expected to fail.
+// The official MCP conformance suite for servers of the revisions 2025-11-25 and 2026-07-28. The suite tests stdgate at
+// /mcp, in front of a server with everything that the suite expects. No requirement of a revision may fail.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
@@ -11,16 +10,16 @@ import { Stdgate, program } from './stdgate_process.mjs';
 
 const packages = new URL('node_modules/', import.meta.url).pathname;
 const suite = join(packages, '@modelcontextprotocol/conformance');
-// The suite wants a newer Node than there may be, and so does the server's library.
+// The suite and the server's library need a newer Node than the system may have.
 const node = join(packages, `node-linux-${process.arch}/bin/node`);
 const fixture = new URL('conformance_server.mjs', import.meta.url).pathname;
 
-// The scenarios that a revision requires of servers: the first list of the suite's own file.
+// The scenarios that a revision requires of servers: the first list in the suite's own file.
 const requiredBy = (revision) => /^server:\n((?: {2}- .*\n)+)/m
   .exec(readFileSync(join(suite, `requirements/${revision}.yaml`), 'utf8'))[1]
   .trim().split(/\s*- /).filter(Boolean);
 
-// Runs it against `url`; answers its exit code, and its output.
+// Runs the suite against `url`, and returns its exit code and output.
 function run(url, revision, folder) {
   const words = ['server', '--url', url, '--requirements', revision, '--output-dir', folder];
   return new Promise((resolve) => {
@@ -29,7 +28,7 @@ function run(url, revision, folder) {
   });
 }
 
-// What was checked in each scenario; a folder's name is server-<scenario>-<time>.
+// The checks of each scenario. A folder's name is server-<scenario>-<time>.
 function checksIn(folder) {
   return new Map(readdirSync(folder).map((name) => [
     /^server-(.*)-\d{4}-\d\d-\d\dT/.exec(name)[1],
@@ -37,11 +36,13 @@ function checksIn(folder) {
   ]));
 }
 
-// `beyond`: run, but not required: written later, or too much for the suite's own example. `left`: run, and
-// not expected to pass: extensions, and what is not built. `warned`: required, and met but for what the suite warns of.
-// `behind`: keys of the backend, which is then the only member of a virtual server. `connected`: the suite's gateway has
-// `stdgate connect` as its server, which reaches another gateway that has the server. `hurried`: the suite gives a call
-// half a second, and here a call may begin with the start of a process: a busy machine gets a second try.
+// - `beyond`: scenarios that run but are not required: written later, or too much for the suite's own example.
+// - `left`: scenarios that run and may fail: extensions, and features that stdgate does not have.
+// - `warned`: required scenarios that pass with a warning.
+// - `behind`: settings of the backend, which is then the only member of a virtual server.
+// - `connected`: the suite tests a gateway whose server is `stdgate connect`, which reaches a second gateway.
+// - `hurried`: the suite allows half a second per call, but here a call may start a process first. On a busy machine a
+//   second try is allowed.
 function conforms(title, { revision, scenarios, command, flags = ['--warm', '2'], behind, connected = false, beyond, left, warned = [], hurried = false }) {
   describe(title, { timeout: 120_000 }, () => {
     const required = requiredBy(revision);
@@ -70,7 +71,7 @@ function conforms(title, { revision, scenarios, command, flags = ['--warm', '2']
     };
     before(async () => {
       for (let left = hurried ? 2 : 1; left > 0 && code !== 0; --left) {
-        // Calls that wait for input keep their processes, so that another try needs a gateway of its own.
+        // Calls that wait for input keep their processes, so another try needs a new gateway.
         if (gate) await stop();
         await start();
         const folder = join(gate.folder, 'results');
@@ -101,8 +102,8 @@ function conforms(title, { revision, scenarios, command, flags = ['--warm', '2']
   });
 }
 
-// The suite warns where no stream has a `retry`. It is demanded before a stream is closed early alone, which the gateway does
-// not do here, and clients for Java take it for an error.
+// The suite warns if no stream has a `retry`. The revision demands `retry` only before a stream is closed early, which
+// the gateway does not do here. Clients for Java treat `retry` as an error.
 const legacy = {
   revision: '2025-11-25',
   scenarios: 30,
@@ -134,7 +135,7 @@ const modern = {
 };
 conforms('the conformance suite, 2026-07-28, of a server of both eras', { ...modern, command: [fixture, 'both'] });
 conforms('the conformance suite, 2026-07-28, of a modern server', { ...modern, command: [fixture, 'modern'] });
-// A change that one process makes does not reach a client that listens at the other one, of which a scenario warns.
+// The change in one process does not reach a client that listens at the other process, so a scenario warns.
 conforms('the conformance suite, 2026-07-28, of a modern server in two processes', {
   ...modern, command: [fixture, 'modern'], warned: ['server-stateless'], flags: ['--isolation', 'shared', '--min', '2', '--max', '2'],
 });
@@ -143,8 +144,9 @@ conforms('the conformance suite, 2026-07-28, with connect between', {
   ...modern, command: [fixture, 'modern'], connected: true,
 });
 
-// Its tools that ask do so by requests, one of them whatever the client has declared. Where each call has a process of its
-// own, no change that one makes reaches a client that listens at another one, of which a scenario warns (a SHOULD).
+// The server's tools ask by requests, one of them even if the client has not declared the capability. If each call has
+// its own process, changes in one process do not reach a client that listens at another. A scenario warns of that (a
+// SHOULD).
 const asking = { ...modern, command: [fixture, 'asking'], warned: ['server-stateless'], hurried: true };
 conforms('the conformance suite, 2026-07-28, of a legacy server', {
   ...asking, flags: ['--warm', '4', '--bridge', 'true'],

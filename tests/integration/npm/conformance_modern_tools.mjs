@@ -1,5 +1,5 @@
-// The tools and prompts that the conformance suite asks of servers of revision 2026-07-28, beside those of
-// conformance_server.mjs: most want input of the client before they answer.
+// The tools and prompts that the conformance suite expects from servers of revision 2026-07-28, in addition to
+// conformance_server.mjs. Most of them need input from the client before they answer.
 import {
   acceptedContent, createRequestStateCodec, fromJsonSchema, inputRequired, inputResponse,
 } from '@modelcontextprotocol/server';
@@ -17,7 +17,7 @@ const sample = (words, maxTokens) => inputRequired.createMessage({
 const answers = ({ mcpReq }) => mcpReq.inputResponses;
 const given = (context, key) => acceptedContent(answers(context), key);
 
-// Answers `finish()`, once every key has been answered; until then asks for all.
+// Returns `finish()` when every key has been answered. Before that, asks for all of them.
 async function gather(context, inputRequests, state, finish) {
   const missing = Object.keys(inputRequests)
     .filter((key) => inputResponse(answers(context), key).kind === 'missing');
@@ -28,7 +28,7 @@ async function gather(context, inputRequests, state, finish) {
   });
 }
 
-// `atOnce`: what is asked by requests is asked together.
+// `atOnce`: requests to the client are sent together.
 export function addModernTools(server, atOnce) {
   const tool = (name, handler) => server.registerTool(name, { description: name }, handler);
   const name = ask('What is your name?', 'name');
@@ -48,7 +48,8 @@ export function addModernTools(server, atOnce) {
   tool('test_input_required_result_tampered_state', (context) => gather(context, { confirm }, 'one',
     () => text('state-ok')));
   tool('test_input_required_result_multiple_inputs', atOnce ? async ({ mcpReq }) => {
-    // In one piece: the gateway takes what comes within 50 ms for one round, which a busy machine could part.
+    // All requests are written at once. The gateway combines requests that arrive within 50 ms into one round, and a
+    // busy machine could delay separate writes.
     process.stdout.cork();
     setImmediate(() => process.stdout.uncork());
     await Promise.all([
@@ -87,7 +88,7 @@ export function addModernTools(server, atOnce) {
     await mcpReq.log('info', 'logged');
     return text('done');
   });
-  // Changes of the lists, while somebody listens.
+  // Changes of the lists, made while a client listens.
   for (const [kind, add] of [
     ['tool', (key) => tool(key, () => text('new'))],
     ['prompt', (key) => server.registerPrompt(key, { description: key }, () => ({ messages: [] }))],

@@ -1,6 +1,6 @@
-// Two tools of the conformance suite as a server without a library of the legacy era may have them: what they ask has
-// a name, the id of the request, and they ask whatever the client has declared. An answer that is an error ends the
-// call with it.
+// Two tools of the conformance suite, as a legacy server without a library might have them. The ids of their requests
+// to the client are names. They ask whatever the client has declared. If the client answers with an error, the call
+// ends with that error.
 const tools = {
   test_input_required_result_elicitation: async (ask) => {
     const { content } = await ask('user_name', 'elicitation/create', {
@@ -15,7 +15,7 @@ const tools = {
   },
 };
 
-// Takes the calls of these tools, and the answers to what they ask, before the library of `transport` gets them.
+// Handles calls of these tools and the client's answers to them, before the library of `transport` gets the messages.
 export function answerPlainly(transport) {
   const asked = new Map();
   const others = transport.onmessage;

@@ -1,7 +1,6 @@
-// An MCP server on stdio with the tools, resources and prompts that the official conformance suite asks
-// of the server under test, by name and content. Says nothing of transports: that is the gateway's part.
-// With the argument "both" it serves both eras, as its library does, with "modern" the modern one alone; with "asking"
-// the legacy era alone, with the tools of the modern one, whose questions are then asked as requests.
+// An MCP server on stdio with the tools, resources and prompts that the official conformance suite expects. The gateway
+// is responsible for transports. Its argument chooses the eras: "both", or "modern". With "asking" it serves the legacy
+// era with the tools of the modern era, which then ask by requests.
 import {
   McpServer, ResourceTemplate, completable, fromJsonSchema, inputRequired, inputResponse,
 } from '@modelcontextprotocol/server';
@@ -17,7 +16,7 @@ const isModern = what === 'both' || what === 'modern';
 const hasModernTools = isModern || what === 'asking';
 
 const redPixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
-// The header of a WAV file (PCM, mono, 8 kHz, 8 bit) and two samples.
+// The header of a WAV file (PCM, mono, 8 kHz, 8 bit), and two samples.
 const twoSamples = 'UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQIAAACAgA==';
 
 const text = (words) => ({ type: 'text', text: words });
@@ -93,8 +92,8 @@ tool('test_reconnection', 'Logs, and answers later', async (_, { mcpReq }) => {
   return answer(text('done'));
 });
 
-// What the client answers to a question, in the way of the request's era: by a request of the server, or, in the
-// modern one, by an answer that asks, which is returned by whoever gets it.
+// Asks the client and passes its answer to `finish`. A legacy server asks by a request. A modern server asks by its
+// result, which the tool must return.
 async function asking({ mcpReq }, request, question, finish) {
   if (mcpReq.envelope === undefined) return finish(await request());
   const given = inputResponse(mcpReq.inputResponses, 'question');
@@ -107,7 +106,7 @@ tool('test_sampling', "Asks the client's model", ({ prompt }, context) => {
     ({ content }) => answer(text(`LLM response: ${content.text}`)));
 }, one('prompt'));
 
-// Asks the client's user for `properties`, and answers what came back, after `introduction`.
+// Asks the client's user for `properties`. Answers with `introduction` and the user's answer.
 function elicit(context, introduction, message, properties, required = []) {
   const wish = { message, requestedSchema: { type: 'object', properties, required } };
   return asking(context, () => context.mcpReq.elicitInput(wish), inputRequired.elicit(wish),

@@ -1,4 +1,4 @@
-// `stdgate connect` between clients that start their servers and servers of every kind: cut, killed,
+// `stdgate connect` between clients that start their servers and gateways or servers of every kind: cut off, killed,
 // restarted, lying.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -53,7 +53,7 @@ describe('stdgate connect', { timeout: 110_000 }, () => {
     await client.greet();
     client.say({ id: 1, method: 'tools/call', params: { name: 't', arguments: { mark: 'a', wait: 3 } } });
     await eventually(() => marks(folder).includes('a'), 'the call');
-    await new Promise((resolve) => setTimeout(resolve, 500)); // its stream has begun
+    await new Promise((resolve) => setTimeout(resolve, 500)); // the stream has begun
     proxy.cut('');
     const answer = await client.answer(1);
     assert.ok(answer.result ?? /lost/.test(answer.error.message), JSON.stringify(answer));
@@ -124,7 +124,7 @@ ${names.map((name) => `  ${name}: { command: ["python3", "${folder}/counts.py", 
   });
 });
 
-// Each answers every request in the same bad way.
+// Bad servers. Each answers all requests in the same wrong way.
 const head = (type = 'application/json', more = '') =>
   `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\n${more}Connection: close\r\n\r\n`;
 const flood = (socket, text, beginning = '') => {
@@ -193,7 +193,7 @@ describe('stdgate connect at a server that lies', { timeout: 110_000 }, () => {
     const client = spawn(program, ['connect', `http://127.0.0.1:${liar.address().port}/mcp`],
       { stdio: ['pipe', 'pipe', 'inherit'] });
     client.stdin.write('{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25"}}\n');
-    await new Promise((resolve) => setTimeout(resolve, 1000)); // nobody reads: the server has to wait
+    await new Promise((resolve) => setTimeout(resolve, 1000)); // not read: the server must wait
     let size = 0;
     let last = '';
     for await (const bytes of client.stdout) {

@@ -1,4 +1,4 @@
-// `stdgate connect` while what it is connected to changes: upgraded, reloaded, slow to read.
+// `stdgate connect` to a gateway that is upgraded or reloaded, or to a server that reads slowly.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -60,7 +60,7 @@ for (const [name, scheme, path] of transports) {
   });
 }
 
-// Each takes what it is sent only once it may, and then answers it.
+// Each server answers nothing after the greeting until goOn(). Then it answers everything.
 const slowServers = {
   async http(test) {
     const held = [];
@@ -113,10 +113,10 @@ const slowServers = {
 };
 
 describe('a server that is slow to read', { timeout: 240_000 }, () => {
-  // More than connect keeps for such a server.
+  // More requests than connect buffers for such a server.
   const amounts = { http: [1500, 2000], ws: [600, 50_000] };
 
-  // Greeted, and read no further by connect.
+  // A client that has greeted the server and sent more than connect reads.
   async function heldClient(test, server, count, size) {
     const client = new Connect(server.url);
     test.after(() => client.process.kill('SIGKILL'));
@@ -148,7 +148,7 @@ describe('a server that is slow to read', { timeout: 240_000 }, () => {
 
     it(`does not keep connect when its client has gone (${name})`, async (test) => {
       const client = await heldClient(test, await start(test), count, size);
-      // It may see the end of one before that of the other.
+      // Connect may see the end of stdin before the end of stdout.
       client.process.stdin.destroy();
       await new Promise((resolve) => setTimeout(resolve, 300));
       client.process.stdout.destroy();

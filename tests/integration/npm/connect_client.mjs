@@ -1,4 +1,4 @@
-// What tests of `stdgate connect` share: a client that speaks with it line by line, and a gateway at a port that stays.
+// Shared by tests of `stdgate connect`: a client that speaks line by line, and a gateway on a fixed port.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import readline from 'node:readline';
 
 import { Stdgate, eventually, program } from './stdgate_process.mjs';
 
-// A client by hand: what connect prints, line by line, each of which has to be JSON.
+// A client that records the output of connect, line by line. Each line must be JSON.
 export class Connect {
   constructor(...words) {
     this.told = [];
@@ -49,7 +49,7 @@ export class Connect {
   }
 }
 
-// Counts its calls in a file, so that one that was made twice shows; `wait` answers after so long.
+// A server that records its calls in a file, so that a repeated call is noticed. `wait`: the seconds before the answer.
 const countingServer = `
 import json, sys, threading, time
 lock = threading.Lock()
@@ -86,7 +86,7 @@ export const marks = (folder) => {
   return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
 };
 
-// A gateway at a port of its own, so that another one can take its place.
+// A port for a gateway whose successor must have the same address.
 export async function freePort() {
   const probe = net.createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');

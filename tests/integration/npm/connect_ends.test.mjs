@@ -1,4 +1,5 @@
-// `stdgate connect` at its ends: of input, of patience, and of trust.
+// `stdgate connect` at the end of its input, at its timeouts, and with servers that it does not
+// trust.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -19,12 +20,12 @@ const greeting = line({
 }) + line({ method: 'notifications/initialized' });
 const call = (id, args) => line({ id, method: 'tools/call', params: { name: 't', arguments: args } });
 
-// As `printf … | stdgate connect …`.
+// Runs connect with `input` on stdin, like `printf … | stdgate connect …`.
 function piped(input, ...words) {
   const begin = Date.now();
   const { status, stdout, stderr } = spawnSync(program, ['connect', ...words], { input, encoding: 'utf8' });
   const answers = stdout.split('\n').filter(Boolean).map((text) => JSON.parse(text));
-  // A busy machine is slow to start the server.
+  // On a busy machine the server may start slowly.
   const err = stderr.replaceAll(/^stdgate: connect: waiting for .*\n/gm, '');
   return { status, answers, err, took: Date.now() - begin };
 }
@@ -52,7 +53,7 @@ describe('the end of input', { timeout: 100_000 }, () => {
     });
   }
 
-  // More than it takes at a time. The writer has gone when the rest is read.
+  // More input than connect reads at a time. The writer has ended when connect reads the rest.
   for (const [name, url, count] of [['HTTP', (at) => `${at}/counts/mcp`, 1100],
     ['WebSocket', (at) => `${at.replace('http', 'ws')}/counts/ws`, 1100], ['the lookup', (at) => at, 300]]) {
     it(`loses nothing of much input (${name})`, () => {
@@ -163,7 +164,7 @@ describe('an error', { timeout: 30_000 }, () => {
 });
 
 describe('a server that hangs', { timeout: 100_000 }, () => {
-  // Takes every request, and never answers.
+  // A server that accepts every request and never answers.
   async function silent(test) {
     const sockets = new Set();
     const server = http.createServer(() => {});

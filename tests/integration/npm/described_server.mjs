@@ -1,5 +1,5 @@
-// A JSON-RPC server for openrpc.test.mjs: answers with the params that it got, and writes each message that it hears
-// into a file, a line a message.
+// A JSON-RPC server for openrpc.test.mjs, which answers with the params of the request. Each message is written into a
+// file, a line each.
 import { appendFileSync } from 'node:fs';
 import readline from 'node:readline';
 

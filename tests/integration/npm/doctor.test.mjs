@@ -1,4 +1,5 @@
-// `stdgate doctor`, `tools` and `call` on real servers, and `add` of what a client has of them.
+// `stdgate doctor`, `tools` and `call` on real servers, and `stdgate add` with a client's
+// configuration of them.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

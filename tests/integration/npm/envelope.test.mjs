@@ -1,5 +1,5 @@
-// envelope: lenient: servers and clients that omit "jsonrpc", in every combination and over every
-// transport; and Codex's app-server, which is one, where it is installed.
+// envelope: lenient: servers and clients that omit "jsonrpc", in every combination and on every
+// transport. Codex's app-server, which omits "jsonrpc", is tested where it is installed.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
@@ -45,7 +45,7 @@ describe('a lenient backend', { timeout: 60_000 }, () => {
 
   for (const [name, form] of Object.entries(forms)) {
     it(`answers ${name} at /rpc`, async () => {
-      // A child that has spoken is spoken to as it speaks.
+      // After a child's first message, the gateway writes "jsonrpc" only if the child does.
       await (await post(gate, { ...form, id: 1, method: 'first' })).json();
       const answer = await (await post(gate, { ...form, id: 'x', method: 'a' })).json();
       const { got } = answer.result;
@@ -104,7 +104,7 @@ describe('a strict backend', { timeout: 60_000 }, () => {
 
 const codex = process.env.CODEX ?? server('codex');
 describe('codex app-server', { timeout: 60_000, skip: !existsSync(codex) }, () => {
-  // Without a model a turn begins, and ends by being interrupted.
+  // A turn begins even without a model, and the test interrupts it.
   it('lists models, and begins and interrupts a turn', async () => {
     const gate = await Stdgate.startWith(
       ['--protocol', 'jsonrpc', '--envelope', 'lenient', '--isolation', 'session',

@@ -1,4 +1,4 @@
-// A person's home, for what stdgate writes there: its files, and programs that are run in it.
+// The home folder of a user, with the files that stdgate writes, and programs that run in it.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { program } from './stdgate_process.mjs';
 const folders = [];
 after(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 
-// With nothing of the surroundings but PATH.
+// The environment has only PATH and the variables of the home.
 export class Home {
   constructor() {
     this.folder = mkdtempSync(join(tmpdir(), 'stdgate-home-'));
@@ -48,5 +48,5 @@ export class Home {
   }
 }
 
-// Where the gateway of such a home listens.
+// The socket on which the gateway of such a home listens.
 export const socket = (home) => home.path('run/stdgate.sock');

@@ -1,5 +1,5 @@
-// An MCP server that puts markup wherever the gateway takes a text from it: its name, names of tools,
-// lines on stderr. The tool "wait" answers after so many milliseconds; "die" ends the process.
+// An MCP server whose texts are markup wherever the gateway shows them: its name, names of tools, lines on stderr. The
+// tool "wait" answers after the given milliseconds. "die" ends the process.
 import readline from 'node:readline';
 
 const markup = (where) => `<img src=x onerror="window.hacked='${where}'"><script>window.hacked='${where}'</script>`;

@@ -1,12 +1,12 @@
-// Servers that leak, under load, behind one stdgate that replaces them: by age, by calls, by memory.
-// leak.test.mjs runs a moment of it; by hand, with STDGATE naming the binary:
+// Servers that leak under load, behind one stdgate that replaces them by age, by calls and by memory. leak.test.mjs
+// runs it for a moment. By hand, with STDGATE naming the program:
 //
 //   STDGATE=$PWD/build/release/bin/stdgate node tests/integration/npm/leak.mjs [SECONDS]
 //
-// 600 seconds unless told otherwise. The clients of three backends call, and come back with the state
-// of a round of input, which their server knows in its process alone. The sessions of a fourth one
-// have a server each, which is replaced between their calls. A table shows the gateway's memory and
-// descriptors, the largest server so far, and the replacements. The exit code is 1 when
+// The default is 600 seconds. The clients of three backends call, and return with the state of a round of input, which
+// only their server's process knows. The sessions of a fourth backend have a server each, which is replaced between
+// their calls. A table shows the gateway's memory and descriptors, the largest server so far, and the replacements. The
+// exit code is 1 if
 // - a call fails, or a limit replaces nothing,
 // - a server uses more than twice its limit,
 // - memory or descriptors of the gateway are higher in the last third of the time than in the first,
@@ -19,7 +19,7 @@ import { Stdgate } from './stdgate_process.mjs';
 const seconds = Number(process.argv[2] ?? 600);
 const clientsOfEach = 4;
 const maxMemory = 32; // MiB
-const leak = 200_000; // bytes a call
+const leak = 200_000; // bytes per call
 
 const server = `
 import json, os, sys
@@ -65,7 +65,7 @@ log: { level: error }
 `;
 
 const wait = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
-const failures = new Map(); // what -> how often
+const failures = new Map(); // reason -> count
 let calls = 0;
 let ending = false;
 
@@ -73,7 +73,7 @@ function fail(what) {
   failures.set(what, (failures.get(what) ?? 0) + 1);
 }
 
-// The answer to one request, and its headers.
+// Sends one request, and returns the answer and its headers.
 async function ask(agent, path, headers, method, params, id = 1) {
   const body = JSON.stringify({ jsonrpc: '2.0', id, method, params });
   const fields = {
@@ -104,7 +104,7 @@ async function callModern(agent, path, name, more = {}) {
   return (await ask(agent, path, headers, 'tools/call', params)).result;
 }
 
-// One client; each of its failures counts, and it goes on.
+// Runs one client, which counts its failures and continues.
 async function live(step) {
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
   while (!ending) {
@@ -118,7 +118,7 @@ const callAndComeBack = (name) => async (agent) => {
   const path = `/${name}/mcp`;
   if ((await callModern(agent, path, 'plain')).resultType !== 'complete') fail('a call');
   const { requestState } = await callModern(agent, path, 'ask');
-  await wait(Math.random() * 200); // a person answers
+  await wait(Math.random() * 200); // the time that a user takes to answer
   const inputResponses = { q: { action: 'accept', content: {} } };
   const done = await callModern(agent, path, 'ask', { requestState, inputResponses });
   if (done.resultType !== 'complete') fail(`a round: ${JSON.stringify(done)}`);
@@ -146,7 +146,7 @@ async function holdSession(agent) {
   }
 }
 
-// --- What is seen of the gateway -----------------------------------------------------------------
+// --- Figures of the gateway -----------------------------------------------------------------
 
 const names = ['age', 'calls', 'memory', 'sessions'];
 let largest = 0; // MiB
@@ -185,7 +185,7 @@ const clients = names.flatMap((name) =>
 const everySecond = setInterval(() => watchMemory().catch((error) => fail(error.message)), 1000);
 
 console.log(line(columns));
-await wait(Math.min(10_000, seconds * 200)); // until all have come
+await wait(Math.min(10_000, seconds * 200)); // until all clients have started
 const rows = [];
 while (elapsed() < seconds) {
   rows.push(await row(elapsed()));
@@ -196,7 +196,7 @@ await Promise.all(clients);
 clearInterval(everySecond);
 await row(elapsed());
 (await replaced()).forEach((count, i) => count > 0 || fail(`${names[i]}: nothing was replaced`));
-// A server is looked at once a second, and serves until its successor does.
+// The gateway looks at a server's memory once a second, and a server serves until its successor is ready.
 if (largest > 4 * maxMemory) fail(`a server has grown to ${largest.toFixed(1)} MiB`);
 if (!isFlat(rows, 'rss', 8)) fail('memory has grown');
 if (!isFlat(rows, 'files', 20)) fail('descriptors have grown');

@@ -1,4 +1,4 @@
-// Half a minute of servers that leak: each limit replaces some, and no call fails.
+// Half a minute with servers that leak: each limit replaces some of them, and no call fails.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 const leak = fileURLToPath(new URL('leak.mjs', import.meta.url));
 
 test('half a minute of servers that leak and are replaced', { timeout: 120_000 }, async () => {
-  // Else a sanitizer build keeps what was freed, and its memory grows.
+  // Without this option, a sanitizer build keeps freed memory, so its memory grows.
   const env = { ...process.env, ASAN_OPTIONS: 'quarantine_size_mb=1' };
   const run = spawn(process.execPath, [leak, '30'], { env });
   let output = '';

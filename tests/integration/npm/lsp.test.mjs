@@ -1,5 +1,5 @@
-// Language servers behind a WebSocket, used as an editor in a browser uses them: one server for
-// each client, requests in both directions, and no server without a client.
+// Language servers behind a WebSocket, as an editor in a browser uses them. Each client has its own
+// server, requests go in both directions, and no server is left without a client.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -22,12 +22,12 @@ const requestCancelled = -32800;
 const at = (uri, line, character) => ({ textDocument: { uri }, position: { line, character } });
 const span = (line, from, to) =>
   ({ start: { line, character: from }, end: { line, character: to } });
-// Whether none of these processes is there any more; as quick as a server has to be gone after its
-// client: its grace, and a second.
+// Waits until none of these processes runs. A server must be gone soon after its client: within the
+// grace period and a second.
 const gone = (gate, pids) => eventually(
   () => !gate.children().some((pid) => pids.includes(pid)), `the end of ${pids}`, graceMs + 1000);
 
-// Connects a client, and tells which processes came with it.
+// Connects a client, and finds the processes that were started for it.
 async function clientOf(gate, greet = (client) => client.initialize()) {
   const before = gate.children();
   const client = await LspClient.connect(gate.socketUrl, gate.folder);
@@ -85,7 +85,7 @@ describe('clangd', { timeout: 60_000 }, () => {
   });
 
   it('answers a cancelled request', async () => {
-    // Symbols wait until the document has been compiled.
+    // The server answers with symbols only after it has compiled the document.
     const slow = await client.open('slow.cc', 'cpp',
       `#include <regex>\n${'int f(int);\n'.repeat(20_000)}`);
     const source = new CancellationTokenSource();
@@ -150,7 +150,7 @@ describe('typescript-language-server', { timeout: 60_000 }, () => {
   let gate, client, uri, greeted;
   before(async () => {
     gate = await Stdgate.startWith(flags, server('typescript-language-server'), '--stdio');
-    // The client is on another machine: here there is no such process.
+    // The id of an ended process, as if the client ran on another machine.
     client = await clientOf(gate, (it) => it.initialize(spawnSync('true').pid));
     greeted = Date.now();
     uri = await client.open('main.ts', 'typescript', text);
@@ -179,7 +179,7 @@ describe('typescript-language-server', { timeout: 60_000 }, () => {
       textDocument: { uri }, range: span(1, 15, 24), context: { diagnostics: [] },
     });
     const { command } = actions.find(({ title }) => /^Extract to function/.test(title));
-    // Then the client is to ask the user for a name.
+    // The server then makes the client ask the user for a name.
     const renames = [];
     client.connection.onRequest('_typescript.rename', (params) => void renames.push(params));
     await client.send(ExecuteCommandRequest.type, command);
@@ -220,7 +220,7 @@ describe('typescript-language-server', { timeout: 60_000 }, () => {
   });
 
   it('does not miss the process of a client elsewhere', async () => {
-    // It looks every three seconds whether its client lives.
+    // The server checks every three seconds whether its client's process runs.
     await eventually(() => Date.now() > greeted + 4000, 'the time');
     assert.ok(await client.send(HoverRequest.type, at(uri, 1, 16)));
     assert.equal((await client.shutdown()).code, 1000);
@@ -236,7 +236,7 @@ describe('a scripted language server', { timeout: 60_000 }, () => {
   });
   after(async () => assert.deepEqual(await gate.stop(), cleanExit));
 
-  // What the server of a client was told about its life, and cancels.
+  // Messages about the lifecycle, and cancels, that a client's server has got.
   const life = ({ greeting }) => readFileSync(join(gate.folder, 'record'), 'utf8').split('\n')
     .filter((line) => line.startsWith(`${greeting.pid} `)).map((line) => line.split(' ')[1]);
 
@@ -302,7 +302,7 @@ describe('a scripted language server', { timeout: 60_000 }, () => {
     const client = await clientOf(gate);
     const tokens = { workDoneToken: 'w', partialResultToken: 7 };
     assert.deepEqual(await client.send('test/progress', { ...tokens, count: 100 }), tokens);
-    // All of them were there before the answer was.
+    // All notifications arrived before the answer.
     const got = client.progress.map(({ token, value }) => [token, value.number]);
     assert.deepEqual(got, Array.from({ length: 100 }, (_, number) =>
       [number % 2 === 0 ? 'w' : 7, number]));

@@ -1,5 +1,5 @@
-// An editor, as far as a language server can tell: vscode-ws-jsonrpc over a WebSocket, a folder of
-// its own, and a memory of what the server told and asked.
+// An editor from a language server's point of view: vscode-ws-jsonrpc over a WebSocket, its own
+// folder, and a record of the server's messages.
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -23,13 +23,13 @@ const capabilities = {
   },
 };
 
-// The text after the edits of one document.
+// The text after the edits to one document.
 export function edited(uri, text, workspaceEdit) {
   return TextDocument.applyEdits(TextDocument.create(uri, '', 1, text), workspaceEdit.changes[uri]);
 }
 
 export class LspClient {
-  // Connects; the server has not been greeted yet. `folder` is where the client's own is made.
+  // Connects, but does not greet the server. The client's folder is created in `folder`.
   static async connect(url, folder) {
     const client = new LspClient();
     client.folder = mkdtempSync(join(folder, 'workspace-'));
@@ -50,10 +50,10 @@ export class LspClient {
     return client;
   }
 
-  errors = []; // what vscode-jsonrpc complained of
-  diagnostics = new Map(); // by uri, the last ones
-  edits = []; // that were asked for
-  tokens = []; // that the server announced
+  errors = []; // reported by vscode-jsonrpc
+  diagnostics = new Map(); // the latest, by uri
+  edits = []; // requested by the server
+  tokens = []; // announced by the server
   progress = []; // { token, value }
   editAnswer = { applied: true };
 
@@ -63,7 +63,7 @@ export class LspClient {
       this.diagnostics.set(uri, diagnostics);
     });
     connection.onUnhandledProgress((progress) => this.progress.push(progress));
-    connection.onNotification(() => {}); // logs and the like
+    connection.onNotification(() => {}); // such as logs
     connection.onRequest(ApplyWorkspaceEditRequest.type, ({ edit }) => {
       this.edits.push(edit);
       return this.editAnswer;
@@ -77,7 +77,7 @@ export class LspClient {
     connection.listen();
   }
 
-  // `rest`: params, and a token that may cancel the request.
+  // `rest`: params, and optionally a token that can cancel the request.
   send(type, ...rest) {
     return this.connection.sendRequest(type, ...rest);
   }
@@ -91,7 +91,7 @@ export class LspClient {
     return answer;
   }
 
-  // Makes a file without opening it; answers its uri.
+  // Writes a file without opening it, and returns its uri.
   write(name, text) {
     const path = join(this.folder, name);
     writeFileSync(path, text);
@@ -106,7 +106,7 @@ export class LspClient {
     return uri;
   }
 
-  // The messages of the diagnostics of a document, as soon as there are any.
+  // Waits for diagnostics of a document, and returns their messages.
   async complaints(uri) {
     const list = await eventually(
       () => this.diagnostics.get(uri)?.length && this.diagnostics.get(uri),
@@ -114,7 +114,7 @@ export class LspClient {
     return list.map(({ message }) => message);
   }
 
-  // Ends the server as the protocol wants it; answers how the gateway then closed the connection.
+  // Ends the server as the protocol demands, and returns how the gateway closed the connection.
   async shutdown() {
     const answer = await this.send(ShutdownRequest.type);
     if (answer !== null) throw new Error(`shutdown: ${JSON.stringify(answer)}`);
@@ -122,7 +122,7 @@ export class LspClient {
     return this.closed;
   }
 
-  // Is gone without a word.
+  // Ends the connection without a close frame.
   vanish() {
     this.socket.terminate();
     return this.closed;

@@ -1,5 +1,5 @@
-// Clients of npm's MCP SDKs, the one of the years before 2026 and its successor, under one face: what a
-// test asks of the one it asks of the other. Each remembers whatever has come over its transport.
+// Clients on npm's MCP SDKs, the SDK of the years before 2026 and its successor, with one interface for tests. Each
+// client records all messages that arrive over its transport.
 import * as successor from '@modelcontextprotocol/client';
 import * as successorStdio from '@modelcontextprotocol/client/stdio';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -14,8 +14,8 @@ import WebSocket from 'ws';
 
 import { eventually, program } from './stdgate_process.mjs';
 
-// The SDK takes a browser's, which hands out one message at a time; were a call's answer there
-// together with the last progress, the SDK would forget that.
+// The SDK expects a browser's WebSocket, which delivers one message at a time. If the answer to a call arrived together
+// with the last progress notification, the SDK would drop that notification.
 globalThis.WebSocket = class extends WebSocket {
   constructor(url, protocols) {
     super(url, protocols, { allowSynchronousEvents: false });
@@ -32,10 +32,10 @@ const reconnectionOptions = {
   initialReconnectionDelay: 100, maxReconnectionDelay: 1000, reconnectionDelayGrowFactor: 2, maxRetries: 5,
 };
 
-// A client that starts its servers, with `stdgate connect` between it and the gateway.
+// A transport that starts `stdgate connect` between the client and the gateway.
 const connecting = (url) => ({ command: program, args: ['connect', url] });
 
-// How to open a transport to the gateway at `url`.
+// Functions that make a transport to the gateway at `url`.
 export const transports = {
   'sdk 1 at /mcp': (url) =>
     new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { reconnectionOptions }),
@@ -52,10 +52,10 @@ export const transports = {
 export const streamable = ['sdk 1 at /mcp', 'client 2 at /mcp'];
 
 export class Peer {
-  received = []; // each message, as it came
-  errors = []; // what it complained of, but for progress of calls that are over
+  received = []; // each message, unchanged
+  errors = []; // reported errors, except for progress of finished calls
 
-  // One that samples by putting its name before the prompt, fills forms with its name, has one root.
+  // The client samples by putting its name before the prompt, fills forms with its name, and has one root.
   static async connect(transport, url, name = 'ada') {
     const peer = new Peer(transport, name);
     peer.transport = transports[transport](url);
@@ -97,8 +97,8 @@ export class Peer {
     return content.map((part) => part.text).join('\n');
   }
 
-  // Calls for `steps` progress notifications within so many seconds; answers those that came before the
-  // answer. As they came: of what comes together with the answer the SDKs forget whose it is.
+  // Calls for `steps` progress notifications within `duration` seconds. Returns the notifications that arrived before
+  // the answer, from the recorded messages: the SDKs drop progress that arrives together with the answer.
   async steps(duration, steps, options) {
     const before = this.received.length;
     await this.call('trigger-long-running-operation', { duration, steps },
@@ -109,19 +109,19 @@ export class Peer {
       .filter(({ progressToken }) => progressToken === since[answer].id).map(({ progress }) => progress);
   }
 
-  // Waits until the server offers a tool: some it offers once it has heard what its client can do.
+  // Waits until the server offers a tool. Some tools are offered only when the server knows the client's capabilities.
   offered(tool) {
     return eventually(async () =>
       (await this.client.listTools()).tools.some(({ name }) => name === tool), tool);
   }
 
-  // The parameters of all notifications of that kind so far.
+  // The params of all notifications of this kind so far.
   told(notification) {
     return this.received.filter(({ method }) => method === `notifications/${notification}`)
       .map(({ params }) => params ?? {});
   }
 
-  // Waits for one more notification of that kind than `before`.
+  // Waits until there are more than `before` notifications of this kind.
   hears(notification, before = 0) {
     return eventually(() => this.told(notification)[before], `${this.name}: ${notification}`);
   }

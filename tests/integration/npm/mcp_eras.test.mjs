@@ -1,5 +1,5 @@
-// The official client of both eras of MCP, in each of its modes, in front of servers of either era: with
-// the default settings, and where children are shared.
+// The official client of both eras of MCP, in each of its modes, with servers of either era: with default settings, and
+// with shared children.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -96,7 +96,7 @@ describe('a server of the modern era alone', { timeout: 60_000 }, () => {
         assert.equal(await textOf(client, 'test_input_required_result_elicitation'), 'Hello, ada!');
         await client.close();
       }
-      // The one that has refused a session takes its time to end.
+      // The process that refused a session takes a while to end.
       await eventually(() => gate.children().length === 1, 'all share it');
       assert.equal(gate.log.split('child started').length, 3, 'it, and the one that has refused the first session');
     });
@@ -145,7 +145,7 @@ describe('a legacy server', { timeout: 120_000 }, () => {
   for (const flags of [[], ['--bridge', 'true'], ['--isolation', 'shared']]) {
     for (const mode of ['auto', modern]) {
       const isBridged = flags.length > 0;
-      if (!isBridged && mode === modern) continue; // it is sent away, see below
+      if (!isBridged && mode === modern) continue; // refused, see below
       it(`asks a client in mode ${mode.pin ?? mode}, with ${flags.join(' ') || 'default settings'}`, async (t) => {
         const gate = await start(t, flags, legacy);
         const client = await connect(gate, mode, { elicitation: {}, sampling: {} });
@@ -164,7 +164,7 @@ describe('a legacy server', { timeout: 120_000 }, () => {
   for (const flags of [[], ['--bridge', 'false'], ['--bridge', 'false', '--isolation', 'shared']]) {
     it(`has sessions alone with ${flags.join(' ') || 'default settings'}`, async (t) => {
       const gate = await start(t, flags, legacy);
-      // The first clients of all, together: nobody knows yet what the server is.
+      // The first two clients come together, before the gateway knows the server's era.
       const clients = await Promise.all([0, 1].map(() => connect(gate, 'auto', { elicitation: {} })));
       await Promise.all(clients.map(async (client) => {
         assert.notEqual(client.session, undefined);
@@ -204,7 +204,7 @@ describe('a legacy server', { timeout: 120_000 }, () => {
     assert.match(await textOf(client, 'trigger-url-elicitation', { url }), /completed/);
     assert.equal(asked.at(-1).mode, 'url');
     assert.equal(asked.at(-1).url, url);
-    // An error that demands another URL first (-32042), and then the question.
+    // First an error that demands another URL (-32042), then the question.
     answers.push({ action: 'accept' }, { action: 'accept' });
     assert.match(await textOf(client, 'trigger-url-elicitation', { url, errorPath: true }), /completed/);
     assert.deepEqual(asked.slice(-2).map((params) => params.url), ['https://modelcontextprotocol.io', url]);
@@ -235,7 +235,7 @@ describe('a legacy server', { timeout: 120_000 }, () => {
     writeFileSync(join(folder, 'a.txt'), 'in the root');
     const client = await connect(gate, modern, { roots: {} });
     client.setRequestHandler('roots/list', () => ({ roots: [{ uri: `file://${folder}` }] }));
-    // Until the server knows its roots, it refuses: a call may overtake the question of a process that has just begun.
+    // The server refuses calls until it knows its roots, and a call may overtake the roots request of a new process.
     let text;
     for (let left = 8; left > 0 && !/in the root/.test(text); --left) {
       text = await textOf(client, 'read_text_file', { path: join(folder, 'a.txt') });
@@ -264,7 +264,7 @@ describe('a legacy server', { timeout: 120_000 }, () => {
   });
 });
 
-// `mode`: of the clients. Each fills a form and gives a completion, with its own name.
+// `mode`: of the clients. Each client fills a form and gives a completion, both with its own name.
 describe('twenty clients at once', { timeout: 180_000 }, () => {
   const fixtureTools = [['test_elicitation', { message: 'who?' }], ['test_sampling', { prompt: 'say' }]];
   const everything = [server('mcp-server-everything'), 'stdio'];
@@ -283,7 +283,7 @@ describe('twenty clients at once', { timeout: 180_000 }, () => {
         `    command: ${JSON.stringify(command)}`, ...options.map((option) => `    ${option}`), '',
       ].join('\n'));
       t.after(async () => assert.deepEqual(await gate.stop(), cleanExit));
-      // Before it is known that the server is modern, each session takes a process of its own.
+      // Until the gateway knows that the server is modern, each session takes its own process.
       await (await connect(gate, mode)).close();
       await Promise.all(Array.from({ length: 20 }, async (_, number) => {
         const name = `user ${number};`;

@@ -1,5 +1,5 @@
-// Official MCP clients over HTTP (Streamable HTTP at /mcp, the older HTTP+SSE at /sse) and over /ws, in
-// front of servers from npm. Each session has a server of its own.
+// Official MCP clients over HTTP (Streamable HTTP at /mcp, the older HTTP+SSE at /sse) and over /ws, in front of
+// servers from npm. Each session has its own server.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { TcpProxy } from './tcp_proxy.mjs';
 
 const cleanExit = { code: 0, signal: null, left: [] };
 const everything = [server('mcp-server-everything'), 'stdio'];
-// Starts a gateway that ends with the test, as it should.
+// Starts a gateway that must exit cleanly after the test.
 async function startFor(test, flags, ...command) {
   const gate = await Stdgate.startWith(flags, ...command);
   test.after(async () => assert.deepEqual(await gate.stop(), cleanExit));
@@ -19,7 +19,7 @@ async function startFor(test, flags, ...command) {
 }
 const resource = (number) => `demo://resource/dynamic/text/${number}`;
 
-// What every transport carries.
+// Features that work on every transport.
 for (const transport of Object.keys(transports)) {
   describe(`server-everything, ${transport}`, { timeout: 60_000 }, () => {
     let gate;
@@ -121,7 +121,7 @@ describe('server-memory', { timeout: 60_000 }, () => {
   });
 });
 
-// Posts a message to /mcp by hand; without a session, `initialize` opens one.
+// Posts a message to /mcp without an SDK. An `initialize` without a session opens one.
 function post(gate, session, message) {
   return fetch(`${gate.url}/mcp`, {
     method: 'POST',
@@ -177,11 +177,11 @@ describe('sessions at /mcp', { timeout: 80_000 }, () => {
   });
 
   for (const transport of streamable) {
-    // Connects, and answers the peer with the process that serves it.
+    // Connects, and returns the peer and the process that serves it.
     async function connect() {
       const others = gate.children();
       const peer = await Peer.connect(transport, gate.url);
-      // A server that sleeps is woken by the first call.
+      // The first call wakes a sleeping server.
       assert.equal(await peer.text('echo', { message: 'up' }), 'Echo: up');
       const own = gate.children().filter((pid) => !others.includes(pid));
       assert.equal(own.length, 1);
@@ -217,12 +217,12 @@ describe('sessions at /mcp', { timeout: 80_000 }, () => {
       const proxy = await TcpProxy.to(gate.url);
       test.after(() => proxy.close());
       const peer = await Peer.connect(transport, proxy.url);
-      // The call is over when its client comes back.
+      // This call ends before its client returns.
       const short = peer.steps(0.5, 10);
       await peer.hears('progress', 2);
       assert.equal(proxy.cut('trigger-long-running-operation'), 1);
       assert.deepEqual(await short, upTo(10));
-      // It is not, and the stream of what belongs to no call is cut off too.
+      // This call continues meanwhile. The stream for messages outside of calls is cut off as well.
       const long = peer.steps(2, 20);
       await peer.hears('progress', 12);
       assert.ok(proxy.cut('') >= 2);
@@ -253,22 +253,22 @@ describe('idle sessions at /mcp', { timeout: 60_000 }, () => {
     assert.deepEqual(gate.children(), [listened]);
     assert.equal((await post(gate, session, ping)).status, 200);
     assert.equal(await peer.text('echo', { message: 'here' }), 'Echo: here');
-    await peer.close(); // no DELETE: it just leaves
+    await peer.close(); // leaves without DELETE
     await eventually(() => gate.children().length === 0, 'the end of both');
   });
 });
 
 describe('calls at /mcp that take too long', { timeout: 120_000 }, () => {
   it('are answered once, and not asked for again', async (test) => {
-    // Much more than the other calls take on a busy machine, and much less than one step of this one takes.
+    // Much longer than the other calls take on a busy machine, and much shorter than one step of this call.
     const gate = await startFor(test, ['--timeout', '8s', '--grace', '1s'], ...everything);
     await Promise.all(streamable.map(async (transport) => {
       const proxy = await TcpProxy.to(gate.url);
       test.after(() => proxy.close());
       const peer = await Peer.connect(transport, proxy.url);
       await assert.rejects(peer.steps(300, 10), (error) => error.code === -31504);
-      // An error on a stream is no answer to the SDK: after the stream's end it comes back for one,
-      // in a second's time, and would again if it got an empty stream.
+      // The SDK does not accept an error on a stream as an answer. A second after the stream's end it asks for the
+      // stream again, and would repeat that if it got an empty stream.
       await new Promise((resolve) => setTimeout(resolve, 3500));
       const gets = proxy.requests.filter((line) => line.startsWith('GET')).length;
       assert.ok(gets <= 2, `${transport}: ${gets} GETs`);

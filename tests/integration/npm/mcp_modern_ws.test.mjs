@@ -1,5 +1,5 @@
-// Modern messages at /ws, at real servers of both eras: progress and log messages, questions, what changes, cancels,
-// and what becomes of all that when a connection ends.
+// Modern messages at /ws, at real servers of both eras: progress and log messages, questions, changes, cancels, and the
+// end of a connection with calls in flight.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
@@ -42,7 +42,7 @@ const textOf = ({ result, error }) => {
   assert.equal(error, undefined, JSON.stringify(error));
   return result.content[0].text;
 };
-// A call that is parked: its answer.
+// Makes a call that is parked, and returns its answer.
 async function park(socket, id = socket.id()) {
   const { result } = await socket.call('test_elicitation', { message: 'who?' }, {}, { id });
   assert.equal(result.resultType, 'input_required', JSON.stringify(result));

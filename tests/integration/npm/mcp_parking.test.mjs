@@ -1,5 +1,5 @@
-// Official clients that know nothing of parked sessions: their server dies, idles, or has to give its
-// place to another session between two calls, and the next call is answered all the same.
+// Official clients that do not know of parked sessions. Between two calls their server dies, is idle, or gives its
+// place to another session. The next call is answered nevertheless.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
@@ -72,7 +72,7 @@ for (const transport of streamable) {
   });
 }
 
-// At most two of them do something at a time, as users do: the others sit there with what they have opened.
+// At most two users act at a time, as real users do. The others keep their sessions open.
 async function inTwoLanes(count, act) {
   let next = 0;
   await Promise.all([0, 1].map(async () => {
@@ -82,7 +82,7 @@ async function inTwoLanes(count, act) {
 
 it('40 users whose 72 clients never say goodbye are all served', { timeout: 300_000 }, async (test) => {
   const gate = await startFor(test, '--max', '4');
-  const peers = new Map(); // of each user the last one
+  const peers = new Map(); // the latest peer of each user
   await inTwoLanes(72, async (index) => {
     const user = `user ${index % 40}`;
     await peers.get(user)?.close(); // no DELETE

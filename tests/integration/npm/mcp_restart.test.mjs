@@ -1,5 +1,5 @@
-// Official MCP clients whose gateway is restarted, or dies, between two calls: they know nothing of it, and
-// their next call answers, as ids carry their session and the next process has the same key.
+// Official MCP clients whose gateway is restarted or dies between two calls. The clients notice nothing, and their next
+// call is answered: ids contain their session, and the next process has the same key.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// What a modern client can do with the requestState of a call that is parked at a legacy server: attacks, and the
-// ends of client, server and gateway while it is parked.
+// The requestState of a call that is parked at a legacy server: attacks by modern clients, and the end of the client,
+// the server or the gateway while the call is parked.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
@@ -24,7 +24,7 @@ const serve = (...more) => Stdgate.serve([
 
 let ids = 0;
 
-// One request of a client that can be asked for input; answers the status and the message.
+// Sends a request of a client that declares elicitation. Returns the status and the message.
 async function call(gate, { params = {}, key = ada, name = 'test_elicitation', message = 'who?', signal } = {}) {
   const body = {
     jsonrpc: '2.0',
@@ -58,7 +58,7 @@ async function call(gate, { params = {}, key = ada, name = 'test_elicitation', m
   return { status: response.status, ...JSON.parse(message_) };
 }
 
-// A call that is parked: the state, and the answers that let it go on.
+// Makes a call that is parked, and returns its state with the answers that resume it.
 async function park(gate, options) {
   const { result } = await call(gate, options);
   assert.equal(result.resultType, 'input_required');

@@ -1,4 +1,4 @@
-// MCP servers from npm behind POST /rpc: plain requests, no handshake by the caller.
+// MCP servers from npm behind POST /rpc: plain requests, without a handshake of the caller.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// MCP clients whose sessions share one server: what it says reaches those whom it concerns.
+// MCP clients whose sessions share one server: its messages reach the sessions that they concern.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 
@@ -11,7 +11,7 @@ describe('a shared server-everything', { timeout: 60_000 }, () => {
   let gate;
   let ada;
   let bob;
-  let carol; // who only makes the marks of settle()
+  let carol; // only makes the marks for settle()
   let marks = 0;
   before(async () => {
     gate = await Stdgate.startWith(['--isolation', 'shared', '--max', '1'],
@@ -25,8 +25,8 @@ describe('a shared server-everything', { timeout: 60_000 }, () => {
     assert.deepEqual(await gate.stop(), { code: 0, signal: null, left: [] });
   });
 
-  // Waits until ada and bob have heard all that the server has said so far: what it says last, to all,
-  // comes to those who call nothing on the stream on which everything else does.
+  // Waits until ada and bob have received all earlier messages of the server. The call by carol makes the server send a
+  // last notification to all sessions, on the same stream as the earlier messages.
   async function settle() {
     const both = [ada, bob];
     const heard = both.map((peer) => peer.told('resources/list_changed').length);
@@ -36,7 +36,7 @@ describe('a shared server-everything', { timeout: 60_000 }, () => {
     await Promise.all(both.map((peer, index) => peer.hears('resources/list_changed', heard[index])));
   }
 
-  // The resources of which each hears when the server tells its updates, once.
+  // The resources of whose updates ada and bob are told, when the server announces its updates once.
   async function updates() {
     const both = [ada, bob];
     const heard = both.map((peer) => peer.told('resources/updated').length);
@@ -47,7 +47,8 @@ describe('a shared server-everything', { timeout: 60_000 }, () => {
       peer.told('resources/updated').slice(heard[index]).map(({ uri }) => uri).sort());
   }
 
-  // First: after a cancelled call, which the server never answers, it is not known whose a message is.
+  // This test is the first. The server never answers a cancelled call, and after such a call the gateway cannot tell
+  // which session a message is for.
   it('logs to the session that it is at work for', async () => {
     const heard = [ada, bob].map((peer) => peer.told('message').length);
     await bob.client.subscribeResource({ uri: resource(7) });

@@ -1,4 +1,5 @@
-// The client of npm's MCP SDK over a WebSocket: a server of its own, with requests both ways.
+// The client of npm's MCP SDK over a WebSocket: each session has its own server, with requests in
+// both directions.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { WebSocketClientTransport } from '@modelcontextprotocol/sdk/client/websocket.js';
 import {
@@ -11,8 +12,8 @@ import WebSocket from 'ws';
 import { Stdgate, eventually, server } from './stdgate_process.mjs';
 
 const cleanExit = { code: 0, signal: null, left: [] };
-// The SDK takes a browser's, which hands out one message at a time; were a call's answer there
-// together with the last progress, the SDK would forget that.
+// The SDK expects a browser's WebSocket, which delivers one message at a time. If the answer to a
+// call arrived together with the last progress notification, the SDK would drop that notification.
 globalThis.WebSocket = class extends WebSocket {
   constructor(url, protocols) {
     super(url, protocols, { allowSynchronousEvents: false });
@@ -34,7 +35,7 @@ async function connect(gate, name) {
 
 const call = async (client, name, args, options) =>
   (await client.callTool({ name, arguments: args }, undefined, options)).content[0].text;
-// The server offers some of its tools once it has heard what the client can do.
+// The server offers some tools only when it knows the client's capabilities.
 const offers = (client, name) => eventually(
   async () => (await client.listTools()).tools.some((tool) => tool.name === name), name);
 
@@ -88,7 +89,7 @@ describe('MCP clients', { timeout: 60_000 }, () => {
   it('leave no server behind', async () => {
     const others = gate.children();
     const client = await connect(gate, 'ada');
-    // A server that sleeps is woken by the first call.
+    // The first call wakes a sleeping server.
     await client.callTool({ name: 'echo', arguments: { message: 'up' } });
     const own = gate.children().filter((pid) => !others.includes(pid));
     assert.notDeepEqual(own, []);

@@ -1,15 +1,15 @@
-// A client of MCP's modern era over a WebSocket, without a library: each request stands alone, and what comes
-// back is kept as it came.
+// A client of MCP's modern era over a WebSocket, without a library. Each request stands alone, and received messages
+// are recorded unchanged.
 import WebSocket from 'ws';
 
 const key = (name) => `io.modelcontextprotocol/${name}`;
 
 export class ModernSocket {
   received = []; // all messages
-  #answers = new Map(); // what waits for one, by id
+  #answers = new Map(); // resolvers of open requests, by id
   #ids = 0;
 
-  // `capabilities`: what it can be asked. `headers`: of the handshake.
+  // `capabilities`: declared in each request. `headers`: of the handshake.
   static async open(url, { capabilities = {}, headers = {} } = {}) {
     const client = new ModernSocket();
     client.capabilities = capabilities;
@@ -25,12 +25,12 @@ export class ModernSocket {
     this.#answers.get(message.id)?.(message);
   }
 
-  // The next id, for a request that is to be cancelled.
+  // A new id, for a request that will be cancelled.
   id() {
     return (this.#ids += 1);
   }
 
-  // The whole answer. `meta`: beside what each request has to have in `_meta`.
+  // Returns the whole answer. `meta`: members of `_meta` besides the required members.
   request(method, params = {}, { id = this.id(), meta = {} } = {}) {
     const _meta = { [key('protocolVersion')]: '2026-07-28', [key('clientCapabilities')]: this.capabilities, ...meta };
     const answer = new Promise((resolve) => this.#answers.set(id, resolve));
@@ -42,7 +42,7 @@ export class ModernSocket {
     return this.request('tools/call', { name, arguments: args, ...more }, options);
   }
 
-  // Calls until the answer asks no more; `answer(request)` is what the client says to what it is asked.
+  // Calls until the result asks for nothing more. `answer(request)`: the client's answer to a question.
   async converse(name, args, answer) {
     let more = {};
     for (;;) {
@@ -61,7 +61,7 @@ export class ModernSocket {
     this.send({ method: 'notifications/cancelled', params: { requestId } });
   }
 
-  // The parameters of all notifications of that kind so far.
+  // The params of all notifications of this kind so far.
   told(notification) {
     return this.received.filter(({ method }) => method === `notifications/${notification}`).map(({ params }) => params);
   }
@@ -76,7 +76,7 @@ export class ModernSocket {
   }
 }
 
-// What a client adds to its request when a result has asked it something.
+// The params that a client adds to its request after a result that has asked.
 export const answersTo = ({ inputRequests = {}, requestState }, answer) => ({
   inputResponses: Object.fromEntries(Object.entries(inputRequests).map(([name, request]) => [name, answer(request)])),
   ...(requestState !== undefined && { requestState }),

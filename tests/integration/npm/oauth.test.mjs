@@ -1,5 +1,5 @@
 // The authorization of MCP from end to end: the official client, a real authorization server, and a
-// tool that needs more than the first token may.
+// tool that needs more scopes than the first token has.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 
@@ -13,9 +13,9 @@ const { AuthorizationServer, browse } = isTooOld ? {} : await import('./authoriz
 
 const callback = 'http://127.0.0.1:9/callback';
 
-// What an application remembers of a user, and his browser.
+// The data that an application stores for a user, and the user's browser.
 class Application {
-  visits = []; // the scopes that each was for
+  visits = []; // the scopes of each visit
   redirectUrl = callback;
   clientMetadata = {
     client_name: 'oauth.test',

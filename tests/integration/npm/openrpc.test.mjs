@@ -1,5 +1,5 @@
-// Methods that an OpenRPC document describes: what does not fit never reaches the child, by whichever way; and the
-// examples of OpenRPC are documents.
+// Methods that an OpenRPC document describes. Params that do not fit never reach the child, on any transport. The
+// examples of OpenRPC are valid documents.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -43,7 +43,7 @@ const backend = (more, protocol = 'jsonrpc') => [
 const checked = backend(['schema: "@DIR@/sums.json"', 'check: { arguments: true, results: true }']);
 after(() => rmSync(folder, { recursive: true }));
 
-// The exit code and output of a word of the program.
+// The exit code and output of the program with these arguments.
 const run = (...words) => new Promise((resolve) => {
   execFile(program, words, (error, out, err) => resolve({ code: error?.code ?? 0, out, err }));
 });
@@ -57,7 +57,7 @@ const post = async (gate, text) => {
 const request = (method, params, id = '1') =>
   `{"jsonrpc":"2.0",${id && `"id":${id},`}"method":"${method}"${params === undefined ? '' : `,"params":${params}`}}`;
 
-// Params that do not fit, with the place and what is expected there.
+// Params that do not fit, with the place of the error and the expected value.
 const misfits = [
   ['add', undefined, '', 'a member "a"'],
   ['add', '{}', '', 'a member "a"'],
@@ -107,7 +107,7 @@ describe('params and results', { timeout: 60_000 }, () => {
       const [first] = body.error.data.errors;
       if (place !== null) assert.equal(first.place, place);
       if (expected !== null) assert.equal(first.expected, expected);
-      // In a batch, as a notification, over a WebSocket.
+      // The params in a batch, in a notification, and over a WebSocket.
       const batch = await post(gate, `[${request(method, params)},${request(method, params, '')},${request('add', '[5]', '2')}]`);
       assert.deepEqual(new Set(batch.body.map(({ id }) => id)), new Set([1, 2]));
       assert.equal((await post(gate, request(method, params, ''))).status, 204);
@@ -213,7 +213,7 @@ describe('rpc.discover', { timeout: 60_000 }, () => {
     const gate = await Stdgate.serve(backend(['schema: "@DIR@/sums.json"']), { 'sums.json': JSON.stringify(described, null, 2) });
     assert.deepEqual((await post(gate, request('rpc.discover'))).body.result, described);
     assert.deepEqual(told(), []);
-    // Nothing is checked without `check`.
+    // Without `check`, params are not checked.
     assert.deepEqual((await post(gate, request('add', '["x"]'))).body.result, ['x']);
     assert.equal((await gate.stop()).code, 0);
   });

@@ -1,5 +1,5 @@
-// The operator's page in a real browser (Chromium): what goes on under load, in both colour schemes and
-// on a phone; markup in what children and clients say stays text; what it says when it gets nothing.
+// The operator's page in a real browser (Chromium): the state under load, both colour schemes, and a phone. Markup from
+// children and clients stays text. The page says so when it gets no data.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { chromium } from 'playwright-core';
@@ -41,7 +41,7 @@ describe('the operator\'s page', { timeout: 60_000 }, () => {
     for (let id = 1; !isOver; ++id) await gate.tool(id, 'wait', { ms: 2 }).catch(() => {});
   }
 
-  // A page of its own, with what it complains of and asks for.
+  // A new page, with records of its errors and requests.
   async function open(options = {}, prepare = () => {}) {
     const context = await browser.newContext(options);
     const opened = await context.newPage();
@@ -59,7 +59,7 @@ describe('the operator\'s page', { timeout: 60_000 }, () => {
     return { page: opened, ...found };
   }
   const text = (selector) => page.locator(selector).first().innerText();
-  // The number of a card's figure.
+  // The value of a figure on a card.
   const figure = async (card, name) => {
     const box = page.locator(`[data-backend="${card}"] .numbers > div`, { has: page.locator('dt', { hasText: name }) });
     return Number((await box.first().locator('dd span').innerText()).replaceAll(',', ''));
@@ -156,7 +156,7 @@ describe('the operator\'s page', { timeout: 60_000 }, () => {
         script.textContent = 'window.hacked = 1';
         document.body.append(script);
       } catch {
-        // Trusted Types refuse the text already.
+        // Trusted Types already refuse the text.
       }
       try {
         document.body.innerHTML = '<b>x</b>';
@@ -199,7 +199,7 @@ describe('the operator\'s page', { timeout: 60_000 }, () => {
     assert.equal(await page.evaluate(() => document.activeElement.id), 'tab-npm');
   });
 
-  // WCAG 2.1, 1.4.3: of each text that is shown, against what is behind it.
+  // The contrast of each visible text with its background (WCAG 2.1, 1.4.3).
   const faintTexts = () => {
     const channels = (colour) => colour.match(/[\d.]+/g).map(Number);
     const luminance = (colour) => channels(colour).slice(0, 3)

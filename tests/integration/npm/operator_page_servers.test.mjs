@@ -1,4 +1,4 @@
-// The operator's page of a gateway with a virtual server: which members are up, and why others are not.
+// The operator's page of a gateway with a virtual server: the members that are up, and why other members are down.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { chromium } from 'playwright-core';

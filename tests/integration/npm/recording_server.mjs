@@ -1,5 +1,5 @@
-// An MCP server on stdin and stdout that writes down in a file (its argument) that it was started,
-// and the method of every message that it got: whatever a page made happen stands there.
+// An MCP server on stdin and stdout that records its start and the method of every message in a
+// file (its argument). So the file shows every effect of a page.
 import { appendFileSync } from 'node:fs';
 import readline from 'node:readline';
 

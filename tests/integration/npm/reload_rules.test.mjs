@@ -1,5 +1,5 @@
-// Clients of both eras while their backend gets other rules, or is replaced: they are told that the lists have changed,
-// and find what the new rules let them see; who listens is told to ask again.
+// Clients of both eras whose backend gets other rules or is replaced. They are told that the lists have changed, and
+// find what the new rules allow. Listening clients are told to ask again.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -61,7 +61,7 @@ describe('a reload of rules', { timeout: 120_000 }, () => {
           await eventually(() => client.changes > 0, 'a change');
           assert.deepEqual(await toolsOf(client), ['test_image_content', 'test_simple_text']);
         }
-        // What changes nothing of the rules is told to nobody.
+        // Clients are not told of a reload that leaves the rules unchanged.
         const before = legacy.changes;
         reload(gate, config(kind, isolation, 'test_simple_text, test_image_content', 'allowed_origins: ["https://app.example"]'));
         await eventually(() => /changed=allowed_origins/.test(gate.log), 'the reload');

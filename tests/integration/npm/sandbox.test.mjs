@@ -1,4 +1,4 @@
-// Real MCP servers from npm in a sandbox: they work, and reach nothing else.
+// Real MCP servers from npm in a sandbox: they work, but reach nothing outside.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { Stdgate, server } from './stdgate_process.mjs';
 const cleanExit = { code: 0, signal: null, left: [] };
 const modules = realpathSync(new URL('node_modules', import.meta.url).pathname);
 const quoted = (words) => JSON.stringify(words);
-// Wherever the Node of these tests lies.
+// The Node of these tests may be installed anywhere.
 const node = realpathSync(process.execPath);
 
 function config(sandbox, directories) {
@@ -30,7 +30,7 @@ describe('server-filesystem in a sandbox', () => {
     shut = join(folder, 'shut');
     for (const each of [open, shut]) mkdirSync(each);
     for (const each of [open, shut]) writeFileSync(join(each, 'old.txt'), 'old');
-    // The server itself would let both be used.
+    // The server itself would allow access to both folders.
     gate = await Stdgate.serve(config(
       `filesystem: { read: ${quoted([modules, node])}, write: ${quoted([open])} }, network: none`,
       [open, shut]));

@@ -1,6 +1,6 @@
-// A language server that does what it is told, for what real ones cannot be made to do.
-// Its argument names a file, to which it adds a line with its pid and the name for each message of
-// its lifecycle and for each cancel.
+// A language server whose actions tests choose, for situations that real servers do not get into.
+// Its argument names a file. For each message of its lifecycle and each cancel, it adds a line with
+// its pid and the message's name.
 import { appendFileSync } from 'node:fs';
 import {
   CancellationTokenSource, ErrorCodes, LSPErrorCodes, ResponseError, StreamMessageReader,
@@ -32,7 +32,7 @@ connection.onRequest('test/wait', async (_, token) => {
   record('cancelled');
   return new ResponseError(LSPErrorCodes.RequestCancelled, 'as you wish');
 });
-// Asks the client, and answers with what it said.
+// Asks the client, and returns the client's answer.
 connection.onRequest('test/ask', async ({ method, params, cancel }) => {
   const source = new CancellationTokenSource();
   const answer = connection.sendRequest(method, params, source.token);
@@ -43,7 +43,7 @@ connection.onRequest('test/ask', async ({ method, params, cancel }) => {
     return { code: error.code ?? ErrorCodes.InternalError };
   }
 });
-// As many notifications as asked for, on the client's tokens, then the answer.
+// Sends as many notifications as requested on the client's tokens, and then answers.
 connection.onRequest('test/progress', async ({ workDoneToken, partialResultToken, count }) => {
   for (let number = 0; number < count; number += 1) {
     const token = number % 2 === 0 ? workDoneToken : partialResultToken;

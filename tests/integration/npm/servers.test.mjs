@@ -1,4 +1,4 @@
-// Virtual servers: one endpoint for servers of npm, with official clients of both eras at every transport.
+// Virtual servers: one endpoint for servers from npm, with official clients of both eras on every transport.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// Sessions of official clients at a virtual server whose members lose them: their processes die, give way to
-// other sessions, or the gateway itself is another one. No client knows of it.
+// Sessions of official clients at a virtual server whose members lose their part of a session. The member's process
+// dies or gives way to another session, or the gateway is restarted. The clients do not notice.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ const childrenOf = async (gate, backend) => {
   return backends.find(({ name }) => name === backend).children;
 };
 const echo = (peer, message) => peer.text('small_echo', { message });
-// What the member's own gateway says of a new process, with the member's name.
+// Notices that the member's gateway sends about a new process, under the member's name.
 const restarted = (peer) => peer.told('message').filter(({ logger }) => logger === 'small/stdgate').length;
 
 for (const transport of Object.keys(transports).filter((name) => !name.includes('connect'))) {

@@ -1,17 +1,22 @@
-// A soak: hundreds of clients that come and go at random before one stdgate, while its children are
-// killed. soak.test.mjs runs a minute of it; by hand, with STDGATE naming the binary:
+// A soak test: hundreds of clients come and go at random at one stdgate, while its children are
+// killed. soak.test.mjs runs a minute of it. By hand, with STDGATE naming the program:
 //
 //   STDGATE=$PWD/build/release/bin/stdgate node tests/integration/npm/soak.mjs [SECONDS [OPEN]]
 //
-// 600 seconds and 500 WebSockets unless told otherwise: three in five on a backend whose children
-// are shared, the others on one where each has its own, which may have half of all. They call,
-// cancel, subscribe to notifications, ask to be asked, stop reading for a while; they leave by a
-// close frame or by none. Beside them, for each ten of these, an HTTP client that posts to the
-// shared children, and a tenth as many MCP sessions. Each second a random child is killed. A table
-// shows the gateway's memory and descriptors, and how long the calls that are answered at once took
-// since the line before. At the end it fails (exit code 1) when a call was neither answered nor its
-// connection closed, an answer was wrong, a connection ended for no reason, memory or descriptors
-// of the last third of the time are above those of the first, or a process is left.
+// The defaults are 600 seconds and 500 WebSockets. Three in five use a backend with shared
+// children. The others use a backend with a child per session, which may have half of all places.
+// The clients call, cancel, subscribe to notifications, make the child ask them, and stop reading
+// for a while. They leave with a close frame or without. For every ten of them, there is an HTTP
+// client that posts to the shared children, and there are a tenth as many MCP sessions. Each second
+// a random child is killed. A table shows the gateway's memory and descriptors, and the latency of
+// calls that are answered at once, since the previous line.
+//
+// The exit code is 1 if
+// - a call was neither answered nor lost with its connection,
+// - an answer was wrong,
+// - a connection ended without a reason,
+// - memory or descriptors are higher in the last third of the time than in the first,
+// - a process is left.
 import http from 'node:http';
 import { fileURLToPath } from 'node:url';
 import WebSocket from 'ws';
@@ -22,7 +27,7 @@ import { Stdgate, eventually, program } from './stdgate_process.mjs';
 const seconds = Number(process.argv[2] ?? 600);
 const connections = Number(process.argv[3] ?? 500);
 const owners = Math.floor((connections * 2) / 5);
-const overdue = 45_000; // milliseconds: more than `timeout`
+const overdue = 45_000; // in milliseconds, more than `timeout`
 const faults = [-32003, -32004, -32005];
 const mcpFaults = [-31502, -31503, -31504];
 const mcpServer = fileURLToPath(new URL('soak_mcp_server.mjs', import.meta.url));
@@ -58,9 +63,9 @@ const upTo = (limit) => Math.floor(Math.random() * limit);
 
 const counts = { opened: 0, refused: 0, calls: 0, answers: 0, faults: 0, cancels: 0, closed: 0 };
 Object.assign(counts, { pushes: 0, questions: 0, posts: 0, mcp: 0, killed: 0 });
-let latencies = []; // of calls that are answered at once, in milliseconds
+let latencies = []; // in milliseconds, of calls that are answered at once
 const closeCodes = {};
-const failures = new Map(); // what -> how often
+const failures = new Map(); // reason -> count
 let ending = false;
 
 function fail(what) {
@@ -70,7 +75,7 @@ function fail(what) {
 // --- One connection ------------------------------------------------------------------------------
 
 class Client {
-  // Of all that are open.
+  // All open connections.
   static all = new Set();
 
   constructor(url, ownsChild) {
@@ -78,11 +83,11 @@ class Client {
     this.ownsChild = ownsChild;
     this.pending = new Map(); // id -> { accepts(answer), since }
     this.nextId = 0;
-    this.leaving = false; // what the gateway says may be cut off
+    this.leaving = false; // messages of the gateway may be cut off
     this.slow = false;
   }
 
-  // From the opening to the end.
+  // The life of a connection, from its opening to its end.
   async live() {
     if (!(await this.#open())) return;
     Client.all.add(this);
@@ -128,7 +133,7 @@ class Client {
   }
 
   #end(code) {
-    if (!Client.all.delete(this)) return; // it never was open
+    if (!Client.all.delete(this)) return; // it was never open
     counts.closed += this.pending.size;
     closeCodes[code] = (closeCodes[code] ?? 0) + 1;
     const expected = this.leaving || ending || (code === 1011 && this.ownsChild) ||
@@ -187,7 +192,7 @@ class Client {
     counts.cancels += 1;
   }
 
-  // A shared child has others' calls under way, and may have nobody to ask.
+  // A shared child has calls of several sessions, so it may have no session to ask.
   #ask() {
     const params = { number: Math.random() };
     const accepts = ({ result, error }) =>
@@ -212,7 +217,7 @@ class Client {
     setTimeout(() => this.socket.resume(), upTo(2000));
   }
 
-  // --- What comes
+  // --- Messages of the gateway
 
   #receive(text) {
     const message = JSON.parse(text);
@@ -245,7 +250,7 @@ class Client {
 
 // --- HTTP ----------------------------------------------------------------------------------------
 
-// One request; gives the status, the headers and the text.
+// Sends one request, and returns the status, the headers and the text.
 function request(agent, method, path, headers, body) {
   return new Promise((resolve, reject) => {
     const options = { agent, method, headers: { 'content-type': 'application/json', ...headers } };
@@ -290,7 +295,7 @@ async function postCalls() {
   }
 }
 
-// The response of an answer that is JSON or an event stream.
+// The answer in a response, which is JSON or an event stream.
 function messageOf({ headers, text }) {
   if (!headers['content-type']?.startsWith('text/event-stream')) return JSON.parse(text);
   const data = text.split('\n').filter((each) => each.startsWith('data: {'));
@@ -303,7 +308,7 @@ async function callTools(agent, session) {
     const params = { name: 'echo', arguments: { message } };
     const body = JSON.stringify({ jsonrpc: '2.0', id: calls, method: 'tools/call', params });
     const response = await request(agent, 'POST', '/tools/mcp', session, body);
-    if (response.status === 404) return; // it has ended with its child
+    if (response.status === 404) return; // the session has ended with its child
     const answer = messageOf(response);
     counts.mcp += 1;
     const isFault = mcpFaults.includes(answer.error?.code);
@@ -314,7 +319,7 @@ async function callTools(agent, session) {
   }
 }
 
-// Sessions of one MCP client, one after the other; half of them are left without a DELETE.
+// Sessions of one MCP client, one after the other. Half of them are left without a DELETE.
 async function holdMcpSessions() {
   await wait(upTo(5000));
   const both = { accept: 'application/json, text/event-stream' };
@@ -341,7 +346,7 @@ async function holdMcpSessions() {
   }
 }
 
-// --- What is done to all, and what is seen of the gateway ----------------------------------------
+// --- Killing children, and figures of the gateway ----------------------------------------
 
 function killOneChild(gate) {
   const children = gate.children();
@@ -350,7 +355,7 @@ function killOneChild(gate) {
     process.kill(children[upTo(children.length)], 'SIGKILL');
     counts.killed += 1;
   } catch {
-    // gone meanwhile
+    // The process has ended meanwhile.
   }
 }
 
@@ -406,7 +411,7 @@ const everySecond = setInterval(() => {
 }, 1000);
 
 console.log(line(columns));
-await wait(Math.min(10_000, seconds * 200)); // until all have come
+await wait(Math.min(10_000, seconds * 200)); // until all clients have started
 const rows = [];
 const interval = Math.min(10_000, (seconds * 1000) / 12);
 while (elapsed() < seconds) {
@@ -418,13 +423,13 @@ ending = true;
 await Promise.all(clients);
 await eventually(async () => {
   const { backends } = await stateOf(gate);
-  // Of MCP sessions some were only left: they are parked when they have idled.
+  // Some MCP sessions were left without a DELETE. They are parked once they are idle.
   return backends.every(({ sessions, parked_sessions, in_flight, queued }) =>
     sessions - parked_sessions + in_flight + queued === 0);
 }, 'nothing is under way').catch((error) => fail(error.message));
 row(gate, elapsed());
 if (counts.calls !== counts.answers + counts.closed) fail('calls are missing');
-// After the connections have come.
+// Only the time after all clients have connected counts.
 if (!isFlat(rows, 'rss', 8)) fail('memory has grown');
 if (!isFlat(rows, 'files', 50)) fail('descriptors have grown');
 console.log('close codes:', closeCodes);

@@ -1,4 +1,5 @@
-// A minute of the soak: nothing lost, nothing left, memory and descriptors flat.
+// A minute of the soak test: no call is lost, no process is left, and memory and descriptors do not
+// grow.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';
@@ -7,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 const soak = fileURLToPath(new URL('soak.mjs', import.meta.url));
 
 test('a minute of clients that come and go while children die', { timeout: 180_000 }, async () => {
-  // Else a sanitizer build keeps what was freed, and its memory grows.
+  // Without this option, a sanitizer build keeps freed memory, so its memory grows.
   const env = { ...process.env, ASAN_OPTIONS: 'quarantine_size_mb=1' };
   const run = spawn(process.execPath, [soak, '60', '50'], { env });
   let output = '';

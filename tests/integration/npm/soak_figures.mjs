@@ -1,4 +1,4 @@
-// What the soaks read of a gateway that runs, and how they judge it.
+// Figures that the soak tests read from a running gateway, and how they judge them.
 import { readFileSync, readdirSync } from 'node:fs';
 import http from 'node:http';
 
@@ -12,7 +12,7 @@ export function sample(gate) {
   };
 }
 
-// A document of the admin address, which is the socket `admin` in the gateway's folder.
+// A page of the admin address, which is the socket `admin` in the gateway's folder.
 export function adminText(gate, path) {
   return new Promise((resolve, reject) => {
     http.get({ socketPath: `${gate.folder}/admin`, path }, async (response) => {
@@ -24,7 +24,7 @@ export const stateOf = async (gate) => JSON.parse(await adminText(gate, '/debug/
 
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-// Compares the last third of the samples with the first. False: it has grown.
+// Compares the last third of the samples with the first. False: the value has grown.
 export function isFlat(rows, name, tolerance) {
   const third = Math.floor(rows.length / 3);
   const first = mean(rows.slice(0, third).map((each) => each[name]));

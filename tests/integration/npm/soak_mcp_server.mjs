@@ -1,5 +1,5 @@
-// The smallest MCP server that the soak can kill a thousand times: one tool, echo, and no library
-// that has to be loaded first.
+// A minimal MCP server that starts quickly, because the soak test kills it a thousand times: it has
+// one tool, echo, and no library.
 import { createInterface } from 'node:readline';
 
 const results = {

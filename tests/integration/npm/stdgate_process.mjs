@@ -1,5 +1,5 @@
-// A real stdgate for the tests of this folder: started in a folder of its own, asked over HTTP or a
-// WebSocket, ended with SIGTERM; and the count of what it leaves behind.
+// A real stdgate for the tests in this folder. Each has its own folder, is used over HTTP or a WebSocket, and ends by
+// SIGTERM. The remaining processes are counted.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ if (!program) throw new Error('STDGATE must name the stdgate to test');
 
 export const server = (name) => new URL(`node_modules/.bin/${name}`, import.meta.url).pathname;
 
-// Waits until `condition()` is truthy, and answers it.
+// Waits until `condition()` is truthy, and returns its value.
 export async function eventually(condition, what, milliseconds = 20_000) {
   const deadline = Date.now() + milliseconds;
   for (;;) {
@@ -22,13 +22,13 @@ export async function eventually(condition, what, milliseconds = 20_000) {
   }
 }
 
-// The processes that were started in `folder` or name it in their arguments.
+// The processes that were started in `folder`, or name it in their arguments.
 function processesIn(folder) {
   const ofProcess = (read) => {
     try {
       return read();
     } catch {
-      return ''; // gone meanwhile
+      return ''; // the process has ended
     }
   };
   return readdirSync('/proc').filter((pid) => /^\d+$/.test(pid)).map((pid) => ({
@@ -38,12 +38,12 @@ function processesIn(folder) {
   })).filter(({ cwd, command }) => cwd.includes(folder) || command.includes(folder));
 }
 
-// A file whose tests have failed may not have stopped its gateways: it ends without waiting for them.
+// A failed test may leave its gateways running. They are killed when the test's process exits.
 const running = new Set();
 process.on('exit', () => running.forEach((gateway) => gateway.kill('SIGKILL')));
 
 export class Stdgate {
-  // Serves `command`, in which '@DIR@' stands for the folder, once it says where it listens.
+  // Serves `command`; '@DIR@' in it stands for the folder. Resolves when the gateway has announced its address.
   static start(...command) {
     return Stdgate.startWith([], ...command);
   }
@@ -53,8 +53,7 @@ export class Stdgate {
     return new Stdgate().#launch([...listen, ...flags, '--', ...command]);
   }
 
-  // Serves a configuration file with this text, which names one TCP listener. `files`: others beside
-  // it, by their names.
+  // Serves a configuration with this text, which has one TCP listener. `files`: further files in the folder, by name.
   static serve(config, files = {}) {
     const gate = new Stdgate();
     for (const [name, text] of Object.entries(files)) writeFileSync(join(gate.folder, name), text);
@@ -87,7 +86,7 @@ export class Stdgate {
     return this;
   }
 
-  // Of its first listener and, where its configuration has it at a TCP address, of the admin one.
+  // Reads the address of the first listener, and the admin address if it is a TCP address.
   async #addresses() {
     let clients;
     for await (const line of readline.createInterface({ input: this.process.stdout })) {
@@ -105,8 +104,8 @@ export class Stdgate {
     return `${this.url.replace('http', 'ws')}/ws`;
   }
 
-  // The pids of its children and of all that they started, without those that guard them. What has
-  // been forked and does not run its own program yet has still the command line of its parent.
+  // The process ids of its children and of their descendants, without guards. A process that was forked, but does not
+  // run its own program yet, still has its parent's command line.
   children() {
     const processes = processesIn(this.folder);
     const own = processes.find(({ pid }) => pid === this.process.pid)?.command;
@@ -124,7 +123,7 @@ export class Stdgate {
     });
   }
 
-  // The whole answer to one call, for which the status must be 200.
+  // The whole answer to one call. The status must be 200.
   async call(id, method, params) {
     const response = await this.post({ id, method, params });
     const text = await response.text();
@@ -139,7 +138,7 @@ export class Stdgate {
     return answer.result;
   }
 
-  // Ends it; answers how it ended, and what was there two seconds later.
+  // Ends the gateway. Returns its exit, and the processes that are left two seconds later.
   async stop() {
     this.process.kill('SIGTERM');
     const overdue = setTimeout(() => this.process.kill('SIGKILL'), 30_000);

@@ -1,6 +1,6 @@
-// The official client in its default mode, for tests that talk to it as to a program: connects to its argument, and does
-// what each line of its input says, a JSON array of {"tool", "args"}, all of a line at a time; prints the texts of the
-// answers, an array a line.
+// The official client in its default mode, as a program for tests. Connects to the URL in its argument. Each input line
+// is a JSON array of calls {"tool", "args"}. Makes the calls of a line at the same time, and prints the texts of their
+// answers as a JSON array in a line.
 import { createInterface } from 'node:readline';
 
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';

@@ -1,4 +1,4 @@
-// A TCP proxy in front of a gateway, whose connections a test can cut.
+// A TCP proxy in front of a gateway. Tests can cut its connections.
 import { once } from 'node:events';
 import net from 'node:net';
 
@@ -15,11 +15,11 @@ export class TcpProxy {
     proxy.server.listen(0, '127.0.0.1');
     await once(proxy.server, 'listening');
     proxy.url = `http://127.0.0.1:${proxy.server.address().port}`;
-    proxy.requests = []; // the first line of each
+    proxy.requests = []; // their first lines
     return proxy;
   }
 
-  // For new connections.
+  // Sets the target of new connections.
   leadTo(url) {
     this.target = new URL(url);
   }
@@ -36,7 +36,7 @@ export class TcpProxy {
     client.pipe(gateway);
     gateway.pipe(client);
     for (const socket of [client, gateway]) {
-      socket.on('error', () => {}); // its close follows
+      socket.on('error', () => {}); // `close` follows
       socket.on('close', () => this.#cut(pair));
     }
   }
@@ -47,7 +47,7 @@ export class TcpProxy {
     pair.gateway.destroy();
   }
 
-  // Cuts the connections whose last request has `word` in it; answers how many.
+  // Cuts the connections whose last request contains `word`, and returns their number.
   cut(word) {
     const cut = [...this.#pairs].filter(({ last }) => last.includes(word));
     cut.forEach((pair) => this.#cut(pair));

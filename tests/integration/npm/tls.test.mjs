@@ -1,5 +1,5 @@
-// TLS as Node sees it: https with sessions that are resumed, wss by npm's `ws`, certificates of clients, and
-// what it says where it does not trust the gateway.
+// TLS from Node's point of view: https with resumed sessions, wss by npm's `ws`, client certificates, and Node's errors
+// if it does not trust the gateway.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -16,7 +16,7 @@ const cleanExit = { code: 0, signal: null, left: [] };
 const folder = mkdtempSync(join(tmpdir(), 'stdgate-tls-'));
 const file = (name) => join(folder, name);
 
-// A certificate that has signed itself.
+// A self-signed certificate.
 function makeCertificate(name) {
   execFileSync('openssl', [
     'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2',
@@ -26,7 +26,7 @@ function makeCertificate(name) {
 }
 const read = (name) => readFileSync(file(name));
 
-// The answer to one call by https.
+// The answer to one call over https.
 function ask(gate, options, message) {
   return new Promise((resolve, reject) => {
     const request = https.request(`${gate.url}/rpc`, {

@@ -1,6 +1,5 @@
-// An MCP server that turns: while the file that it is given exists, its tools are other ones than before.
-// What it is called with is written into a second file, a line a message. A call may ask it to wait so many
-// milliseconds with its answer.
+// An MCP server that changes its tools: other tools are listed while the file in its first argument exists. Each call
+// is written into a second file, a line each. A call may ask for a delay of its answer in milliseconds.
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 import readline from 'node:readline';
 

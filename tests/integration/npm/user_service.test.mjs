@@ -23,7 +23,7 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
 `;
 
-// With a systemctl that notes what it is asked; `fails`: nothing else.
+// A home with a systemctl that records its arguments. `fails`: systemctl also exits with 1.
 function homeWithService(fails = false) {
   const home = new Home();
   const script = home.write('echo server.py', echoServer);
@@ -55,7 +55,7 @@ describe('stdgate install --user', () => {
     if (!verified.error) {
       assert.deepEqual(verified.stderr.split('\n').filter((line) => /stdgate\.(socket|service)/.test(line)), []);
     }
-    // Again: the same.
+    // Repeating the command succeeds.
     assert.equal(home.run('install', '--user').status, 0);
 
     const removed = home.run('install', '--user', '--uninstall');
@@ -112,7 +112,8 @@ describe('stdgate install --user', () => {
       await client.connect(new StdioClientTransport({ command: echo.command, args: echo.args, env: { PATH: path } }));
       const { content } = await client.callTool({ name: 'x' });
       assert.deepEqual(content, [{ type: 'text', text: 'here' }]);
-      // systemd-socket-activate has become the gateway, which uses the socket that it was given.
+      // systemd-socket-activate has executed the gateway, which uses the socket that was passed to
+      // it.
       assert.equal(readFileSync(`/proc/${listener.pid}/cmdline`, 'utf8').split('\0')[0], program);
       assert.match(said, /started/);
     } finally {
@@ -120,7 +121,7 @@ describe('stdgate install --user', () => {
       listener.kill('SIGTERM');
       await new Promise((resolve) => listener.once('exit', resolve));
     }
-    // The socket belongs to whoever has opened it.
+    // The socket belongs to the process that opened it, so the gateway does not remove the file.
     assert.ok(existsSync(socket(home)));
   });
 });

@@ -1,5 +1,5 @@
-// WebSocket as npm's `ws` sees it: many clients of one child, the opening handshake, and how
-// connections end.
+// WebSockets from the point of view of npm's `ws`: many clients of one child, the opening
+// handshake, and the end of connections.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import WebSocket from 'ws';
@@ -10,7 +10,7 @@ const cleanExit = { code: 0, signal: null, left: [] };
 const startDemo = (...flags) =>
   Stdgate.startWith(['--protocol', 'jsonrpc', ...flags], program, 'demo-server');
 
-// A connection, and the texts that came over it.
+// A connection, and the texts that it has received.
 class Connection {
   static async open(gate, protocols = [], options = {}) {
     const connection = new Connection();
@@ -38,7 +38,7 @@ class Connection {
     this.socket.send(text, options);
   }
 
-  // The next text, as it is.
+  // The next text, unchanged.
   async next() {
     while (this.#texts.length === 0) {
       assert.equal(this.socket.readyState, WebSocket.OPEN, 'closed while a message was due');
@@ -47,7 +47,7 @@ class Connection {
     return this.#texts.shift();
   }
 
-  // The text that answers `text`.
+  // Sends `text`, and returns the next text.
   ask(text) {
     this.send(text);
     return this.next();
@@ -59,7 +59,7 @@ class Connection {
   }
 }
 
-// How the gateway refuses to open a WebSocket: status and headers.
+// The status and headers of the answer that refuses a WebSocket.
 function refusal(gate, options) {
   const socket = new WebSocket(gate.socketUrl, options);
   return new Promise((resolve, reject) => {
@@ -158,7 +158,7 @@ describe('clients of one child', { timeout: 60_000 }, () => {
     const first = JSON.parse(await one.next());
     assert.equal(first.id, 1);
     for (const client of [one, other]) assert.equal(JSON.parse(await client.next()).method, 'tick');
-    // Its child is shared: clients of the tests to come would hear it too.
+    // The child is shared, so clients of later tests would receive the ticks too.
     one.send(`{"jsonrpc":"2.0","id":2,"method":"tick/unsubscribe","params":[${first.result}]}`);
     while (JSON.parse(await one.next()).id !== 2);
     await Promise.all(clients.map((client) => client.close()));
@@ -168,7 +168,7 @@ describe('clients of one child', { timeout: 60_000 }, () => {
     const client = await Connection.open(gate);
     const pong = new Promise((resolve) => client.socket.once('pong', (data) => resolve(`${data}`)));
     const text = Buffer.from(echo('1', '["\u00e9"]'));
-    const split = text.indexOf(0xc3) + 1; // within the character
+    const split = text.indexOf(0xc3) + 1; // inside a character
     client.send(text.subarray(0, split), { fin: false, binary: false });
     client.socket.ping('are you there');
     client.send(text.subarray(split), { fin: true, binary: false });
@@ -193,7 +193,8 @@ describe('the opening handshake', { timeout: 60_000 }, () => {
       assert.equal(client.socket.extensions, '');
       await client.close();
     }
-    // A client that offers nothing known is told of nothing, and judges itself.
+    // If the gateway knows no offered subprotocol, it chooses none. The client decides whether to
+    // go on.
     await assert.rejects(Connection.open(gate, ['other']), /Server sent no subprotocol/);
   });
 
@@ -233,7 +234,7 @@ describe('the end of a connection', { timeout: 60_000 }, () => {
       [1003, Buffer.from('{"jsonrpc":"2.0"}'), { binary: true }],
       [1007, ...utf8(0x22, 0xff)],
       [1007, ...utf8(0x22, 0xed, 0xa0, 0x80, 0x22)], // a surrogate
-      [1007, ...utf8(0x22, 0xc3)], // ends within a character
+      [1007, ...utf8(0x22, 0xc3)], // ends inside a character
       [1009, ' '.repeat((64 << 10) + 1)],
     ]) {
       const client = await Connection.open(gate);
@@ -259,7 +260,7 @@ describe('the end of a connection', { timeout: 60_000 }, () => {
     const ending = await startDemo();
     const [busy, idle] = await Promise.all([Connection.open(ending), Connection.open(ending)]);
     busy.send('{"jsonrpc":"2.0","id":1,"method":"sleep","params":[300]}');
-    // Its answer comes after the sleep has been read.
+    // When this answer arrives, the gateway has read the sleep request too.
     assert.equal(await busy.ask(echo('2', '[2]')), result('2', '[2]'));
     const stopped = ending.stop();
     assert.equal((await idle.closed).code, 1001);
