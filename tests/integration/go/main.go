@@ -1,7 +1,6 @@
-// A client on the official SDK in its default settings: connects to its argument, or starts its arguments as a server
-// where they are several, and does what each line of its input
-// says, a JSON object {"tool": NAME, "args": {…}}, all lines at a time; prints the texts of the answers, one a line, in
-// the order of the input.
+// A client on the official SDK with its default settings. Connects to a URL, its only argument, or starts a server, if
+// there are several arguments. Each input line is a JSON list of calls {"tool": NAME, "args": {…}}. Makes the calls of
+// a line at the same time, and prints the texts of their answers as a JSON list.
 package main
 
 import (
@@ -42,7 +41,7 @@ func main() {
 		log.Fatal(err)
 	}
 	defer session.Close()
-	// A line is a step, or several that are done at a time.
+ // The calls of a line are made at the same time.
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		var steps []step
 		if err := json.Unmarshal(lines.Bytes(), &steps); err != nil {

@@ -1,7 +1,7 @@
-// A client on the official SDK for Java. Connects to its argument, or starts its arguments as a server where they are
-// several; each line of its input names a tool of server-everything
-// and its arguments, as NAME KEY=VALUE…, where a value of digits is a number. Prints the text of each answer in a line of
-// its own, and each step of progress. Asked for a completion or a form, it answers "by ada".
+// A client on the official SDK for Java. Connects to a URL, its only argument, or starts a server, if there are several
+// arguments. Each input line is a call of a tool of server-everything: NAME KEY=VALUE…, where a value of digits is a
+// number. Prints the text of each answer and each progress notification in its own line. Answers "by ada" when the
+// server asks for a completion or a form.
 
 import io.modelcontextprotocol.client.McpClient;
 import io.modelcontextprotocol.client.McpSyncClient;
@@ -36,7 +36,7 @@ public class Steps {
     return new McpSchema.CallToolRequest(words[0], arguments, Map.of("progressToken", words[0]));
   }
 
-  // The server offers some tools only some time after a session has begun.
+  // The server offers some tools only a while after a session has begun.
   private static void awaitTool(McpSyncClient client, String name) throws InterruptedException {
     for (int patience = 1500; patience > 0; --patience) {
       if (client.listTools().tools().stream().anyMatch(tool -> tool.name().equals(name))) return;
@@ -52,8 +52,8 @@ public class Steps {
         .collect(Collectors.joining(" "));
   }
 
-  // This transport of the SDK fails with "Failed to enqueue message" where two threads send at once (java-sdk 304), such as
-  // a call, and the lists that it asks for by itself when they have changed.
+  // This transport of the SDK fails with "Failed to enqueue message" if two threads send at once (java-sdk 304). That
+  // happens if the SDK requests changed lists during a call.
   private static class OneAtATime extends StdioClientTransport {
     OneAtATime(ServerParameters server) {
       super(server, McpJsonDefaults.getMapper());

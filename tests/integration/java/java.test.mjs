@@ -1,5 +1,5 @@
-// The official client for Java, in each version that the file `versions` names, as tests/integration/java/install has built
-// it: it is strict about what an event stream may hold.
+// The official client for Java, in each version in the file `versions`, built by tests/integration/java/install. This
+// client is strict about the content of event streams.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { Stdgate, program, server as bin } from '../npm/stdgate_process.mjs';
 const built = new URL('../../../build/java/', import.meta.url).pathname;
 const versions = readFileSync(new URL('versions', import.meta.url), 'utf8').trim().split('\n');
 
-// What the client prints when it does these steps; `server`: a URL, or the words of a command.
+// The client's output for these steps. `server`: a URL, or the words of a command.
 async function run(version, server, steps) {
   const path = ['lib/*', 'classes'].map((part) => `${built}${version}/${part}`).join(':');
   const client = spawn('java', ['-cp', path, 'Steps', ...server], { stdio: ['pipe', 'pipe', 'pipe'] });

@@ -25,9 +25,9 @@ PACKAGES = os.path.join(NPM, "node_modules")
 PAGE = os.path.join(ROOT, "docs/clients-and-servers.md")
 BEGIN, END = f"<!-- made by {os.path.relpath(__file__, ROOT)} -->", "<!-- end -->"
 WRITE = f"STDGATE=build/release/bin/stdgate build/python/bin/python {os.path.relpath(__file__, ROOT)} --write"
-PATIENCE = 30  # seconds for one thing to happen
+PATIENCE = 30  # seconds for each step
 
-# The servers' library wants a newer Node than there may be.
+# The servers' library needs a newer Node than the system may have.
 NODE = os.path.join(PACKAGES, f"node-linux-{'arm64' if platform.machine() == 'aarch64' else 'x64'}/bin/node")
 FIXTURE = [NODE, os.path.join(NPM, "conformance_server.mjs")]
 
@@ -45,7 +45,8 @@ ASKED = {
     "sampling": calling("test_sampling", "by ada", prompt="say"),
     "roots": calling("test_input_required_result_list_roots", "@DIR@/root"),
 }
-# `title`: the head of its column. `config`: of its backend, beside the command; no more than the server itself needs.
+# `title`: the head of the server's column. `config`: settings of its backend besides the command, only those that the
+# server itself needs.
 SERVERS = [
     {
         "name": "everything", "title": "server-everything", "era": "legacy",
@@ -92,7 +93,7 @@ SERVERS = [
                  "roots": calling("places", "@DIR@/root")},
     },
 ]
-# What is printed, by what is probed, in the order of the rows.
+# The printed names of the probed clients, in the order of the rows.
 CLIENTS = {
     "client legacy": "`@modelcontextprotocol/client`, `legacy`",
     "client auto": "the same, `auto`",
@@ -183,7 +184,7 @@ class PythonClients:
                     try:
                         await self.until_called(client, question)
                         seen["asks"].append(step)
-                    except Exception as error:  # whatever the client makes of it
+                    except Exception as error:  # clients raise different exceptions
                         seen["why"][step] = repr(error)
         except Exception as error:
             seen["why"][step] = repr(error)
@@ -217,7 +218,7 @@ async def probe_all(gate):
 def configuration():
     backends = {server["name"]: {"command": server["command"], **server.get("config", {})} for server in SERVERS}
     backends |= {f"{name}-bridged": {**backend, "bridge": True} for name, backend in backends.items()}
-    # JSON is YAML too.
+    # The configuration is JSON, which is valid YAML.
     return json.dumps({"listen": "127.0.0.1:0", "admin": "127.0.0.1:0", "limits": {"session_starts": 0},
                        "backends": backends})
 

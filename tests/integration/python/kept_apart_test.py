@@ -46,7 +46,7 @@ class Python:
         return [result.content[0].text for result in results]
 
 
-# Of these two, who has a `word` answers questions by it.
+# A client on the official library. If it has a `word`, it answers elicitations with that word.
 def official(url, key=None, mode="auto", word=None):
     async def elicit(context, params):
         return mcp_types.ElicitResult(action="accept", content={"text": word})
@@ -170,7 +170,7 @@ class Served(unittest.IsolatedAsyncioTestCase):
 class DefaultSettings(Served):
     async def keeps_apart(self, open_client):
         gate = await self.serve(Stdgate(NOTES))
-        # Together, so that nobody knows yet what the server is; and one that comes later.
+        # Two clients come together, before the gateway knows the server's era. A third comes later.
         ada, bob = await self.connect(open_client(self.url), open_client(self.url))
         written = await asyncio.gather(self.write("a", ada), self.write("b", bob))
         eve, = await self.connect(open_client(self.url))

@@ -19,9 +19,9 @@ from stdgate_process import PATIENCE, PROGRAM, Stdgate
 
 DEPLOY = Path(__file__).resolve().parents[3] / "deploy"
 KUSTOMIZATIONS = ["standalone", "sidecar", "wrapped"]
-# The oldest that has all that is used, and the newest that the schemas are of.
+# The oldest version with all used features, and the newest version with known schemas.
 VERSIONS = ["1.30", "1.37"]
-# Where all of them have their configuration, and what it names.
+# The folder of the configuration and of the files that it names, in all deployments.
 CONFIG_FOLDER = "/etc/stdgate/"
 UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
 
@@ -70,7 +70,7 @@ def checked(text, folder):
     return yaml.safe_load(said.stdout) if said.returncode == 0 else said.stderr
 
 
-# --- our rules: each gives what is wrong, as sentences --------------------------------------------
+# --- our rules: each yields its findings as sentences --------------------------------------------
 
 def confinement(documents):
     for pod in pods(documents):
@@ -263,7 +263,7 @@ def spoil_pod(key, value):
     return lambda documents: gateway_of(documents)[0]["spec"].update({key: value})
 
 
-# What is done to deploy/kubernetes/standalone, and what must be said then.
+# Changes of deploy/kubernetes/standalone, and the finding that each must cause.
 MISTAKES = [
     (spoil("securityContext", "readOnlyRootFilesystem", value=None), "readOnlyRootFilesystem is None"),
     (spoil("securityContext", "allowPrivilegeEscalation", value=True), "allowPrivilegeEscalation is True"),
@@ -365,7 +365,7 @@ class Kubernetes(unittest.IsolatedAsyncioTestCase):
                 await self.serve(configuration_of(documents, pod, container), documents, container)
 
     async def serve(self, text, documents, container):
-        # As text, the log says where it listens.
+        # A log in text format announces the addresses.
         text = text.replace(CONFIG_FOLDER, "@DIR@/").replace("format: json", "format: text")
         gate = Stdgate.configured(text)
         gate.words += ["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"]

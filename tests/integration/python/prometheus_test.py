@@ -190,7 +190,7 @@ class OnRealData(unittest.IsolatedAsyncioTestCase):
 
     async def test_every_expression_finds_data(self):
         await self.call(12)
-        # Prometheus takes some seconds to begin, and evaluates after that.
+        # Prometheus needs some seconds to start before it evaluates rules.
         await eventually(lambda: self.prometheus.query("stdgate:requests:rate5m"), "the rules have been evaluated")
         text = urllib.request.urlopen(f"http://127.0.0.1:{self.gate.admin}/metrics", timeout=30).read()
         lint = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, check=False)

@@ -8,7 +8,7 @@ import urllib.request
 from stdgate_process import PATIENCE, Stdgate
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# Where this Python lies, with its packages.
+# The folders of this Python and its packages.
 PYTHON = sorted({os.path.realpath(prefix) for prefix in (sys.prefix, sys.base_prefix)})
 
 CURIOUS = """

@@ -43,7 +43,7 @@ class ServersPage(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(run.returncode, 0, run.stderr)
         shown = re.search(r"```console\n\$ stdgate tools team\n(.*?)```", text, re.S)[1].splitlines()
         seen = iter(run.stdout.splitlines())
-        for line in shown:  # "…" stands for lines that the page leaves out
+        for line in shown:  # "…" stands for omitted lines
             if line.strip() != "…":
                 self.assertIn(line, seen, f"not in this place:\n{run.stdout}")
         prefixes = {line.split("_")[0].strip() for line in run.stdout.splitlines()[1:]}

@@ -11,7 +11,7 @@ import tempfile
 import time
 
 PROGRAM = os.path.abspath(os.environ["STDGATE"])
-# Seconds; more than anything takes, also under sanitizers.
+# In seconds. Longer than any step takes, even under sanitizers.
 PATIENCE = 60
 
 
@@ -34,8 +34,8 @@ def of_process(pid):
         return "", ""
 
 
-# Starts a program with listening sockets, as systemd does: as descriptors 3 and so on, and with LISTEN_PID, which only
-# the process itself can know.
+# Starts a program with listening sockets as systemd does: as descriptors from 3 on, and with LISTEN_PID. Only the
+# process itself can know its LISTEN_PID, because exec keeps the process id.
 PASSES_SOCKETS = """
 import fcntl, os, sys
 given = [fcntl.fcntl(int(fd), fcntl.F_DUPFD, 100) for fd in sys.argv[1].split(",")]
@@ -54,7 +54,7 @@ class Stdgate:
         self.folder = tempfile.mkdtemp(prefix="stdgate-python-")
         self.words = ["--listen", "127.0.0.1:0", "--admin", "off", *flags, "--", *command]
         self.log = ""
-        self.sockets = []  # that it is given
+        self.sockets = []  # listening sockets to pass on
         self.port = self.admin = 0
 
     @staticmethod

@@ -19,7 +19,7 @@ EXAMPLES = Path(__file__).resolve().parents[3] / "deploy/examples"
 UNIT = EXAMPLES / "stdgate.service"
 SOCKET_UNIT = EXAMPLES / "stdgate.socket"
 ECHO_SERVER = str(Path(__file__).with_name("echo_server.py"))
-# Answers with the names of its environment.
+# A server that answers with the names of its environment variables.
 TELLS_ENVIRONMENT = [sys.executable, "-c", """
 import json, os, sys
 for line in sys.stdin:
@@ -39,7 +39,7 @@ class Unit(unittest.TestCase):
         verified = subprocess.run(["systemd-analyze", "verify", "--man=no", str(UNIT)],
                                   capture_output=True, text=True, check=False, timeout=PATIENCE)
         complaints = [line for line in verified.stderr.splitlines() if UNIT.name in line]
-        # The program is not installed where the tests run.
+        # The program is not installed on the machine that runs the tests.
         self.assertEqual([line for line in complaints if "/usr/local/bin/stdgate" not in line], [])
 
     def test_the_socket_unit_belongs_to_the_service(self):
@@ -129,7 +129,8 @@ class Sockets(unittest.IsolatedAsyncioTestCase):
                 self.assertIn("PATH", answer["result"])
                 self.assertEqual([name for name in answer["result"] if name.startswith("LISTEN")], [])
             self.assertEqual(await gate.stop(), (0, {}))
-            # It belongs to who has opened it, and so do the connections that wait there.
+            # The socket file, and the connections that wait on a passed-on socket, belong to the
+            # process that opened the socket.
             self.assertTrue(os.path.exists(f"{folder}/s"))
             with contextlib.closing(connection_to(self.port)) as connection:
                 connection.connect()

@@ -45,7 +45,7 @@ class Collector:
         collector = self
 
         class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"  # connections are kept
+            protocol_version = "HTTP/1.1"  # keeps connections open
 
             def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -123,7 +123,7 @@ class Traces(unittest.IsolatedAsyncioTestCase):
         self.assertLessEqual(sent.start_time, call.end_time_unix_nano)
         attributes = attributes_of(call)
         for key, value in sent.attributes.items():
-            self.assertEqual(attributes[key], value, key)  # what the client says is called so here too
+            self.assertEqual(attributes[key], value, key)  # stdgate uses the same keys as the client
         below = {span.name: span for span in self.collector.spans if span.parent_span_id == call.span_id}
         self.assertEqual(sorted(below), ["child", "queue"])
         self.assertEqual(below["child"].kind, Span.SPAN_KIND_CLIENT)

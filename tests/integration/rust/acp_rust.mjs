@@ -1,5 +1,5 @@
-// The official Rust SDK as client and as agent, over both transports. By hand, as its build takes two and a half minutes of
-// CPU time:
+// The official Rust SDK as client and as agent, over both transports. It is run by hand, because its build takes two
+// and a half minutes of CPU time:
 //   cargo build --manifest-path tests/integration/rust/Cargo.toml --target-dir build/rust
 //   STDGATE=$PWD/build/release/bin/stdgate node tests/integration/rust/acp_rust.mjs build/rust/debug/acp-proof
 import assert from 'node:assert/strict';

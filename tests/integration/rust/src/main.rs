@@ -1,8 +1,8 @@
 //! The official Rust SDK at either end of stdgate.
 //!
 //! `acp-proof agent` is an agent on stdin and stdout, which asks for permission in each prompt.
-//! `acp-proof URL` is a client over a WebSocket (ws://) or Streamable HTTP (http://): it sends one
-//! prompt, grants what it is asked for, and prints what it has heard, a line each.
+//! `acp-proof URL` is a client over a WebSocket (ws://) or Streamable HTTP (http://). It sends one
+//! prompt, grants every permission, and prints the messages that it gets, a line each.
 
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::ConnectionTo;
