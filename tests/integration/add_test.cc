@@ -1,4 +1,4 @@
-// `stdgate add` on real files, and what it has added, served.
+// `stdgate add` on real configuration files, and a gateway that serves what it has added.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -126,7 +126,7 @@ TEST_F(AddTest, Usage) {
 
 }  // namespace
 
-// `stdgate install-to`: what it has copied serves.
+// `stdgate install-to`: the copied program runs.
 
 namespace {
 
@@ -135,11 +135,11 @@ using testing::HasSubstr;
 TEST(InstallTo, CopyIsWholeAndRuns) {
   const TemporaryFolder folder;
   const std::string target = (folder.path() / "deep/bin").string();
-  for (int times = 0; times < 2; ++times) {  // over a former one too
+  for (int times = 0; times < 2; ++times) {  // the second time over the first copy
     const ProgramRun copied = run_stdgate(folder, {"install-to", target});
     ASSERT_EQ(copied.exit_code, 0) << copied.err;
   }
-  // It needs the guard beside it.
+  // Starting a child needs the copied guard beside the copied stdgate.
   const ProgramRun used = run_stdgate(
       folder,
       {"call", "--protocol", "jsonrpc", "math/add", "[2,3]", "--", "stdgate", "demo-server"},

@@ -1,4 +1,4 @@
-// The admin listener: probes and the state of things, as they are at that moment.
+// The admin listener: its probes and pages show the present state.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -25,7 +25,7 @@ TEST(Admin, HealthIsWhetherTheProcessRuns) {
 }
 
 TEST(Admin, ReadyWhenTheMinimumOfChildrenIs) {
-  // Gets ready when the test lets it: by a file in its folder.
+  // The child becomes ready when the test creates a file in the child's folder.
   const std::string script = "until [ -e go ]; do sleep 0.01; done; exec '" + puppet()[0] + "' mcp";
   GatewayProcess gateway(serve_one(shell(script), "protocol: mcp, pool: { min: 1, max: 1 }"));
   HttpClient admin(gateway.admin_url());
@@ -83,7 +83,7 @@ TEST(Admin, ABrokenBackendIsItsOwnBusinessUnlessItIsRequired) {
   EXPECT_THAT(JsonValue(all.body).text("/backends/broken/reason"), HasSubstr("exited with code 5"));
   EXPECT_EQ(JsonValue(all.body).text("/backends/lazy/state"), "not started yet");
   EXPECT_EQ(admin.get("/readyz/good").status, 200);
-  // Of backends that nobody calls, only what is kept is started again.
+  // Without calls, only children of the minimum are started again after a failure.
   HttpClient client = gateway.connect();
   EXPECT_NE(client.post("/lazy/rpc", request("cwd")).status, 200);
   EXPECT_TRUE(eventually("some failures have been", [&] {
@@ -214,7 +214,7 @@ TEST(Admin, FrontPageIsTheOperatorsPage) {
   EXPECT_EQ(page.header("x-content-type-options"), "nosniff");
   EXPECT_THAT(page.body, HasSubstr("</html>"));
   EXPECT_EQ(admin.get("/").header("content-type"), "text/plain; charset=utf-8");
-  // Where clients come in nothing of it is there.
+  // Listeners for clients do not serve the admin page.
   HttpClient client = gateway.connect();
   const HttpResponse landing = client.get("/", {{"Accept", "text/html"}});
   EXPECT_EQ(landing.header("content-type"), "text/plain; charset=utf-8");

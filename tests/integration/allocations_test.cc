@@ -1,5 +1,5 @@
-// The steady state of the whole gateway allocates nothing per call: real sockets, a real child, and
-// metrics and the log of calls as they are by default. Only the client is in the same process.
+// The steady state of the whole gateway allocates nothing per call. The sockets and the child are
+// real; metrics and the log of calls have their defaults. Only the client runs in this process.
 #include <gtest/gtest.h>
 #include <unistd.h>
 #include <uv.h>
@@ -21,7 +21,8 @@
 namespace stdgate::test {
 namespace {
 
-// libuv is counted too. Before its first use, as it must not free what another one has given.
+// Counts allocations of libuv as well. Replaced before libuv's first use, so that libuv frees no
+// memory that another allocator has given.
 [[maybe_unused]] const int kUvAllocatorIsCounted = uv_replace_allocator(
     [](size_t size) {
       note_allocation();
@@ -37,7 +38,7 @@ namespace {
     },
     [](void* memory) { std::free(memory); });
 
-// stderr goes where nobody reads, as long as this lives: a log line a call.
+// Discards stderr during its lifetime, as the log writes a line for each call.
 class QuietStderr {
  public:
   QuietStderr() : kept_(::dup(STDERR_FILENO)) {
@@ -54,20 +55,20 @@ class QuietStderr {
   const int kept_;
 };
 
-// Longer than what a string keeps inside.
+// Too long for the buffer inside a std::string.
 constexpr const char* kLongId = R"("4bf92f3577b34da6a3ce")";
 constexpr const char* kTrace =
     "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n";
 
-// As of an argument that a client repeats; the tool marks none.
+// A field that repeats an argument. The tool has marked no argument to be repeated.
 constexpr const char* kRepeated = "Mcp-Param-Region: a-region-with-a-long-name\r\n";
 
-// What is behind the gateway.
+// Backends.
 constexpr const char* kDemo = "command: [\"" STDGATE_PROGRAM "\", demo-server], protocol: jsonrpc";
 constexpr const char* kTools = "command: [\"" STDGATE_ECHO_CHILD "\"], protocol: mcp";
 constexpr const char* kModernTools =
     "command: [\"" STDGATE_ECHO_CHILD "\", modern], protocol: mcp, revision: modern";
-// Judged by the last of several rules.
+// The last of several rules decides about the called tool.
 constexpr const char* kJudgedTools =
     "command: [\"" STDGATE_ECHO_CHILD
     "\"], protocol: mcp, rules: [ { allow: [admin] }, { allow: [\"*\"], tools: [\"read_*\"] }, "
@@ -76,7 +77,7 @@ constexpr const char* kCheckedTools =
     "command: [\"" STDGATE_ECHO_CHILD
     "\"], protocol: mcp, check: { arguments: true, results: true }";
 
-// Who calls.
+// Credentials of the client.
 constexpr const char* kKey = "X-API-Key: a-key-of-somebody\r\n";
 constexpr const char* kAuth =
     "auth: { public_url: \"https://a\", api_keys: [{ name: somebody-with-a-long-name, hash: "
@@ -123,7 +124,7 @@ class Allocations : public testing::TestWithParam<Steady> {
   }
   ~Allocations() override { std::filesystem::remove_all(folder_); }
 
-  // Serves here while a client calls in a thread of its own: the children's guards want a parent
+  // Serves in this thread, and runs the client in another. The guards of children need a parent
   // thread that outlives them.
   void serve_client() {
     const std::string socket = folder_ / "socket";
@@ -138,12 +139,13 @@ class Allocations : public testing::TestWithParam<Steady> {
       std::raise(SIGTERM);
     });
     const QuietStderr quiet;
-    std::signal(SIGTERM, SIG_IGN);  // should app::serve() not have come so far as to watch it
+    std::signal(SIGTERM, SIG_IGN);  // in case app::serve() does not handle SIGTERM yet
     EXPECT_EQ(app::serve(*config, {}, {.guard_path = STDGATE_GUARD}), app::kCleanExit);
     thread.join();
   }
 
-  // What grows now and then is no cost of a call; what each call costs is in every part.
+  // The minimum of several parts: a cost of each call shows in every part, but occasional growth of
+  // a table does not.
   size_t fewest_ = SIZE_MAX;  // allocations of kRounds
 
  private:

@@ -1,5 +1,5 @@
-// The audit of the real program: what is in it, that it can be verified, and what happens when it
-// cannot be written.
+// The audit of the real program: its lines, their verification, and an audit that cannot be
+// written.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -39,7 +39,7 @@ std::filesystem::path audit_of(const GatewayProcess& gateway) {
   return gateway.folder() / "audit.jsonl";
 }
 
-// The lines of one event, of all without.
+// The lines of this event; without `event`, all lines.
 std::vector<JsonValue> lines_of(const GatewayProcess& gateway, std::string_view event = "") {
   std::vector<JsonValue> lines;
   std::istringstream in(text_of(audit_of(gateway)));
@@ -64,7 +64,7 @@ ProgramRun verify(const std::vector<std::string>& files) {
   return run_stdgate(folder, arguments);
 }
 
-// As a disk that is full, or has room again.
+// Makes writes fail beyond `bytes`, like a full disk. A larger limit gives room again.
 void limit_files(const GatewayProcess& gateway, rlim_t bytes) {
   rlimit limit{};
   ASSERT_EQ(prlimit(gateway.pid(), RLIMIT_FSIZE, nullptr, &limit), 0);
@@ -109,7 +109,7 @@ TEST(Audit, SaysWhoDidWhat) {
   EXPECT_EQ(calls[0].text("/address"), "127.0.0.1");
   EXPECT_EQ(calls[0].text("/backend"), "main");
   EXPECT_EQ(calls[0].text("/tool"), "read_file");
-  EXPECT_EQ(calls[0].text("/outcome"), "tool_error");  // it has no such file
+  EXPECT_EQ(calls[0].text("/outcome"), "tool_error");  // the tool fails: it has no such file
   EXPECT_THAT(calls[0].text("/arguments"), testing::MatchesRegex("sha256:[0-9a-f]{64}"));
   EXPECT_EQ(calls[1].text("/tool"), "delete_file\n");
   EXPECT_EQ(calls[1].text("/outcome"), "denied");
@@ -117,7 +117,7 @@ TEST(Audit, SaysWhoDidWhat) {
   EXPECT_EQ(calls[2].text("/principal"), "ada");
   const auto begun = await_lines(gateway, "session_opened", 1);
   EXPECT_THAT(begun[0].text("/session"), testing::MatchesRegex("[0-9a-f]{8}"));
-  // The log writes lines that are no trouble a little later.
+  // The log writes lines that report no trouble with a short delay.
   ASSERT_TRUE(eventually("the log has the session",
                          [&] { return !log_of(gateway, "session opened").empty(); }));
   EXPECT_EQ(begun[0].text("/session"), log_of(gateway, "session opened").at(0).text("/session"));
@@ -234,8 +234,8 @@ TEST(Audit, HasOneGateway) {
   EXPECT_THAT(run.err, HasSubstr("another process writes this audit"));
 }
 
-// What is recorded is refused on a full disk, on each transport; and taken again when there is
-// room.
+// Calls that must be recorded are refused on each transport while the disk is full. They are
+// accepted again when there is room.
 TEST(Audit, WhatCannotBeRecordedIsRefused) {
   for (const char* durable : {"", ", durable: true"}) {
     GatewayProcess gateway(
@@ -245,7 +245,7 @@ TEST(Audit, WhatCannotBeRecordedIsRefused) {
     EXPECT_EQ(call(client, "math/add", "[1,2]").status, 200);
     await_lines(gateway, "call", 1);
     limit_files(gateway, std::filesystem::file_size(audit_of(gateway)) + 10);
-    // The first one finds out; without `durable` it has been answered by then.
+    // This call discovers that the disk is full. Without `durable` it is answered before that.
     call(client, "math/add", "[1,2]");
     HttpClient admin(gateway.admin_url());
     eventually("it is not ready", [&] { return admin.get("/readyz").status == 503; });
@@ -254,7 +254,7 @@ TEST(Audit, WhatCannotBeRecordedIsRefused) {
     EXPECT_EQ(refused.status, 503);
     EXPECT_EQ(refused.header("retry-after"), "1");
     EXPECT_THAT(refused.body, HasSubstr("Audit record cannot be written"));
-    EXPECT_EQ(call(client, "echo", "[1]").status, 200);  // needs no line
+    EXPECT_EQ(call(client, "echo", "[1]").status, 200);  // not recorded, so not refused
     socket.send(request("math/add", "[1,2]"));
     EXPECT_THAT(socket.message(), HasSubstr("Audit record cannot be written"));
     EXPECT_EQ(admin.get("/healthz").status, 200);
@@ -270,13 +270,13 @@ TEST(Audit, WhatCannotBeRecordedIsRefused) {
   }
 }
 
-// The answer to a call whose line is not on the disk stays in the gateway.
+// The gateway withholds the answer to a call until the call's line is on the disk.
 TEST(Audit, ADurableLineComesBeforeTheAnswer) {
   GatewayProcess gateway(serve_one(demo_server(), "", audit(", durable: true")));
   HttpClient client = gateway.connect();
   for (size_t i = 1; i <= 5; ++i) {
     EXPECT_EQ(call(client, "echo", "[1]").status, 200);
-    EXPECT_THAT(lines_of(gateway, "call"), SizeIs(i));  // without a wait
+    EXPECT_THAT(lines_of(gateway, "call"), SizeIs(i));  // the line is there at once
   }
   limit_files(gateway, std::filesystem::file_size(audit_of(gateway)) + 10);
   const HttpResponse withheld = call(client, "echo", "[\"done\"]");

@@ -1,4 +1,5 @@
-// Who may come in: the real program, its listeners that ask, and what does not get past them.
+// Authentication in the real program: listeners that want a credential, and requests that they must
+// refuse.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +26,7 @@ using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// printf '%s' the-key-of-ada-1234 | stdgate hash-key
+// The hash of this key: printf '%s' the-key-of-ada-1234 | stdgate hash-key
 const std::string kAda = "the-key-of-ada-1234";
 const std::string kBob = "the-key-of-bob-1234";
 
@@ -35,7 +36,7 @@ std::string key_file(const test::TestFolder& folder, const std::string& name,
   return folder.path(name);
 }
 
-// Two principals, and what each listener says of itself.
+// An `auth` section with two principals.
 std::string two_people(const test::TestFolder& folder, const std::string& more_of_ada = "") {
   return "auth: { api_keys: [{ name: ada, file: " + key_file(folder, "ada", kAda) + more_of_ada +
          " }, { name: bob, roles: [ops], file: " + key_file(folder, "bob", kBob) + " }] }\n";
@@ -69,7 +70,7 @@ class Auth : public testing::Test {
 
 struct Attempt {
   std::string name;
-  std::string request;  // all of it
+  std::string request;  // the whole request as bytes
   int status;
 };
 
@@ -88,7 +89,7 @@ std::vector<Attempt> attempts_without_a_header() {
       "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
   const std::string echo = request("echo", "[1]");
   return {
-      // No credential, on every path.
+      // Without a credential, on every path.
       {"rpc", bytes("POST", "/rpc", "", echo), 401},
       {"rpc of the backend", bytes("POST", "/main/rpc", "", echo), 401},
       {"rpc with a slash", bytes("POST", "/rpc/", "", echo), 401},
@@ -111,7 +112,7 @@ std::vector<Attempt> attempts_without_a_header() {
       {"landing page", bytes("GET", "/"), 401},
       {"unknown path", bytes("GET", "/unknown"), 401},
       {"unknown method", bytes("PATCH", "/rpc"), 401},
-      // Where none is looked for.
+      // A credential in places where the gateway does not look for credentials.
       {"query", bytes("POST", "/rpc?access_token=" + kAda + "&api_key=" + kAda, "", echo), 401},
       {"user information", bytes("POST", "http://ada:" + kAda + "@localhost/rpc", "", echo), 400},
       {"cookie", bytes("POST", "/rpc", "Cookie: Authorization=Bearer " + kAda + "\r\n", echo), 401},
@@ -133,7 +134,7 @@ std::vector<Attempt> attempts_with_a_header() {
   const std::string good = "Authorization: Bearer " + kAda + "\r\n";
   const std::string echo = request("echo", "[1]");
   return {
-      // Wrong ones.
+      // Wrong credentials.
       {"unknown key", bytes("POST", "/rpc", "Authorization: Bearer " + kAda + "x\r\n", echo), 401},
       {"its hash",
        bytes("POST", "/rpc",
@@ -153,7 +154,7 @@ std::vector<Attempt> attempts_with_a_header() {
       {"huge", bytes("POST", "/rpc", "X-API-Key: " + std::string(15'000, 'k') + "\r\n", echo), 401},
       {"too huge", bytes("POST", "/rpc", "X-API-Key: " + std::string(17'000, 'k') + "\r\n", echo),
        431},
-      // A good one among others.
+      // A good credential together with another credential.
       {"twice", bytes("POST", "/rpc", good + good, echo), 400},
       {"good and bad", bytes("POST", "/rpc", good + "Authorization: Bearer bad\r\n", echo), 400},
       {"bad and good", bytes("POST", "/rpc", "authorization: Basic x\r\n" + good, echo), 400},
@@ -165,7 +166,7 @@ std::vector<Attempt> attempts_with_a_header() {
       {"a line feed alone", bytes("POST", "/rpc", "X-API-Key: " + kAda + "\nX-A: b\r\n", echo),
        400},
       {"of another host", "GET / HTTP/1.1\r\nHost: evil.example\r\n" + good + "\r\n", 403},
-      // Good ones.
+      // Good credentials.
       {"bearer", bytes("POST", "/rpc", good, echo), 200},
       {"key", bytes("POST", "/rpc", "X-API-Key: " + kAda + "\r\n", echo), 200},
       {"in any case", bytes("POST", "/rpc", "aUTHORIZATION: bEARER " + kAda + "\r\n", echo), 200},
@@ -198,7 +199,7 @@ TEST_F(Auth, NothingGetsPast) {
   EXPECT_THAT(gateway.log(), HasSubstr(R"("reason":"unauthorized")"));
 }
 
-// One connection, on which good and bad requests follow each other.
+// Good and bad requests alternate on one connection.
 TEST_F(Auth, EachRequestIsJudged) {
   GatewayProcess gateway(serve_one(demo_server(), "", two_people(folder_)));
   HttpClient client = gateway.connect();
@@ -220,7 +221,7 @@ TEST_F(Auth, EachRequestIsJudged) {
   }));
 }
 
-// Sessions, streams and events of another one are as unknown as invented ones.
+// Sessions, streams and events of another principal are answered like invented ones.
 TEST_F(Auth, SessionsAreTheirPrincipals) {
   GatewaySetup setup = mcp_setup(two_people(folder_) +
                                  "listen: [\"127.0.0.1:0\", { address: \"127.0.0.1:0\", "
@@ -264,7 +265,7 @@ TEST_F(Auth, SessionsAreTheirPrincipals) {
   EXPECT_THAT(gateway.log(), Not(HasSubstr(session)));
 }
 
-// A replica with the same keys takes a session over for its principal only.
+// A replica with the same keys takes a session over only for the session's principal.
 TEST_F(Auth, SealedIdsAreTheirPrincipals) {
   folder_.write("sessions.key", std::string(64, '5') + "\n");
   const std::string root =
@@ -392,13 +393,13 @@ TEST_F(Auth, TicketsOpenOneRequestEach) {
   EXPECT_EQ(opens("/sse?%74icket=" + ticket_for(client, "/sse", kAda)), 401);
   WebSocketClient socket(gateway.url(), {.path = "/ws?ticket=" + ticket_for(client, "/ws", kAda)});
   EXPECT_EQ(socket.handshake().status, 101);
-  // A connection that is used again does not show its first ticket again.
+  // A ticket is valid once, even on the same connection.
   const std::string once = ticket_for(client, stream, kAda);
   HttpClient kept = gateway.connect();
   const std::string target = stream + "?method=ping&ticket=" + once;
   EXPECT_EQ(kept.get(target, accept).status, 200);
   EXPECT_EQ(kept.get(target, accept).status, 401);
-  // Not by POST, and not beside a credential.
+  // Tickets are not accepted for POST, nor together with a credential.
   EXPECT_EQ(client.post("/mcp?ticket=" + ticket_for(client, "/mcp", kAda), initialize(), for_mcp())
                 .status,
             401);
@@ -422,7 +423,7 @@ TEST_F(Auth, TicketsAreGivenToWhoIsKnownForPathsThatTakeThem) {
   EXPECT_EQ(many.status, 429);
   EXPECT_EQ(many.header("retry-after"), "10");
   ticket_for(client, "/ws", kBob);
-  // Without auth there is nothing that a ticket could stand for.
+  // Without `auth` there are no principals, so there are no tickets.
   GatewayProcess open(mcp_setup(""));
   EXPECT_EQ(open.connect().post("/ticket?path=/ws", "").status, 404);
 }
@@ -445,7 +446,8 @@ std::string read_audit(const std::string& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// Neither shows in the access log, the audit, lines about refusals, or at level debug.
+// Neither keys nor tickets appear in the access log, the audit, lines about refusals, or lines of
+// level debug.
 TEST_F(Auth, WhatPagesShowIsWrittenNowhere) {
   GatewayProcess gateway(mcp_setup(two_people(folder_) + "audit: { file: \"" +
                                    folder_.path("audit.jsonl") +
@@ -458,7 +460,7 @@ TEST_F(Auth, WhatPagesShowIsWrittenNowhere) {
       WebSocketClient socket(gateway.url(), {.path = "/ws?ticket=" + ticket});
       socket.call("tools/list");
     } catch (const std::exception&) {
-      // Refused.
+      // The WebSocket is refused.
     }
   }
   for (const std::string& key : {kAda, kAda + "-wrong"}) {
@@ -467,7 +469,7 @@ TEST_F(Auth, WhatPagesShowIsWrittenNowhere) {
           gateway.url(), {.headers = {{"sec-websocket-protocol", bearer_protocol(key) + ", mcp"}}});
       socket.call("tools/list");
     } catch (const std::exception&) {
-      // Refused.
+      // The WebSocket is refused.
     }
   }
   const std::string state = HttpClient(gateway.admin_url()).get("/debug/state").body;

@@ -1,5 +1,5 @@
 // Clients and children that do not read: the gateway's memory stays bounded, nothing is lost that
-// may not be, and nobody else notices.
+// must arrive, and other clients notice nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -25,16 +25,19 @@ constexpr size_t kMiB = 1 << 20;
 constexpr size_t kOutbox = kMiB;  // limits.outbox
 constexpr const char* kRoot = "limits: { outbox: 1MiB, message: 1MiB }\nlog: { level: error }";
 constexpr const char* kSharedChild = "isolation: shared, pool: { min: 1, max: 1 }";
-// What the gateway may need besides: a message of each client, buffers that are kept for reuse.
+// Memory that the gateway may need in addition: one message of each client, and buffers that are
+// kept for reuse.
 constexpr size_t kSpare = 8 * kMiB;
 constexpr int kTooSlow = 1013;
 
-// Not smaller than a segment of the loopback: reading would take for ever afterwards.
+// The receive buffer is not smaller than a segment of the loopback interface. Otherwise reading
+// would take far too long.
 WebSocketClient slow_reader(const GatewayProcess& gateway) {
   return WebSocketClient(gateway.url(), {.receive_buffer = 128 << 10, .deadline = Millis(30'000)});
 }
 
-// Prints what the gateway's memory did since the constructor, and fails when that was too much.
+// Prints how the gateway's memory has grown since the constructor, and fails the test if it has
+// grown too much.
 class MemoryWatch {
  public:
   explicit MemoryWatch(const GatewayProcess& gateway)
@@ -44,7 +47,7 @@ class MemoryWatch {
     std::printf("resident: %.1f MiB before, %.1f MiB at its peak\n", mebibytes(before_),
                 mebibytes(peak));
     ASSERT_GT(before_, 0U);
-    // The address sanitizer keeps what is freed: there the figures are only printed.
+    // The address sanitizer keeps freed memory, so its figures are printed but not checked.
     if (!kSanitized) {
       EXPECT_LT(peak, before_ + limit);
     }
@@ -56,8 +59,8 @@ class MemoryWatch {
   const size_t before_;
 };
 
-// The value, once it does not change any more for a while. Too early an answer makes what is
-// expected of it weaker, and never wrong.
+// The value, when it has not changed for a while. A value that is returned too early makes the test
+// weaker, but never makes it fail.
 double settled(const std::function<double()>& value) {
   double last = -1;
   for (double now = value(); now != last; now = value()) {
@@ -109,7 +112,7 @@ TEST(SlowReader, ThatAsksALotIsClosedAndOthersGoOn) {
   await_progress("the others are served");
   const MemoryWatch memory(gateway);
   WebSocketClient slow = slow_reader(gateway);
-  // With one call: the gateway may close the connection before a later one.
+  // Sent in one write, because the gateway may close the connection before a second write.
   std::string requests;
   const Frame ask{.opcode = Frame::kText, .payload = request("blob", R"({"size":100000})")};
   for (int i = 0; i < 600; ++i) requests += frame_bytes(ask);
@@ -133,7 +136,8 @@ TEST(SlowReader, ThatIsPushedToIsClosedAndOthersGetAll) {
   for (size_t i = 0; i < kOthers; ++i) others.emplace_back(gateway.url());
   for (WebSocketClient& client : others) client.call("cwd");
   const MemoryWatch memory(gateway);
-  // Less than the outbox in each round, as these are to keep up whatever else the machine does.
+  // Each round sends less than the outbox holds, so that these clients keep up even on a busy
+  // machine.
   for (int round = 0; round < 60; ++round) {
     others[0].send(request("push", R"({"count":25,"size":20000})"));
     for (WebSocketClient& client : others) {
@@ -251,7 +255,7 @@ TEST(SlowChild, HoldsUpThoseWhoFeedItAndNothingIsLost) {
 constexpr const char* kOneCallAtATime =
     "isolation: shared, pool: { min: 1, max: 1, max_in_flight: 1, queue: 4 }";
 
-// Fills the queue up to its half, so that WebSockets are not read for requests any more.
+// Fills half of the queue, so that the gateway stops reading requests from WebSockets.
 void fill_half(const GatewayProcess& gateway, WebSocketClient& client) {
   client.send(request("blob", R"({"size":1})", "2"));
   client.send(request("blob", R"({"size":1})", "3"));
@@ -278,7 +282,7 @@ TEST(HalfFullQueue, AClientThatLeavesIsNoticed) {
   client.message();
   fill_half(gateway, client);
   client.close();
-  // The child is told that nobody answers, and serves others.
+  // The child's request fails, and the child serves other clients.
   WebSocketClient other(gateway.url());
   EXPECT_EQ(other.call("blob", R"({"size":1})"), result("1", "\"x\""));
 }

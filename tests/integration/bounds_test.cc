@@ -1,4 +1,5 @@
-// What one client, or many that do as it does, can make the gateway hold and start.
+// Limits on the memory and the children that one client, or many similar clients, can make the
+// gateway use.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -24,7 +25,7 @@ using testing::HasSubstr;
 
 constexpr size_t kMiB = 1 << 20;
 constexpr const char* kSharedChild = "isolation: shared, pool: { min: 1, max: 1 }";
-// What the gateway may need besides: a message under way, storage that is lent again.
+// Memory that the gateway may need in addition: a message on its way, and pooled storage.
 constexpr size_t kSpare = 64 * kMiB;
 
 double mebibytes(size_t bytes) { return static_cast<double>(bytes) / kMiB; }
@@ -42,7 +43,7 @@ void limit_address_space(pid_t pid, size_t more) {
   ASSERT_EQ(prlimit(pid, RLIMIT_AS, &limit, nullptr), 0);
 }
 
-// A request of which only the head is sent.
+// A request whose head is sent, but not its body.
 std::string head_of(size_t announced) {
   return "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
          "Content-Length: " +
@@ -61,7 +62,7 @@ TEST(Bounds, AnswersThatNobodyTakesAreBoundedTogetherAndFreed) {
       clients.push_back(gateway.connect());
       clients.back().send_request("POST", "/rpc", request("blob", R"({"size":15000000})"),
                                   {{"content-type", "application/json"}});
-      // A client that takes its answers has them all the time.
+      // A client that reads its answers is served all the time.
       if (i % 5 == 0) {
         ASSERT_EQ(call(healthy, "blob", R"({"size":1000000})").status, 200);
       }
@@ -94,7 +95,7 @@ TEST(Bounds, ALengthThatIsOnlyAnnouncedCostsNothing) {
     clients.push_back(gateway.connect());
     clients.back().send(head_of(16'000'000) + "[");
     sockets.emplace_back(gateway.url());
-    // A masked text frame of 16,000,000 bytes, of which one comes.
+    // A masked text frame that announces 16,000,000 bytes, with the first byte of its payload.
     sockets.back().send_bytes(std::string("\x81\xff\0\0\0\0\0\xf4\x24\0\0\0\0\0[", 15));
   }
   for (int i = 0; i < 20; ++i) {
@@ -160,18 +161,18 @@ TEST(Bounds, AClientStartsSoManyChildrenAndNotMore) {
     EXPECT_EQ(client.read_response().status, 204);
   }
   EXPECT_GE(opened, 5U);
-  EXPECT_LT(opened, 15U);  // as long as this takes less than ten seconds
+  EXPECT_LT(opened, 15U);  // holds if the loop takes less than ten seconds
   EXPECT_EQ(refused.status, 429);
   EXPECT_EQ(refused.header("retry-after"), "1");
   EXPECT_EQ(JsonValue(refused.body).number("/error/code"), -31429);
   EXPECT_LE(gateway.metrics().sum("stdgate_child_starts_total"), static_cast<double>(opened));
-  // What has a connection of its own takes a child with its first message.
+  // A client on a connection of its own is given a child with its first message.
   WebSocketClient socket(gateway.url());
   socket.send(initialize);
   EXPECT_EQ(JsonValue(socket.message()).number("/error/code"), -31429);
 }
 
-// Sessions that are answered from memory have no child before their first call.
+// A session whose handshake is answered from memory has no child before its first call.
 TEST(Bounds, AClientWakesSoManyChildrenAndNotMore) {
   GatewayProcess gateway(serve_one(puppet("mcp"),
                                    "protocol: mcp, isolation: session, pool: { max: 64 }",
@@ -181,7 +182,7 @@ TEST(Bounds, AClientWakesSoManyChildrenAndNotMore) {
     HttpClient client = gateway.connect();
     const HttpResponse opened = client.post("/mcp", initialize_request(),
                                             {{"accept", "application/json, text/event-stream"}});
-    if (opened.status == 429) {  // while a child runs, another one is started for it
+    if (opened.status == 429) {  // with a child running, another starts at once
       ++refused;
       continue;
     }
@@ -190,7 +191,7 @@ TEST(Bounds, AClientWakesSoManyChildrenAndNotMore) {
         {{"accept", "application/json"}, {"mcp-session-id", opened.header("mcp-session-id")}});
     if (answer.body.find("-31429") != std::string::npos) ++refused;
   }
-  EXPECT_GT(refused, 5U);  // as long as this takes less than ten seconds
+  EXPECT_GT(refused, 5U);  // holds if the loop takes less than ten seconds
   EXPECT_LE(gateway.metrics().sum("stdgate_child_starts_total"),
             20.0 - static_cast<double>(refused));
 }
@@ -232,11 +233,11 @@ TEST(Bounds, ABroadcastIsHeldOnceHoweverManyDoNotTakeIt) {
   const size_t peak = peak_resident_bytes(gateway.pid());
   std::printf("resident: %.1f MiB before, %.1f MiB at its peak\n", mebibytes(before),
               mebibytes(peak));
-  // In a copy each it would be 600 MiB, less what lies in sockets.
+  // A copy for each client would take 600 MiB, less the bytes in socket buffers.
   if (!kSanitized) {
     EXPECT_LT(peak, before + kPushes * kSize + kSpare);
   }
-  // The others have lost nothing.
+  // The other clients have lost no message.
   for (size_t i = 1; i < kClients; i += 20) {
     for (int n = 0; n < kPushes; ++n) {
       const JsonValue push(clients[i].message());
@@ -256,7 +257,8 @@ TEST(Bounds, BytesAreCountedWhileAStreamRuns) {
   const double before = out("websocket");
   other.send(request("push", R"({"count":1,"size":100000})"));
   EXPECT_THAT(listener.message(), HasSubstr("push"));
-  // Both have got it; neither has sent anything since, nor has any timer of theirs been due.
+  // Both clients have received the message. Neither has sent anything since, and no timer of their
+  // connections has been due.
   EXPECT_TRUE(eventually(
       "it is counted", [&] { return out("websocket") >= before + 200'000; }, Millis(5000)));
 }

@@ -1,5 +1,5 @@
-// Ways in by other doors than a POST: WebSockets, event streams, preflights. Every group has its
-// control: the same request with a good credential, in the right place, gets through.
+// Attempts to get in by WebSockets, event streams and preflights instead of a POST. Every group has
+// a control: the same request with a good credential in the right place succeeds.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ using testing::Not;
 const std::string kKey = "the-key-of-ada-1234";
 const std::string kOther = "the-key-of-bob-1234";
 const std::string kBearer = "Authorization: Bearer " + kKey + "\r\n";
-// In the params of every call; a child that gets the call answers with its params.
+// A part of the params of every call. A child that receives the call answers with its params.
 constexpr const char* kMark = "REACHED";
 const std::string kMarked = request("x", R"(["REACHED"])");
 
@@ -41,7 +41,8 @@ class BypassDoors : public testing::Test {
     return "auth: { api_keys: [{ name: ada, file: " + folder_.path("ada") +
            " }, { name: bob, file: " + folder_.path("bob") + " }] }\n";
   }
-  // A backend of each kind that has doors of its own.
+  // A plain JSON-RPC backend and an MCP backend: they serve WebSockets and streams at different
+  // paths.
   [[nodiscard]] GatewaySetup setup() const {
     return serve({backend("main", rogue({"rpc"}), "default: true"),
                   backend("tools", puppet("mcp"), "protocol: mcp")},
@@ -57,7 +58,8 @@ class BypassDoors : public testing::Test {
 
 // --- WebSockets ------------------------------------------------------------------------------
 
-// Credentials that are none: wrong, or where none is looked for.
+// Fields without a usable credential: it is wrong, or stands where the gateway does not look for
+// credentials.
 std::vector<std::string> useless_fields() {
   return {
       "",
@@ -113,7 +115,7 @@ TEST_F(BypassDoors, NoWebSocketOpensWithoutACredential) {
   const std::string frame = frame_bytes({.payload = kMarked});
   for (const std::string& target : targets_of_websockets()) {
     for (const std::string& fields : useless_fields()) {
-      // What is sent before the answer would be the first message.
+      // The frame is sent before the answer, and would be the first message of the WebSocket.
       HttpClient client = gateway.connect();
       client.send("GET " + target + " HTTP/1.1\r\nHost: localhost\r\n" + kUpgrade + fields +
                   "\r\n" + frame);
@@ -126,8 +128,8 @@ TEST_F(BypassDoors, NoWebSocketOpensWithoutACredential) {
                          [&] { return log_of(gateway, "session opened").size() == 4; }));
 }
 
-// What was said before on the connection is no credential of the upgrade, and a refused upgrade
-// leaves no way in.
+// Credentials of earlier requests on the connection do not count for an upgrade. After a refused
+// upgrade the connection carries no WebSocket frames.
 TEST_F(BypassDoors, NoConnectionLendsItsCredentialToAnUpgrade) {
   GatewayProcess gateway(setup());
   HttpClient client = gateway.connect();
@@ -172,7 +174,7 @@ TEST_F(BypassDoors, NoStreamOpensWithoutACredential) {
   EXPECT_THAT(good.read_event()->data, HasSubstr(kMark));
   for (const std::string& target : targets_of_streams()) {
     for (const std::string& fields : useless_fields()) {
-      if (fields.starts_with("Connection")) continue;  // there is one already
+      if (fields.starts_with("Connection")) continue;  // the request has such a field already
       const std::string answer = get(gateway, target, kEvents + fields);
       EXPECT_GE(status_of(answer), 400) << target << " " << fields << answer;
       EXPECT_THAT(answer, Not(HasSubstr(kMark))) << target << " " << fields;
@@ -180,7 +182,8 @@ TEST_F(BypassDoors, NoStreamOpensWithoutACredential) {
   }
 }
 
-// The stream of one principal takes no messages of another, and says nothing to it.
+// The stream of one principal accepts no messages of another principal, and sends nothing to the
+// other.
 TEST_F(BypassDoors, NoStreamOfAnotherTakesMessages) {
   GatewayProcess gateway(setup());
   HttpClient stream = gateway.connect();
@@ -230,8 +233,8 @@ std::string lower(std::string text) {
   return text;
 }
 
-// A preflight is answered without a credential, so it must not do, tell or open anything: not even
-// which paths are served.
+// A preflight is answered without a credential. So it must change nothing and disclose nothing, not
+// even which paths are served.
 TEST_F(BypassDoors, NoPreflightOpensAnything) {
   GatewayProcess gateway(setup());
   const std::string asks =
@@ -266,7 +269,7 @@ TEST_F(BypassDoors, NoPreflightOpensAnything) {
         EXPECT_THAT(plain, Not(HasSubstr("mcp-session-id: "))) << target;
       }
     }
-    // Without what makes it a preflight it is a request like others.
+    // An OPTIONS request without the fields of a preflight needs a credential.
     for (const std::string fields :
          {"", "Origin: http://localhost:3000\r\n", "Access-Control-Request-Method: POST\r\n"}) {
       const std::string answer = answer_to(
@@ -279,7 +282,7 @@ TEST_F(BypassDoors, NoPreflightOpensAnything) {
   EXPECT_TRUE(log_of(gateway, "session opened").empty());
 }
 
-// What follows a preflight on its connection is judged by itself.
+// The request that follows a preflight on the same connection needs its own credential.
 TEST_F(BypassDoors, NoPreflightLetsTheNextRequestIn) {
   GatewayProcess gateway(setup());
   HttpClient client = gateway.connect();

@@ -1,6 +1,6 @@
-// Ways to what belongs to another client: its sessions, its events, its parked calls. Each is tried
-// with another good credential, a wrong one and none, by every verb. Every group has its control:
-// what is refused to the others is there for its owner, before and after.
+// Attempts to reach the sessions, events and parked calls of another client. Each is tried with
+// every verb, and with another good credential, a wrong credential, and none. Every group has a
+// control: the owner can use its own before and after the attempts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,21 +21,21 @@ using testing::Not;
 
 const std::string kAda = "the-key-of-ada-1234";
 const std::string kBob = "the-key-of-bob-1234";
-// In every message of a thief; the child of the owner must not have read it.
+// A part of every message of a thief. The owner's child must not have read it.
 constexpr const char* kMark = "REACHED";
-// In an event of the owner's stream.
+// A part of an event in the owner's stream.
 constexpr const char* kSecret = "for-ada-only";
 
 const std::string kAccept = "Accept: application/json, text/event-stream\r\n";
 
 std::string bearer(const std::string& key) { return "Authorization: Bearer " + key + "\r\n"; }
 
-// Who tries, on which listener, and how that is answered.
+// A client without a right to the session, its listener, and the expected status.
 struct Thief {
   std::string name;
   std::string fields;
   size_t listener = 0;
-  int status = 404;  // 404: as if it did not exist
+  int status = 404;  // 404: as if the session did not exist
 };
 
 std::vector<Thief> thieves() {
@@ -81,7 +81,7 @@ class BypassOwners : public testing::Test {
     return "auth: { api_keys: [{ name: ada, file: " + folder_.path("ada") +
            " }, { name: bob, file: " + folder_.path("bob") + " }] }\n";
   }
-  // Two backends, and a second listener that asks nobody.
+  // Two backends, and a second listener that accepts anonymous clients.
   [[nodiscard]] GatewaySetup setup(const std::string& root = "",
                                    const std::string& options = "") const {
     const std::string of_each = "protocol: mcp, bridge: true, pool: { max: 4 }" + options;
@@ -117,9 +117,9 @@ struct Owner {
     if (!session.empty()) more.emplace("mcp-session-id", session);
     return more;
   }
-  // The whole answer to a call, be it JSON or events.
+  // The body of the answer to a call: JSON or events.
   std::string call(const std::string& text) { return http.post(path, text, headers()).body; }
-  // What its child has read.
+  // The messages that the session's child has read.
   std::string history() { return call(request("history")); }
 
   std::string key;
@@ -143,7 +143,7 @@ std::string sent(const GatewayProcess& gateway, const Thief& thief, const std::s
 TEST_F(BypassOwners, NoVerbReachesTheSessionOfAnother) {
   GatewayProcess gateway(setup());
   Owner ada(gateway, kAda);
-  HttpClient hanging = gateway.connect();  // what a cancel could end
+  HttpClient hanging = gateway.connect();  // a call that a stolen cancel could end
   hanging.send_request("POST", "/mcp", request("hang", "", "77"),
                        ada.headers({{"content-type", "application/json"}}));
   await_in_flight(gateway, 1);
@@ -177,7 +177,7 @@ TEST_F(BypassOwners, NoVerbReachesTheSessionOfAnother) {
   EXPECT_EQ(ada.http.read_response().status, 204);
 }
 
-// A thief with a session of its own, who has more than one to name.
+// A thief with its own session names the owner's session in a second place.
 TEST_F(BypassOwners, NoSecondPlaceNamesTheSessionOfAnother) {
   GatewayProcess gateway(setup());
   Owner ada(gateway, kAda);
@@ -202,7 +202,7 @@ TEST_F(BypassOwners, NoSecondPlaceNamesTheSessionOfAnother) {
     const int ended = status_of(sent(gateway, thief, "DELETE", "/mcp", fields));
     EXPECT_GE(ended, 400) << fields;
   }
-  // Where nothing is looked for, its own session answers.
+  // These names of query parameters mean nothing, so the thief's own session answers.
   for (const std::string target : {"/mcp?session=", "/mcp?sessionId=", "/mcp?Mcp-Session-Id="}) {
     const std::string answer = sent(gateway, thief, "POST", target + ada.session, mine, body);
     EXPECT_THAT(answer, AllOf(HasSubstr("result"), Not(HasSubstr(hers_pid)))) << target;
@@ -210,8 +210,8 @@ TEST_F(BypassOwners, NoSecondPlaceNamesTheSessionOfAnother) {
   EXPECT_THAT(ada.history(), Not(HasSubstr(kMark)));
 }
 
-// Requests of several clients on one connection, as a proxy sends them: each is judged by itself,
-// also where its head is that of the last one but for the credential.
+// Requests of several clients on one connection, as a proxy sends them. Each is judged by its own
+// credential, even if the rest of the head repeats the previous request.
 TEST_F(BypassOwners, NoConnectionLendsItsFormerClient) {
   GatewayProcess gateway(setup());
   Owner ada(gateway, kAda);
@@ -229,7 +229,7 @@ TEST_F(BypassOwners, NoConnectionLendsItsFormerClient) {
     EXPECT_EQ(ask("", marked).status, 401);
     EXPECT_EQ(ask(bearer(kBob + "x"), marked).status, 401);
   }
-  // The second request is there before the first one is answered.
+  // The following requests arrive before the first is answered.
   const auto text = [&](const std::string& fields, const std::string& body) {
     return "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + kAccept + session_field(ada.session) +
            fields +
@@ -264,7 +264,7 @@ TEST_F(BypassOwners, NoEventIdReplaysTheStreamOfAnother) {
   EXPECT_THAT(stream, HasSubstr(kSecret));
   const std::vector<std::string> ids = event_ids(stream);
   ASSERT_GE(ids.size(), 2U);
-  // Her numbers behind the name of the thief's session.
+  // The numbers of the owner's event, to be put behind the name of the thief's session.
   const std::string numbers = ids[0].substr(ids[0].find('-'));
   for (const Thief& thief : thieves()) {
     for (const std::string& id : {ids[0], ids[1], ids.back()}) {
@@ -297,7 +297,7 @@ TEST_F(BypassOwners, NoEventIdReplaysTheStreamOfAnother) {
   EXPECT_THAT(again.read_event()->data, HasSubstr(kSecret));
 }
 
-// Ids that carry their session, with the keys known to both replicas.
+// Sealed session ids, whose keys both replicas know.
 TEST_F(BypassOwners, NoSealedIdOpensForOthers) {
   const std::string root = "sessions: { key_file: " + folder_.path("sessions.key") + " }\n";
   GatewayProcess first(setup(root));
@@ -312,7 +312,7 @@ TEST_F(BypassOwners, NoSealedIdOpensForOthers) {
   };
   EXPECT_EQ(status(kBob, ada.session, path), 404);
   EXPECT_EQ(status(kAda, ada.session, "/other/mcp"), 404) << "of another backend";
-  // Changed in each place, by its owner herself: nobody can make one.
+  // The owner changes one character of the id at a time: clients cannot forge ids.
   for (size_t at = 0; at < ada.session.size(); ++at) {
     std::string changed = ada.session;
     changed[at] = changed[at] == 'A' ? 'B' : 'A';
@@ -332,7 +332,8 @@ TEST_F(BypassOwners, NoSealedIdOpensForOthers) {
 
 // --- Parked calls ----------------------------------------------------------------------------
 
-// A call of a modern client that can be asked; `more` are members of its params.
+// A call of a client of the modern era that declares elicitation. `more`: further members of its
+// params.
 std::string modern(const std::string& more, const std::string& arguments = "{}") {
   return request("tools/call",
                  R"({"name":"elicit","arguments":)" + arguments + more +
@@ -414,7 +415,7 @@ TEST_F(BypassStates, NoStateOfAParkedCallWorksForOthers) {
   EXPECT_THAT(ask(gateway, bob, resuming(of_bob, of_bob.state)), HasSubstr(kMark));
 }
 
-// One kind of sealed text is worth nothing in the place of the other.
+// A sealed session id is not valid as a request state, nor a request state as a session id.
 TEST_F(BypassStates, NoSessionIdIsAState) {
   GatewayProcess gateway(setup());
   const Thief ada{"ada", bearer(kAda)};

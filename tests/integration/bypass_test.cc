@@ -1,7 +1,7 @@
-// Ways around what the gateway checks, each tried against the real program. Every group has its
-// control: the same request without the trick gets through, so no row passes for another reason.
-// Ways to what belongs to another client: bypass_owners_test.cc; by other doors:
-// bypass_doors_test.cc.
+// Attempts to get around the gateway's checks, against the real program. Every group has a control:
+// the same request without the trick succeeds, so that no row passes for another reason. For
+// attempts on what belongs to other clients see bypass_owners_test.cc. For WebSockets, streams and
+// preflights see bypass_doors_test.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 constexpr const char* kKey = "the-key-of-ada-1234";
-// In the params of every call; a child that gets the call answers with its params.
+// A part of the params of every call. A child that receives the call answers with its params.
 constexpr const char* kMark = "\"REACHED\"";
 
 std::string marked(const std::string& method) {
@@ -32,7 +32,7 @@ struct Row {
   std::string text;
 };
 
-// --- What a rule denies ----------------------------------------------------------------------
+// --- What rules deny ----------------------------------------------------------------------
 
 std::vector<Row> bodies_with_a_denied_call() {
   const std::string denied = marked("secret");
@@ -96,7 +96,7 @@ TEST(Bypass, NoSpellingReachesADeniedMethod) {
       EXPECT_THAT(post(path, row.text), Not(HasSubstr(kMark))) << path << ": " << row.name;
     }
   }
-  // One denied entry takes nothing from the others, and gets nothing by them.
+  // A denied entry of a batch neither spoils the other entries, nor passes because of them.
   const std::string batch =
       post("/rpc", "[" + request("open", "[1]", "1") + "," + marked("secret") + "," +
                        request("open", "[3]", "3") + "]");
@@ -106,7 +106,7 @@ TEST(Bypass, NoSpellingReachesADeniedMethod) {
   EXPECT_THAT(batch, Not(HasSubstr(kMark)));
 }
 
-// --- Who has no credential -------------------------------------------------------------------
+// --- Without a credential -------------------------------------------------------------------
 
 GatewaySetup with_a_key(const test::TestFolder& folder) {
   folder.write("key", std::string(kKey) + "\n");
@@ -227,7 +227,7 @@ struct Route {
   std::string target;
   std::string fields;
   std::string body;
-  int status;  // of the control
+  int status;  // expected of the control
 };
 
 std::vector<Route> routes() {
@@ -243,7 +243,7 @@ std::vector<Route> routes() {
           {"metrics", true, "GET", "/metrics", "", "", 200}};
 }
 
-// What a page of another site makes a browser send, or an attacker's name server.
+// Fields that a browser sends for a page of another site, with DNS rebinding and without.
 std::vector<Row> foreign_fields() {
   std::vector<Row> rows;
   for (const char* host :
@@ -347,7 +347,7 @@ TEST(Bypass, NoTextOfAClientMakesALogLine) {
   EXPECT_TRUE(eventually("the control is logged",
                          [&] { return gateway.log().find("control") != std::string::npos; }));
   const std::string log = gateway.log();
-  EXPECT_THAT(log, HasSubstr("forged"));  // the method's name is shown
+  EXPECT_THAT(log, HasSubstr("forged"));  // the name is shown, but harmless
   EXPECT_THAT(log, Not(HasSubstr("\n" + forged)));
   EXPECT_THAT(log, Not(HasSubstr("\x1b")));
   EXPECT_THAT(log, Not(HasSubstr("\xc2\x85")));

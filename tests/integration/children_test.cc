@@ -1,4 +1,4 @@
-// Children that die, hang, talk nonsense or cannot start; and pools that grow and shrink.
+// Children that die, hang, write nonsense or cannot start, and pools that grow and shrink.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -57,7 +57,8 @@ TEST(Children, KillUnderLoadFailsEachCallInFlightOnceAndServiceGoesOn) {
   EXPECT_EQ(exits(gateway, "signal"), 1);
 }
 
-// A child's memory is looked at once a second; the calls of some seconds come before its end.
+// The gateway looks at a child's memory once a second. So a child leaks in the calls of some
+// seconds before it is replaced.
 TEST(Children, ThoseThatLeakAreReplacedUnderLoadWithoutAFailedCall) {
   GatewayProcess gateway(
       serve_one(puppet(), "pool: { min: 1, max: 3, max_memory: 64MiB }", "log: { calls: false }"));
@@ -78,7 +79,7 @@ TEST(Children, ThoseThatLeakAreReplacedUnderLoadWithoutAFailedCall) {
       std::this_thread::sleep_for(Millis(10));
     }
   });
-  const auto metrics = gateway.metrics();  // of one moment: a child may just be ending
+  const auto metrics = gateway.metrics();  // read at one moment, because a child may be ending
   EXPECT_EQ(metrics.sum("stdgate_child_exits_total", {{"reason", "asked"}}),
             metrics.sum("stdgate_child_exits_total", {}));
   EXPECT_THAT(gateway.log(), HasSubstr("child replaced"));
@@ -175,7 +176,7 @@ TEST(Children, CommandThatDoesNotExistTouchesNoOtherBackend) {
   HttpClient client = gateway.connect();
   HttpClient admin(gateway.admin_url());
   const char* const missing = "program \"/nonexistent/program\" not found";
-  // Known before anybody calls.
+  // The failure is known before the first call.
   const HttpResponse early = admin.get("/readyz");
   EXPECT_EQ(early.status, 200) << "the other one can be used";
   EXPECT_EQ(admin.get("/readyz/bad").status, 503);
@@ -185,7 +186,7 @@ TEST(Children, CommandThatDoesNotExistTouchesNoOtherBackend) {
   const HttpResponse first = client.post("/bad/rpc", question);
   EXPECT_EQ(first.status, 502);
   EXPECT_THAT(first.body, AllOf(HasSubstr("-32004"), HasSubstr("could not be started")));
-  EXPECT_THAT(first.body, Not(HasSubstr("nonexistent")));  // no paths to clients
+  EXPECT_THAT(first.body, Not(HasSubstr("nonexistent")));  // clients are told no paths
   HttpResponse later = client.post("/bad/rpc", question);
   if (later.status == 502) later = client.post("/bad/rpc", question);
   EXPECT_EQ(later.status, 503);
@@ -225,7 +226,7 @@ TEST(Children, AnswersToNothingAreDropped) {
     params.replace(params.find("ID"), 2, id);
     EXPECT_EQ(call(client, "say", params).body, result("1", "true"));
   }
-  // Twice for the same call: the first counts.
+  // The child answers the same call twice: only the first answer counts.
   EXPECT_EQ(
       call(client, "say", R"({"line":"{\"jsonrpc\":\"2.0\",\"id\":@ID@,\"result\":\"first\"}"})")
           .body,
@@ -252,7 +253,9 @@ TEST(Children, BrokenAnswersFailTheirCall) {
 TEST(Children, StderrIsInTheLogWithPid) {
   GatewayProcess gateway(serve_one(puppet(), kOneChild));
   HttpClient client = gateway.connect();
-  // "hi\n", bytes that are no UTF-8 with a carriage return, and a last line without an end.
+  // "hi
+  // ", a line of bytes that are not UTF-8 with a carriage return, and a last line without a line
+  // end.
   call(client, "complain", R"({"bytes":[104,105,10,255,34,254,13,10,120]})");
   const auto pid = JsonValue(call(client, "pid").body).number("/result");
   call(client, "exit");
@@ -284,7 +287,7 @@ TEST(Children, OneThatDoesNotReadStallsOnlyItself) {
   }
   HttpClient other = gateway.connect();
   EXPECT_EQ(other.post("/other/rpc", request("math/add", "[1,2]")).body, result("1", "3"));
-  // What it does not take is not piled up for it.
+  // The gateway does not buffer everything while the child fails to read.
   EXPECT_LT(state_of(gateway).number("/backends/0/children/0/unsent_bytes"), 4'000'000);
   for (HttpClient& each : stuck) {
     EXPECT_THAT(each.read_response().status, testing::AnyOf(502, 504));
@@ -367,7 +370,7 @@ TEST(Children, RunInTheirWorkingDirectory) {
 }
 
 TEST(Children, ContentLengthFramingIsSpoken) {
-  // Answers the one request that it gets, in the framing of the LSP base protocol.
+  // Answers one request, in the framing of the LSP base protocol.
   const std::string script =
       "read length; read empty; n=$(echo \"$length\" | tr -dc 0-9);"
       "body=$(dd bs=1 count=$n 2>/dev/null); id=$(echo \"$body\" | sed "

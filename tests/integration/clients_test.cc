@@ -26,7 +26,7 @@ TEST(Clients, TwoHundredWithTheSameIdsGetTheirOwnAnswers) {
       const std::string payload = "[" + number(client_number) + "," + number(round) + "]";
       EXPECT_EQ(call(client, "echo", payload, "7").body, result("7", payload));
     }
-    // Answered in another order than asked.
+    // Later clients are answered sooner.
     const std::string ms = number(400 - client_number);
     EXPECT_EQ(call(client, "sleep", "[" + ms + "]", "7").body,
               result("7", "{\"slept_ms\":" + ms + "}"));
@@ -36,7 +36,7 @@ TEST(Clients, TwoHundredWithTheSameIdsGetTheirOwnAnswers) {
   const double first = state.number("/backends/0/children/0/calls");
   const double second = state.number("/backends/0/children/1/calls");
   EXPECT_EQ(first + second, 200 * 11);
-  EXPECT_GT(std::min(first, second), 90);  // of the slow calls alone: half each
+  EXPECT_GT(std::min(first, second), 90);  // half of the slow calls alone would be 100
 }
 
 TEST(Clients, TwoThousandConnectionsStayOpenWhileCallsGoOn) {
@@ -65,7 +65,7 @@ TEST(Clients, TwoThousandConnectionsStayOpenWhileCallsGoOn) {
                          [&] { return gateway.metrics().sum("stdgate_connections") == 0; }));
 }
 
-// What the puppet has read, without the questions for it.
+// The messages that the puppet has read, without the calls of `history`.
 std::vector<std::string> history_of(const GatewayProcess& gateway) {
   HttpClient client = gateway.connect();
   auto lines = JsonValue(call(client, "history").body).texts("/result");
@@ -120,7 +120,7 @@ TEST(Clients, OneThatDoesNotReadStallsNobody) {
     HttpClient other = gateway.connect();
     ASSERT_EQ(JsonValue(call(other, "pid").body).number("/id"), 1);
   }
-  // Not all of what it asked for is held for it meanwhile.
+  // Only a part of the requests of the slow client has been given to the child.
   EXPECT_LT(state_of(gateway).number("/backends/0/children/0/calls"), 100 + kAnswers);
   const std::string expected = result("1", '"' + std::string(1'000'000, 'x') + '"');
   for (size_t i = 0; i < kAnswers; ++i) {

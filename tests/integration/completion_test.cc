@@ -1,4 +1,4 @@
-// What bash makes of `stdgate completion bash`, and groff of `stdgate man`.
+// `stdgate completion bash` as bash runs it, and `stdgate man` as groff formats it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ class CompletionTest : public testing::Test {
     return out;
   }
 
-  // What is offered for the last of these words.
+  // The completions of the last word.
   std::vector<std::string> complete(const std::vector<std::string>& words) {
     std::string script =
         "source <(" STDGATE_PROGRAM " completion bash)\nCOMP_WORDS=(" STDGATE_PROGRAM;
@@ -53,7 +53,7 @@ TEST_F(CompletionTest, BashCompletesWords) {
   EXPECT_THAT(complete({""}), IsSupersetOf({"check", "doctor", "ls", "call", "add", "man"}));
   EXPECT_THAT(complete({"config", ""}), ElementsAre("schema", "reference"));
   EXPECT_THAT(complete({"audit", ""}), ElementsAre("verify"));
-  EXPECT_THAT(complete({"audit", "verify", ""}), IsEmpty());  // files, by default
+  EXPECT_THAT(complete({"audit", "verify", ""}), IsEmpty());  // bash completes file names
   EXPECT_THAT(complete({"completion", "f"}), ElementsAre("fish"));
   EXPECT_THAT(complete({"snippet", "cl"}), ElementsAre("claude-code", "claude-desktop"));
   EXPECT_THAT(complete({"ls", "d"}), IsEmpty());
@@ -104,7 +104,7 @@ TEST_F(CompletionTest, ScriptsOfOtherShellsNameEverything) {
   EXPECT_EQ(run_stdgate(folder_, {"completion", "tcsh"}).exit_code, 2);
 }
 
-// In reach of every system: man(7) macros are formatted where groff is.
+// The page uses man(7) macros, and is formatted where groff is installed.
 TEST_F(CompletionTest, ManualPage) {
   const std::string page = run_stdgate(folder_, {"man"}).out;
   EXPECT_THAT(page, AllOf(HasSubstr(".TH STDGATE 1"), HasSubstr(".SH COMMANDS"),

@@ -1,4 +1,4 @@
-// The command line and the configuration, as a user types them.
+// The command line and the configuration file, in runs of the real program.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -42,7 +42,7 @@ TEST(Check, PrintsTheResolvedConfigurationWithoutSecrets) {
   EXPECT_THAT(run.out, AllOf(HasSubstr("timeout: 1500ms"), HasSubstr("MODE: \"fast\""),
                              HasSubstr("127.0.0.1:8080"), HasSubstr("max_in_flight: 256"),
                              Not(HasSubstr("hunter2"))));
-  // What it prints is a configuration again.
+  // The printed configuration is valid input, and is printed in the same way again.
   folder.write("again.yaml", run.out);
   const ProgramRun again = run_stdgate(folder, {"check", "--config", "again.yaml"});
   EXPECT_EQ(again.exit_code, 0) << again.err;
@@ -71,7 +71,7 @@ TEST(Check, TellsAllErrorsAtOnceWithPlaceAndSuggestion) {
   EXPECT_THAT(run.err, AllOf(HasSubstr("listen"), HasSubstr("max"), HasSubstr("NOT_SET_ANYWHERE"),
                              HasSubstr("[\"npx\", \"server\"]")));
   EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 6);
-  // Serving says the same.
+  // Serving reports the same errors as `check`.
   const ProgramRun serving = run_stdgate(folder, {"--config", "bad.yaml"});
   EXPECT_EQ(serving.exit_code, kUsageError);
   EXPECT_EQ(serving.err, run.err);
@@ -105,7 +105,8 @@ TEST(CommandLine, WhatIsMissingOrMistypedIsSaid) {
   }
 }
 
-// There is nothing else to serve. Of a file's backends, the others are served.
+// A command on the command line is the only backend, so stdgate ends if its program is not found.
+// With a file, the other backends would be served.
 TEST(CommandLine, ACommandThatIsNotFoundIsNotServed) {
   TemporaryFolder folder;
   const std::vector<std::string> listen = {"--listen", "127.0.0.1:0", "--admin", "off"};
@@ -150,7 +151,7 @@ TEST(Output, ThatCannotBeWrittenIsAFailure) {
   }
 }
 
-// A terminal obeys what stands in a file's name.
+// File names may contain control characters, which a terminal would obey.
 TEST(Output, WarningsOfACheckHoldNoControlCharacters) {
   const TemporaryFolder folder;
   folder.write("gateway.yaml", "backends: { a: { command: [cat], cwd: \"a\\e[31m\" } }\n");
@@ -182,7 +183,7 @@ TEST(CommandLine, AddressInUseIsSaid) {
   EXPECT_EQ(run.out, "");
 }
 
-// No line says that anything listens before everything does.
+// No line says that stdgate listens before all listeners do.
 TEST(CommandLine, NothingListensUntilAllDo) {
   GatewayProcess gateway(serve_one(demo_server()));
   const std::string taken = gateway.url().substr(std::string("http://").size());

@@ -1,5 +1,5 @@
-// A hostile child reaches for the gateway, its own guard, another child and that one's guard, in
-// every way there is. Where the kernel lacks a feature the test says so, and checks the rest.
+// A hostile child attacks the gateway, its own guard, another child and the other child's guard, by
+// every known way. If the kernel lacks a feature, the test says so and checks the rest.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/capability.h>
@@ -30,7 +30,7 @@ const std::set<std::string> kSignals = {"kill", "kill_0", "tgkill", "pidfd_send_
 
 Command hostile() { return {STDGATE_HOSTILE_CHILD}; }
 
-// A gateway with two hostile children, one a backend.
+// A gateway with two backends, each with a hostile child.
 struct World {
   explicit World(const std::string& options = "", std::map<std::string, std::string> variables = {})
       : gateway(setup(options, std::move(variables))) {
@@ -57,7 +57,7 @@ struct World {
     return setup;
   }
 
-  // What the first child is answered by the kernel, by name of the attempt.
+  // The kernel's results of the first child's attempts, by name of the attempt.
   std::map<std::string, int> attempts(const std::string& method, const std::string& params) {
     HttpClient client = gateway.connect();
     const HttpResponse response = call(client, method, params);
@@ -69,7 +69,7 @@ struct World {
     }
     return results;
   }
-  // The names of the attempts that were not refused.
+  // The names of the attempts that the kernel has allowed.
   std::set<std::string> reached(pid_t pid) {
     std::set<std::string> names;
     const auto results = attempts("attack", R"({"pid":)" + std::to_string(pid) + "}");
@@ -89,7 +89,7 @@ struct World {
 
 guard::LandlockPlan plan() { return guard::landlock_plan(guard::landlock_abi()); }
 
-// What is open to a child because the kernel has no scope for signals.
+// The attempts that succeed on kernels whose Landlock has no scope for signals.
 std::set<std::string> open_signals() {
   if ((plan().scoped & guard::kLandlockScopeSignals) != 0) return {};
   std::cout << "this kernel's Landlock (ABI " << guard::landlock_abi()

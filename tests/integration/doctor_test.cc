@@ -1,4 +1,4 @@
-// `stdgate doctor` on servers that misbehave in one way each, and on good ones.
+// `stdgate doctor` on servers that misbehave in a single way each, and on good servers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// An MCP server in one file: `server.py MODE`. Without a mode it is a good one of the older era.
+// An MCP server in one file: `server.py MODE`. Without a mode it is a good legacy server.
 constexpr const char* kServer = R"py(
 import json, os, signal, subprocess, sys, time
 
@@ -138,7 +138,7 @@ while mode in ("ignores-end", "ignores-all"):
     time.sleep(60)
 )py";
 
-// It answers messages with Content-Length headers, and waits for them.
+// A server that speaks with Content-Length headers, and waits for them.
 constexpr const char* kHeaderServer = R"py(
 import json, sys
 def refuse():
@@ -178,7 +178,7 @@ class DoctorTest : public testing::Test {
     folder_.write("headers.py", kHeaderServer);
   }
 
-  // The report of a command; `options` stand in front of it.
+  // The report on a command. `options` go before the command.
   JsonValue diagnose(const Command& command, std::vector<std::string> options = {}) {
     options.insert(options.begin(), {"doctor", "--json"});
     options.emplace_back("--");
@@ -193,7 +193,7 @@ class DoctorTest : public testing::Test {
     return diagnose({"python3", "server.py", mode}, {"--timeout", "2s", "--grace", "500ms"});
   }
 
-  // "error noise-on-stdout"
+  // Each finding as its weight and code: "error noise-on-stdout".
   static std::vector<std::string> findings_of(const JsonValue& report) {
     std::vector<std::string> found;
     for (size_t i = 0; i < report.size("/findings"); ++i) {
@@ -244,8 +244,8 @@ TEST_F(DoctorTest, ServersOfTheOtherProtocols) {
 struct BadServer {
   std::string mode;
   std::vector<std::string> findings;
-  std::string message;   // part of the first one
-  std::string evidence;  // part of its first line; empty: not looked at
+  std::string message;   // part of the first finding's message
+  std::string evidence;  // part of the first line of its evidence; empty: not checked
   std::string advice;
 };
 
@@ -335,7 +335,7 @@ TEST_F(DoctorTest, WhatSendsBackWhatItIsSentIsNoServer) {
   }
 }
 
-// An npx that asks in words that nobody knows, in a folder in which nothing is installed.
+// An npx that asks a question in unknown words. Nothing is installed in its folder.
 TEST_F(DoctorTest, NpxThatAsksIsFoundWhateverItsWords) {
   folder_.write("npx",
                 "#!/bin/sh\n"
@@ -355,7 +355,7 @@ TEST_F(DoctorTest, NpxThatAsksIsFoundWhateverItsWords) {
   EXPECT_THAT(findings_of(told), IsEmpty()) << run_.out;
 }
 
-// The first process pays for the download.
+// The first process downloads the server, and is slow for that reason.
 TEST_F(DoctorTest, WhatFetchesItsServerIsNamedAsTheCause) {
   const std::string uvx = (folder_.path() / "uvx").string();
   const auto write = [&](const std::string& script) {
@@ -457,7 +457,7 @@ TEST_F(DoctorTest, ServerThatWaitsForHeadersIsAskedWithThem) {
               AllOf(HasSubstr("framing: content-length"), Not(HasSubstr("protocol"))));
 }
 
-// It waits for headers, says in a message with headers that it wants them, or ends.
+// The server waits for headers, answers with headers that it wants them, or ends.
 TEST_F(DoctorTest, LanguageServerIsKnownByItsAnswer) {
   for (const std::string how : {"waits", "refuses", "dies"}) {
     for (const std::string protocol : {"mcp", "jsonrpc"}) {
@@ -471,8 +471,8 @@ TEST_F(DoctorTest, LanguageServerIsKnownByItsAnswer) {
   }
 }
 
-// Its first answer comes after the time that the gateway waits for it, and then it has no more to
-// do than others.
+// The server's first answer is later than the gateway's start timeout. Its later answers are not
+// slow.
 TEST_F(DoctorTest, SlowStartIsNoSilence) {
   const JsonValue report = diagnose({"python3", "server.py", "slow-begin"},
                                     {"--timeout", "20s", "--start-timeout", "6s"});
@@ -482,7 +482,8 @@ TEST_F(DoctorTest, SlowStartIsNoSilence) {
   EXPECT_THAT(advice_of(report), HasSubstr("pool.start_timeout: "));
   EXPECT_THAT(report.text("/config"),
               AllOf(HasSubstr("start_timeout: "), Not(HasSubstr("revision"))));
-  // With the usual time the gateway waits for it, whatever the time of a step.
+  // Without --start-timeout, doctor waits as long as the gateway does, even if --timeout is
+  // shorter.
   EXPECT_THAT(findings_of(diagnose({"python3", "server.py", "slow-begin"}, {"--timeout", "1s"})),
               Not(Contains("warning silent-when-asked")))
       << run_.out;
@@ -502,13 +503,14 @@ TEST_F(DoctorTest, EraOfASlowServerIsKnown) {
       << run_.out;
 }
 
-// Helpers that notice its end are not left behind, and their time is not the server's.
+// Helpers of the server may end a moment later than the server. They do not count as left behind,
+// and their time does not count as the server's.
 TEST_F(DoctorTest, HelperThatEndsAMomentLaterIsNotLeftBehind) {
   const JsonValue report = diagnose({"python3", "server.py", "helper"}, {"--grace", "500ms"});
   EXPECT_THAT(findings_of(report), IsEmpty()) << run_.out;
 }
 
-// Longer than pool.grace: its machine may be slow.
+// Doctor waits longer than pool.grace for the end, because the server's machine may be slow.
 TEST_F(DoctorTest, EndIsWaitedForPatiently) {
   const JsonValue report = diagnose({"python3", "server.py", "ends-slowly"}, {"--grace", "100ms"});
   EXPECT_THAT(findings_of(report), IsEmpty()) << run_.out;
@@ -619,7 +621,7 @@ TEST_F(DoctorTest, BackendOfTheConfiguration) {
   EXPECT_THAT(none.err, HasSubstr("no backend 'three'; there are: one two"));
 }
 
-// All that doctor says of a backend whose server says all that it was given.
+// The output of doctor on a backend whose server prints everything that it was given.
 TEST_F(DoctorTest, SecretsOfTheConfigurationAreNotShown) {
   folder_.write("key.txt", "of-the-file\n");
   folder_.write("some.env", "OF_ENV_FILE=of-the-env-file\n");
@@ -654,7 +656,7 @@ TEST_F(DoctorTest, SecretsOfTheCommandLineAreNotShown) {
   EXPECT_THAT(run_.out, AllOf(Not(HasSubstr("ghp_")), Not(HasSubstr("pw"))));
 }
 
-// A block to paste would drop what protects the backend.
+// A complete block would lead users to drop the backend's protection: rules and limits.
 TEST_F(DoctorTest, OfABackendThatIsThereOnlyChangesAreNamed) {
   const std::string guarded =
       "rules: [ { allow: [\"*\"] } ], rlimits: { open_files: 100 }, timeout: 7s";

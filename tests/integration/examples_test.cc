@@ -1,5 +1,5 @@
-// deploy/examples: stdgate serves each configuration, and what the other files say of stdgate is
-// so. Servers are stand-ins: scripts of the names that the examples give.
+// deploy/examples: stdgate serves each configuration, and the other files agree with stdgate. The
+// servers are scripts that stand in for the programs named in the examples.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <yaml-cpp/yaml.h>
@@ -23,7 +23,7 @@ using testing::HasSubstr;
 
 constexpr const char* kExamples = STDGATE_SOURCE_DIR "/deploy/examples/";
 
-// Answers initialize, and every other request with its own words as a text.
+// Answers initialize, and answers every other request with its own command line.
 constexpr const char* kMcpServer = R"sh(#!/bin/sh
 while IFS= read -r line; do
   id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
@@ -35,7 +35,7 @@ while IFS= read -r line; do
 done
 )sh";
 
-// Answers every request with its arguments; ends at "exit".
+// Answers every request with its arguments, and exits at "exit".
 constexpr const char* kLanguageServer = R"sh(#!/bin/sh
 while IFS= read -r line; do
   case $line in
@@ -57,7 +57,7 @@ std::string read_example(const std::string& name) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-// A folder with the stand-ins, which has to outlive the gateway.
+// A folder with the stand-ins, which must outlive the gateway.
 class StandIns {
  public:
   StandIns() {
@@ -79,7 +79,7 @@ class StandIns {
   TemporaryFolder folder_;
 };
 
-// Its listeners are chosen by the kernel, whatever it says of them.
+// Serves an example. The kernel chooses the ports of listeners, whatever the example says.
 GatewaySetup served(const std::string& config, const StandIns& stand_ins) {
   GatewaySetup setup;
   setup.config = config;
@@ -96,7 +96,7 @@ GatewaySetup served(const std::string& config, const StandIns& stand_ins) {
 constexpr const char* kInitialize =
     R"({"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}})";
 
-// Its id.
+// Opens a session at `path` and returns its id.
 std::string expect_mcp_session(HttpClient& client, const std::string& path) {
   const HttpResponse opened = client.post(path, request("initialize", kInitialize),
                                           {{"accept", "application/json, text/event-stream"}});
@@ -126,7 +126,7 @@ TEST(Examples, TwoBackends) {
   expect_mcp_session(client, "/mcp");
 }
 
-// The load balancers in front of it, nginx and HAProxy, are tested in replicas_test.cc.
+// replicas_test.cc tests the load balancers in front of it, nginx and HAProxy.
 TEST(Examples, Replicas) {
   const StandIns stand_ins;
   const GatewayProcess gateway(served(read_example("replicas.yaml"), stand_ins));
@@ -134,7 +134,7 @@ TEST(Examples, Replicas) {
   EXPECT_THAT(expect_mcp_session(client, "/mcp"), testing::StartsWith("gate-1."));
 }
 
-// The address and the admin port of each replica, as Envoy's file has them.
+// The address and the admin port of each replica in Envoy's file.
 std::set<std::string> envoy_replicas(const YAML::Node& cluster) {
   std::set<std::string> replicas;
   for (const YAML::Node& locality : cluster["load_assignment"]["endpoints"]) {
@@ -210,7 +210,7 @@ TEST(Examples, Clangd) {
               HasSubstr("--background-index=false"));
 }
 
-// The documents of a Kubernetes file by their kind.
+// The document of this kind in a Kubernetes file.
 YAML::Node document(const std::string& text, const std::string& kind) {
   for (const YAML::Node& node : YAML::LoadAll(text)) {
     if (node["kind"].as<std::string>() == kind) return node;
@@ -246,7 +246,7 @@ TEST(Examples, KubernetesReplicas) {
   auto config = files["gateway.yaml"].as<std::string>();
   const auto proxy = files["haproxy.cfg"].as<std::string>();
 
-  // Pods of a StatefulSet are called gate-0.gate, …; HAProxy knows each of them.
+  // The pods of a StatefulSet are called gate-0.gate and so on. HAProxy must name each of them.
   const auto name = document(text, "StatefulSet")["metadata"]["name"].as<std::string>();
   ASSERT_EQ(lines_with(proxy, ".gate:").size(), set["replicas"].as<size_t>());
   for (size_t i = 0; i < set["replicas"].as<size_t>(); ++i) {
@@ -260,7 +260,7 @@ TEST(Examples, KubernetesReplicas) {
       << "the same rules as without Kubernetes";
   EXPECT_GT(pod["terminationGracePeriodSeconds"].as<int>(), 20 + 2 * 2);
 
-  // The key lies where its secret is mounted.
+  // The key is in the folder where its secret is mounted.
   const std::string keys = "/sessions.key";
   const auto mounted = stdgate["volumeMounts"][1]["mountPath"].as<std::string>();
   const size_t at = config.find(mounted + keys);
@@ -300,7 +300,7 @@ TEST(Examples, Service) {
   EXPECT_GT(std::stoi(unit_values(unit, "TimeoutStopSec").front()), 20 + 2 * 2);
 }
 
-// Each address is written as gateway.yaml has it, and the default one needs no line there.
+// Each address is written as in gateway.yaml. The default address needs no line in gateway.yaml.
 TEST(Examples, Socket) {
   const std::string unit = read_example("stdgate.socket");
   const auto addresses = unit_values(unit, "ListenStream");

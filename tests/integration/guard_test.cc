@@ -1,4 +1,4 @@
-// The guard is a program of its own, which lies beside stdgate.
+// The guard is a separate program in stdgate's folder.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -30,7 +30,7 @@ pid_t guard_of(const GatewayProcess& gateway) {
   return guards.at(0).pid;
 }
 
-// Both programs, to be changed by a test.
+// Copies both programs into the folder, so that the test can change them.
 std::string install_into(const TemporaryFolder& folder) {
   fs::copy_file(STDGATE_PROGRAM, folder.path() / "stdgate");
   fs::copy_file(STDGATE_GUARD, folder.path() / "stdgate-guard");
@@ -72,7 +72,7 @@ TEST(Guard, WithoutItNothingStartsAndItSaysWhereItLooked) {
   }
 }
 
-// An upgrade replaces both files; the old gateway goes on with the old guard.
+// An upgrade replaces both files. The running gateway keeps its guard of the old version.
 TEST(Guard, MayBeReplacedWhileTheGatewayRuns) {
   const TemporaryFolder folder;
   GatewaySetup setup =

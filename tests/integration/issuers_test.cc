@@ -1,4 +1,5 @@
-// Keys of issuers that are fetched: the real program, and servers that rotate, stall, lie and die.
+// Keys that the gateway fetches from issuers: the real program, with servers that rotate keys,
+// stall, lie and die.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +22,7 @@ const std::string kPublicUrl = "https://tools.example";
 
 class Issuers : public testing::Test {
  protected:
-  // `jwks` is the value of that key; empty: it is not there.
+  // `jwks`: the value of that setting; empty: the setting is absent.
   static GatewaySetup setup(const std::string& issuer, const std::string& jwks,
                             const std::string& more = "") {
     return serve_one(demo_server(), "",
@@ -84,7 +85,7 @@ TEST_F(Issuers, RotateTheirKeys) {
   EXPECT_THAT(gateway.log(), AllOf(HasSubstr("keys of an issuer fetched"), Not(HasSubstr("eyJ"))));
 }
 
-// Not for the client.
+// The reason is not in the answer to the client.
 TEST_F(Issuers, WhatIsWrongWithATokenIsInTheLog) {
   folder_.write("jwks", old_.jwks());
   GatewayProcess gateway(setup("https://id.example", "{ file: " + folder_.path("jwks") + " }"));
@@ -114,7 +115,7 @@ TEST_F(Issuers, AreAwaitedAtFirst) {
   HttpClient admin(gateway.admin_url());
   EXPECT_EQ(admin.get("/readyz").status, 200);
   EXPECT_EQ(state_of(gateway).number("/issuers/0/keys"), 0);
-  // A server that stalls is given up, and asked again.
+  // The gateway gives up a server that stalls, and asks it again.
   EXPECT_TRUE(eventually("it is asked", [&] { return server.count("/jwks") == 1; }));
   server.answer("/jwks", WebServer::json(old_.jwks()));
   EXPECT_TRUE(eventually(
@@ -207,7 +208,7 @@ TEST_F(Issuers, AreKnownByTheirCertificates) {
   EXPECT_EQ(status(gateway, token), 503);
 }
 
-// Whatever a token says of its own keys, and whatever is done with a key that was fetched.
+// Neither claims of a token about its own keys, nor changes of a token, get past the fetched keys.
 TEST_F(Issuers, NothingGetsPastTheirKeys) {
   WebServer server;
   WebServer evil;
@@ -238,14 +239,14 @@ TEST_F(Issuers, NothingGetsPastTheirKeys) {
       {"another endpoint's",
        old_.token("ES256", claims("https://id.example", kPublicUrl + "/mcp"))},
   };
-  // Keys that are not known are looked for first.
+  // Before the gateway refuses an unknown key, it fetches the keys again.
   for (const auto& [name, token] : cases) EXPECT_TRUE(becomes(gateway, token, 401)) << name;
   EXPECT_EQ(status(gateway, old_.token("ES256", claims("https://id.example", kPublicUrl + "/rpc"))),
             200);
   EXPECT_EQ(evil.count("/jwks"), 0U);
 }
 
-// It is remembered that a token is good, and yet each request asks what it is good for.
+// The gateway remembers that a token is valid, but checks the token's audience for each request.
 TEST_F(Issuers, ATokenIsForTheEndpointThatItNames) {
   WebServer server;
   server.answer("/jwks", WebServer::json(old_.jwks()));

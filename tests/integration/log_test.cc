@@ -1,5 +1,5 @@
-// The log: one line a call with everything that an operator asks, always readable by a machine, and
-// nothing of it in a client's answer unless the configuration says so.
+// The log has one line per call, with everything that operators need, and is always readable by
+// programs. Clients see nothing of it unless the configuration says so.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -24,7 +24,7 @@ using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::SizeIs;
 
-// The lines of finished calls, once there are `count`.
+// The lines of finished calls, once there are `count` lines.
 std::vector<JsonValue> calls_of(const GatewayProcess& gateway, size_t count) {
   eventually(std::to_string(count) + " calls are logged",
              [&] { return log_of(gateway, "call").size() >= count; });
@@ -94,7 +94,7 @@ TEST(Log, IsValidWhateverCallersAndChildrenSay) {
   client.post("/rpc", R"({"jsonrpc":"2.0","id":"bad","method":7})");
   call(client, "complain", R"({"bytes":[255,0,34,92,10,240,159,10]})");
   call(client, "say", R"({"line":"noise \" \\ \t \u0001"})");
-  // Throws at a line that is not valid.
+  // Throws if a line is not valid JSON.
   const std::vector<JsonValue> lines = calls_of(gateway, 13);
   EXPECT_THAT(lines, SizeIs(13));
   EXPECT_EQ(lines[4].text("/method"), "quote\" backslash\\");
@@ -108,8 +108,8 @@ TEST(Log, IsValidWhateverCallersAndChildrenSay) {
 TEST(Log, LevelSaysWhatIsWritten) {
   struct Case {
     const char* settings;
-    size_t calls;   // of one that is fine, one that is a fault
-    bool starting;  // the line of a child's start
+    size_t calls;   // lines of a good call and a failing call
+    bool starting;  // whether the start of a child is logged
   };
   for (const Case& given :
        {Case{"level: debug", 2, true}, Case{"level: info", 2, true}, Case{"level: warn", 1, false},
@@ -119,7 +119,7 @@ TEST(Log, LevelSaysWhatIsWritten) {
     GatewaySetup setup = serve_one(
         puppet(), "",
         "listen: \"unix:@DIR@/s\"\nlog: { format: json, " + std::string(given.settings) + " }");
-    setup.listeners = 0;  // no line says where
+    setup.listeners = 0;  // the address may not be logged
     setup.admin = false;
     GatewayProcess gateway(setup);
     const std::string socket = gateway.folder() / "s";
@@ -157,7 +157,7 @@ TEST(Log, AsJsonIsAllThatIsWritten) {
   gateway.signal(SIGTERM);
   ASSERT_TRUE(gateway.wait_for_exit());
   EXPECT_EQ(gateway.output(), "");
-  log_of(gateway);  // throws at a line that is no JSON
+  log_of(gateway);  // throws if a line is not JSON
 }
 
 TEST(Log, RefusalsAreLinesAndCounts) {
@@ -261,7 +261,7 @@ TEST(Log, TheStartSaysWhatRuns) {
   EXPECT_EQ(lines[0].number("/backends"), 1);
 }
 
-// Which client did it, and whose child died.
+// A line names the client's session, and the client whose child has died.
 TEST(Log, NamesSessionClientAndChild) {
   GatewayProcess gateway(serve_one(puppet("mcp"), "protocol: mcp, pool: { max: 4 }",
                                    "audit: { file: \"@DIR@/audit.jsonl\", durable: true }\n"));
@@ -290,7 +290,7 @@ TEST(Log, NamesSessionClientAndChild) {
     EXPECT_EQ(call.number("/child"), started.number("/child"));
     EXPECT_EQ(call.number("/pid"), started.number("/pid"));
   }
-  // One that has ended is known by the same name.
+  // The name of a session stays the same after the session's end.
   client.send_request("DELETE", "/mcp", "", in_mcp_session(id));
   client.read_response();
   client.post("/mcp", request("ping", "", "3"), in_mcp_session(id));
@@ -319,11 +319,12 @@ TEST(Log, TextFormatIsForPeople) {
   EXPECT_THAT(gateway.log(), AllOf(HasSubstr(R"(id="\"two words\"")"), HasSubstr("method=cwd")));
 }
 
-// A terminal that shows the log obeys nothing that callers and children say, in either format.
+// Neither format passes control characters of callers and children on to a terminal that shows the
+// log.
 TEST(Log, HasNoCharacterThatATerminalObeys) {
   const std::string hidden[] = {"\xc2\x9b",     "\xc2\x85",     "\xe2\x80\xa8", "\xe2\x80\xae",
                                 "\xe2\x81\xa6", "\xef\xbb\xbf", "\x7f",         "\x9b"};
-  std::string all;  // without the last one, which is no UTF-8
+  std::string all;  // without the last, which is not UTF-8
   for (size_t i = 0; i + 1 < std::size(hidden); ++i) all += hidden[i];
   for (const char* format : {"text", "json"}) {
     GatewayProcess gateway(
@@ -376,7 +377,7 @@ TEST(Log, EveryFaultSaysWhy) {
   EXPECT_THAT(lines[2].text("/detail"), HasSubstr("exited with code 7"));
 }
 
-// A gateway of its own, as with this time any other call may time out too.
+// In a gateway of its own, because other calls could exceed this timeout as well.
 TEST(Log, ATimeoutSaysHowLongItTook) {
   GatewayProcess gateway(serve_one(puppet(), "timeout: 50ms"));
   HttpClient client = gateway.connect();

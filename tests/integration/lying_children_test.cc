@@ -1,6 +1,6 @@
-// Servers of MCP's modern era that lie: in their discovery, in their answers, in what they say on
-// their own account. The call that is lied to gets a clear error or the lie itself, other calls and
-// other backends notice nothing, and it is counted.
+// Servers of MCP's modern era that lie in their discovery, in their answers, or in what they send
+// unasked. The call gets a clear error or the lie itself, and the lie is counted. Other calls and
+// other backends notice nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ std::string discovery(const std::string& versions = R"(["2026-07-28"])",
                  "}");
 }
 
-// What a right child of both eras answers, unless `lies` say something else.
+// The rules of a child of both eras, whose answers are correct except where `lies` says otherwise.
 Command child_with(const Command& lies) {
   Command rules = lies;
   rules.push_back("initialize=" + answers(R"({"protocolVersion":"2025-11-25","capabilities":{},)"
@@ -41,7 +41,7 @@ Command child_with(const Command& lies) {
   return rules;
 }
 
-// A child that lies, and one beside it that does not.
+// A configuration with a child that lies and another child that does not.
 GatewaySetup beside_another(const Command& lies, const std::string& options) {
   return serve(
       {backend("main", lying(child_with(lies)), "protocol: mcp, default: true, " + options),
@@ -64,13 +64,13 @@ double dropped(const GatewayProcess& gateway, const std::string& reason) {
   return gateway.metrics().sum("stdgate_messages_dropped_total", {{"reason", reason}});
 }
 
-// --- Discovery
+// --- Lies in the discovery
 
 struct DiscoveryLie {
   std::string name;
   std::string rule;  // for server/discover
   bool is_modern = false;
-  std::string dropped = {};  // why a message is; empty: none is
+  std::string dropped = {};  // expected reason of a dropped message; empty: none
 };
 
 const DiscoveryLie kDiscoveryLies[] = {
@@ -98,7 +98,8 @@ class LyingDiscovery : public testing::TestWithParam<DiscoveryLie> {};
 INSTANTIATE_TEST_SUITE_P(Lies, LyingDiscovery, testing::ValuesIn(kDiscoveryLies),
                          [](const auto& lie) { return lie.param.name; });
 
-// Where it is to be found out, whatever is no discovery makes a legacy child, which is served.
+// If the gateway has to find out the era, a malformed discovery makes a legacy child, which is
+// served.
 TEST_P(LyingDiscovery, IsNoDiscovery) {
   const DiscoveryLie& lie = GetParam();
   GatewayProcess gateway(beside_another({"server/discover=" + lie.rule},
@@ -110,7 +111,7 @@ TEST_P(LyingDiscovery, IsNoDiscovery) {
   }
 }
 
-// Where it is demanded, there is no child, and that is said.
+// If the configuration demands the modern era, such a child does not start, and calls are told why.
 TEST_P(LyingDiscovery, IsNoModernChild) {
   const DiscoveryLie& lie = GetParam();
   GatewayProcess gateway(
@@ -124,8 +125,8 @@ TEST_P(LyingDiscovery, IsNoModernChild) {
   expect_no_harm(gateway);
 }
 
-// Its initialize is answered, and the question before it too: the next process is begun with as a
-// modern one, and answers at once.
+// The answer to server/discover comes late: when the child gets initialize. The gateway treats the
+// next process as modern from the start.
 TEST(LyingServers, ThatDiscoverThemselvesLate) {
   GatewayProcess gateway(beside_another(
       {"server/discover=",
@@ -137,12 +138,12 @@ TEST(LyingServers, ThatDiscoverThemselvesLate) {
   expect_no_harm(gateway);
 }
 
-// --- Results
+// --- Lies in results
 
 struct ResultLie {
   std::string name;
   std::string result;             // of tools/call
-  std::string session_gets = {};  // empty: the result as it is
+  std::string session_gets = {};  // empty: the unchanged result
 };
 
 constexpr const char* kNoQuestion = "the server has answered input_required without a question";
@@ -180,7 +181,7 @@ const ResultLie kResultLies[] = {
 
 class LyingResults : public testing::TestWithParam<ResultLie> {
  protected:
-  // The beginning of the result, up to what the child fills in.
+  // The beginning of the result, up to the first part that the child fills in.
   static std::string as_is() {
     const std::string& text = GetParam().result;
     return R"("result":)" + text.substr(0, text.find('@'));
@@ -190,7 +191,7 @@ class LyingResults : public testing::TestWithParam<ResultLie> {
 INSTANTIATE_TEST_SUITE_P(Lies, LyingResults, testing::ValuesIn(kResultLies),
                          [](const auto& lie) { return lie.param.name; });
 
-// They are the client's to judge.
+// Clients of the modern era and plain callers judge the results themselves.
 TEST_P(LyingResults, PassToModernClientsAndPlainCallers) {
   GatewayProcess gateway(beside_another({"tools/call=" + answers(GetParam().result)}, kModern));
   HttpClient client = gateway.connect();
@@ -224,7 +225,8 @@ TEST_P(LyingResults, EndTheCallOfASession) {
   expect_honesty(gateway);
 }
 
-// What a method that needs no input asks for is a result like any other, but to a session.
+// A request for input from a method that cannot need input is passed on as a result, except to
+// sessions.
 TEST(LyingServers, OfMethodsThatNeedNoInput) {
   const std::string result = R"({"resultType":"input_required","requestState":"x"})";
   GatewayProcess gateway(beside_another({"prompts/list=" + answers(result)}, kModern));
@@ -237,7 +239,7 @@ TEST(LyingServers, OfMethodsThatNeedNoInput) {
   expect_honesty(gateway);
 }
 
-// --- What is kept
+// --- Lies about how long a result may be kept
 
 TEST(LyingServers, HaveNothingKept) {
   const std::string times[] = {"-1", "1e300", "18446744073709551616", "\"60000\"", "null",
@@ -264,7 +266,7 @@ TEST(LyingServers, HaveNothingKept) {
   EXPECT_EQ(gateway.metrics().sum("stdgate_mcp_cache_hits_total"), 1);
 }
 
-// --- On its own account
+// --- Unsolicited messages
 
 struct Noise {
   std::string name;
@@ -326,7 +328,7 @@ TEST_P(LyingAloud, ReachesNobody) {
   expect_honesty(gateway);
 }
 
-// A server of this era asks by what it answers.
+// A server of the modern era may ask only by its results, not by requests.
 TEST(LyingServers, RequestsAreRefusedWhoeverCalls) {
   const std::string ask = R"({"jsonrpc":"2.0","id":"own","method":"sampling/createMessage"})";
   GatewayProcess gateway(

@@ -1,5 +1,5 @@
-// Servers of MCP's modern era whose streams lie, or that die: what those that listen see, and calls
-// at each point of their life.
+// Servers of MCP's modern era whose streams lie, and servers that die: what listening clients see,
+// and what becomes of calls at each stage.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -22,7 +22,7 @@ using testing::Not;
 
 constexpr const char* kOptions = "revision: modern, pool: { min: 1, max: 1, backoff_min: 1ms }";
 constexpr const char* kTag = R"("io.modelcontextprotocol/subscriptionId":)";
-// The id of the last subscriptions/listen.
+// The child replaces it by the id of the last subscriptions/listen.
 constexpr const char* kListener = "@ID:subscriptions/listen@";
 
 std::string answers(const std::string& result) {
@@ -38,7 +38,7 @@ std::string acknowledged(const std::string& id = "@ID@") {
 }
 std::string changed(const std::string& id = kListener) { return frame("tools/list_changed", id); }
 
-// `rules`: of a modern child that tells of changes.
+// `rules`: of a child of the modern era that announces changes of its tools.
 GatewaySetup with_streams(const Command& rules, const std::string& options = kOptions,
                           const std::string& root = "") {
   Command all = rules;
@@ -52,14 +52,14 @@ GatewaySetup with_streams(const Command& rules, const std::string& options = kOp
       root);
 }
 
-// A client that listens at /mcp under an id of its own.
+// A client that listens at /mcp under its own id.
 class Listener {
  public:
   Listener(const GatewayProcess& gateway, const std::string& id)
       : client_(gateway.connect()), tag_(kTag + ("\"" + id + "\"")) {
     listen_for_tools(client_, "\"" + id + "\"");
   }
-  // The next event, which has the client's own tag; empty at the end.
+  // The next event, which must have the client's own tag; empty: the stream has ended.
   std::string next() {
     if (!std::exchange(has_begun_, true)) {
       EXPECT_EQ(client_.read_head().status, 200);
@@ -74,7 +74,7 @@ class Listener {
   }
   void expect_acknowledgement() { EXPECT_THAT(next(), HasSubstr("acknowledged")); }
   void expect_change() { EXPECT_THAT(next(), HasSubstr("tools/list_changed")); }
-  // A result, and nothing after it.
+  // The last event is a result.
   void expect_end() {
     EXPECT_THAT(next(), AllOf(HasSubstr(R"("result")"), HasSubstr("complete")));
     EXPECT_EQ(next(), "");
@@ -101,7 +101,7 @@ void expect_other_backend(const GatewayProcess& gateway) {
   EXPECT_THAT(client.post("/other/rpc", request("pid")).body, HasSubstr("result"));
 }
 
-// Of the only child, once it is ready; 0: it is not.
+// The process id of the only child; 0: it is not ready.
 pid_t ready_pid(const GatewayProcess& gateway) {
   const JsonValue state = state_of(gateway);
   if (children_in(state, "ready") != 1 || children_in(state) != 1) return 0;
@@ -118,7 +118,7 @@ void kill_child(const GatewayProcess& gateway) {
   });
 }
 
-// --- Streams
+// --- Streams that lie
 
 TEST(LyingStreams, NeverAcknowledged) {
   GatewayProcess gateway(with_streams({"subscriptions/listen="}));
@@ -140,7 +140,8 @@ TEST(LyingStreams, AcknowledgedTwice) {
   listener.expect_change();
 }
 
-// A child knows the ids on its wire alone, and what it invents finds nobody.
+// A child knows only the ids that the gateway has sent to it. Frames with other ids reach no
+// client.
 TEST(LyingStreams, FramesOfOthers) {
   GatewayProcess gateway(with_streams({
       "subscriptions/listen=" + acknowledged(),
@@ -156,12 +157,13 @@ TEST(LyingStreams, FramesOfOthers) {
   EXPECT_EQ(dropped(gateway, "no_listener"), 4);
   poke(gateway, "last");
   bob.expect_change();
-  kill_child(gateway);  // and both go on at another one, of which neither hears
+  kill_child(gateway);  // both listen at the next child, and hear nothing of the change
   EXPECT_TRUE(ada.client().silent_for(Millis(0)));
   EXPECT_TRUE(bob.client().silent_for(Millis(0)));
 }
 
-// Whoever listens for these changes is told, under a tag of its own.
+// A frame without a tag goes to each client that listens for such changes, with the client's own
+// tag.
 TEST(LyingStreams, FramesWithoutATag) {
   GatewayProcess gateway(with_streams(
       {"subscriptions/listen=" + acknowledged(),
@@ -210,7 +212,7 @@ TEST(LyingStreams, AnErrorEndsThem) {
   await_in_flight(gateway, 0);
 }
 
-// A client that does not take what it listens for is left, others are told on.
+// The stream of a client that does not read its events is ended. Other clients get all events.
 TEST(LyingStreams, FloodsEndSlowListenersAlone) {
   std::string flood;
   for (int i = 0; i < 64; ++i) {
@@ -242,7 +244,7 @@ TEST(LyingStreams, SessionsHearOfChangesWhateverTheirTag) {
   EXPECT_THAT(socket.message(), HasSubstr(R"("result")"));
 }
 
-// --- Deaths
+// --- Servers that die
 
 TEST(DyingServers, BeforeTheirDiscovery) {
   GatewayProcess gateway(with_streams({"server/discover=!kill"}));
@@ -283,7 +285,7 @@ TEST(DyingServers, WithCallsInFlight) {
   socket.send(modern_request("hang", "", "8"));
   HttpClient plain = gateway.connect();
   plain.send_request("POST", "/rpc", request("hang"), {});
-  await_in_flight(gateway, 14);  // with the listening of the session
+  await_in_flight(gateway, 14);  // including the session's own listen request
   kill_child(gateway);
   for (HttpClient& client : modern) {
     EXPECT_THAT(client.read_response().body, HasSubstr("-31502"));
@@ -310,7 +312,7 @@ TEST(DyingServers, WhileOthersListen) {
   }
 }
 
-// A server that asks in the middle of a call, and a client that has been asked.
+// A server that asks its client during a call.
 class DyingBetweenRounds : public testing::Test {
  protected:
   static GatewaySetup setup(const std::string& options = kOptions) {
@@ -319,7 +321,7 @@ class DyingBetweenRounds : public testing::Test {
                                                  R"("roots/list"}}})")},
                         options);
   }
-  // The client answers when the child has died; what it hears then.
+  // The message that a client gets if it answers after the child has died.
   static JsonValue what_follows(GatewayProcess& gateway, WebSocketClient& socket) {
     socket.call("initialize", initialize_params(R"({"roots":{}})"));
     socket.send(request("tools/call", R"({"name":"t"})", "7"));
@@ -332,7 +334,7 @@ class DyingBetweenRounds : public testing::Test {
   }
 };
 
-// What the process has kept of the call is gone with it.
+// The process has taken the state of the call with it.
 TEST_F(DyingBetweenRounds, TheCallEnds) {
   GatewayProcess gateway(setup());
   WebSocketClient socket(gateway.url());
@@ -343,7 +345,7 @@ TEST_F(DyingBetweenRounds, TheCallEnds) {
   EXPECT_THAT(call(client, "history").body, Not(HasSubstr("inputResponses")));
 }
 
-// With pool.sticky: false its client answers, and the request is made again at another process.
+// With pool.sticky: false the client's answer goes to another process, in a repeated request.
 TEST_F(DyingBetweenRounds, AServerThatKeepsNothingGoesOn) {
   GatewayProcess gateway(
       setup("revision: modern, pool: { min: 1, max: 1, backoff_min: 1ms, sticky: false }"));
@@ -358,7 +360,8 @@ TEST_F(DyingBetweenRounds, AServerThatKeepsNothingGoesOn) {
              [&] { return state_of(gateway).number("/backends/0/parked_calls") == 0; });
 }
 
-// It dies of every call: each caller is told, and the breaker keeps the rest away.
+// A child that dies of every call: each caller gets an error, and the breaker delays further
+// starts.
 TEST(DyingServers, OfEveryCall) {
   GatewayProcess gateway(with_streams({"tools/call=!kill", "subscriptions/listen=!kill"}));
   HttpClient client = gateway.connect();

@@ -1,5 +1,5 @@
-// Everything that /mcp refuses by an HTTP status: the body is a JSON-RPC error all the same, with
-// the id of the request where that is known, and the connection goes on.
+// Requests that /mcp refuses with an HTTP status. The body is still a JSON-RPC error, with the id
+// of the request if it is known, and the connection remains usable.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ Headers usual(Headers more = {}) {
   return more;
 }
 
-// The field, and the same once more, in other letters.
+// The field with two values: once in lower case, once capitalized.
 Headers twice(const std::string& name, const std::string& first, const std::string& second,
               Headers more = {}) {
   std::string again = name;
@@ -42,7 +42,7 @@ Headers twice(const std::string& name, const std::string& first, const std::stri
   return more;
 }
 
-// One session at most.
+// A gateway that allows a single session.
 GatewaySetup one_session(const std::string& root = "") {
   return serve_one(puppet("mcp"), "protocol: mcp, pool: { max: 1, sessions: 1, grace: 1s }", root);
 }
@@ -111,7 +111,7 @@ TEST(McpRefusals, OfTheHead) {
             {"two sessions to end", "DELETE", usual(twice("mcp-session-id", "a", "b")), "", 400,
              kInvalid},
         });
-  EXPECT_EQ(client.get("/").status, 200);  // on the same connection
+  EXPECT_EQ(client.get("/").status, 200);  // still the same connection
 }
 
 TEST(McpRefusals, OfFieldsThatAreThereTwice) {
@@ -135,7 +135,8 @@ TEST(McpRefusals, OfFieldsThatAreThereTwice) {
                                                         {{"mcp-protocol-version", "2026-07-28"}})));
   EXPECT_EQ(mismatch.status, 400);
   EXPECT_THAT(mismatch.body, AllOf(HasSubstr("\"code\":-32020"), HasSubstr("\"id\":\"seven\"")));
-  // Elsewhere too, as a program in front may have gone by another one.
+  // Contradictory fields are refused on other paths too, because a proxy in front may have acted on
+  // the other value.
   const HttpResponse elsewhere =
       client.post("/rpc", kList, twice("mcp-method", "tools/list", "tools/call"));
   EXPECT_EQ(elsewhere.status, 400);
@@ -202,7 +203,7 @@ TEST(McpRefusals, OfASession) {
   EXPECT_NE(refused.header("retry-after"), "");
 }
 
-// A batch has an answer for each of its messages, if one of them is good.
+// A batch with at least one good message is answered message by message.
 TEST(McpRefusals, NotOfABatchWithAGoodMessage) {
   GatewayProcess gateway(one_session());
   McpClient client(gateway, "2025-03-26");
@@ -248,7 +249,7 @@ TEST(McpRefusals, OfBodies) {
   expect_refusal(chunked.read_response(), {"chunks", "POST", {}, "", 400, kInvalid});
 }
 
-// Whose initialization fails has no session: no id to end it by, and nothing is left of it.
+// A failed initialization begins no session: the client gets no id, and the gateway keeps nothing.
 TEST(McpRefusals, ByTheServerBeginNoSession) {
   struct Failure {
     std::string name;

@@ -1,4 +1,4 @@
-// An MCP server behind POST /rpc: the gateway does the handshake, callers just call.
+// An MCP server behind POST /rpc: the gateway does the handshake, so callers only call.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ TEST(Mcp, CallsNeedNoHandshake) {
   EXPECT_THAT(lines[2], HasSubstr("tools/list"));
 }
 
-// Whoever reads metrics or log sees by which of its doors a call came in.
+// Metrics and the log name the transport of a call.
 TEST(Mcp, TransportsAreToldApart) {
   GatewayProcess gateway(serve_one(puppet("mcp"), "protocol: mcp, pool: { max: 4 }"));
   const Headers both = {{"accept", "application/json, text/event-stream"}};
@@ -73,7 +73,7 @@ TEST(Mcp, TransportsAreToldApart) {
   EXPECT_THAT(logged, ElementsAre("mcp", "sse", "rpc"));
 }
 
-// Whatever the landing page names is served.
+// Every URL on the landing page is served.
 TEST(Mcp, TheLandingPageNamesWhatIsThere) {
   GatewayProcess gateway(
       serve({backend("tools", puppet("mcp"), "protocol: mcp, default: true, pool: { max: 4 }"),
@@ -163,7 +163,7 @@ TEST(Mcp, CancelGoesToTheChildUnderItsOwnId) {
   HttpClient client = gateway.connect();
   const HttpResponse late = call(client, "hang");
   EXPECT_EQ(late.status, 504);
-  EXPECT_THAT(late.body, HasSubstr("\"code\":-31504"));  // MCP keeps -32000 to -32099 for itself
+  EXPECT_THAT(late.body, HasSubstr("\"code\":-31504"));  // MCP reserves -32000 to -32099
   const std::vector<std::string> lines = history_of(client);
   ASSERT_THAT(lines, SizeIs(5));
   const JsonValue cancel(lines[3]);
@@ -194,7 +194,7 @@ TEST(Mcp, ChildThatRefusesTheHandshakeIsNoChild) {
   EXPECT_GE(gateway.metrics().sum("stdgate_child_exits_total", {{"reason", "start_failed"}}), 1);
 }
 
-// Without its handshake this server ends at the first call.
+// Without a handshake, this server exits at the first call.
 TEST(Mcp, ServerSpokenToAsPlainJsonRpcEndsAndIsReportedSo) {
   GatewayProcess gateway(serve_one(puppet("mcp"), "pool: { max: 1, backoff_min: 1ms }"));
   HttpClient client = gateway.connect();

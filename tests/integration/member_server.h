@@ -1,4 +1,4 @@
-// A server of MCP, as a program of Python, that is a member of a virtual server; it can misbehave.
+// A Python MCP server that is a member of a virtual server, and can misbehave.
 #pragma once
 
 #include <string>
@@ -6,11 +6,13 @@
 
 namespace stdgate::harness {
 
-// It has the tools "echo", which answers its arguments, and "die". Modes: "exits" at once, "hangs"
-// at every list, writes "garbage" between its messages, is "slow" (it answers nothing before there
-// is a file "go" in its folder), "lies" (tools that are none, twice, and too long), "changes" its
-// list each time and says so, "errors" at lists, "many" tools (1500 in pages), "twenty" tools, and
-// "renamed" (echo is other).
+// Has the tools "echo", which answers with its arguments, and "die". The mode says how it
+// misbehaves:
+// - "exits" at once, "hangs" or "errors" at every list, or writes "garbage" between its messages
+// - "slow": answers nothing until there is a file "go" in its folder
+// - "lies": its list has malformed, repeated and too long tools
+// - "changes": its list changes each time, which is announced
+// - "many" tools (1500 in pages), "twenty" tools, or "renamed": the tool is called other, not echo
 inline std::vector<std::string> member_server(const std::string& mode = "good") {
   static constexpr const char* kServer = R"py(
 import json, os, sys, time
@@ -69,7 +71,7 @@ for line in sys.stdin:
     else:
         say({"id": id, "error": {"code": -32601, "message": "Method not found"}})
 )py";
-  // In a configuration a text keeps no line ends.
+  // A string in a configuration cannot keep line ends, so the program is passed as hex digits.
   std::string hex;
   for (const char* at = kServer; *at != 0; ++at) {
     hex += "0123456789abcdef"[static_cast<unsigned char>(*at) >> 4];

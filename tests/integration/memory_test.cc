@@ -1,6 +1,6 @@
-// What clients can make the gateway hold when they mean it: each attack in a gateway with little
-// memory. Meanwhile others are served, its memory stays within its limit, and when the attackers
-// have left, nothing is kept and everything is as before.
+// How much memory attackers can make the gateway hold. Each attack meets a gateway with little
+// memory. Meanwhile other clients are served, and the gateway's memory stays within its limit. When
+// the attackers have left, the gateway keeps nothing of them.
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,12 +29,12 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr size_t kMiB = 1 << 20;
-// What the gateway has beside what it counts: itself, messages of children that come in, storage
-// that is lent again, what the allocator cannot give back.
+// Memory of the gateway that it does not count: the program itself, incoming messages of children,
+// pooled storage, and what the allocator cannot return.
 constexpr size_t kSlack = 32 * kMiB;
 
-// limits.memory, with limits.buffered as its default would be. The address sanitizer keeps what is
-// freed, so that memory of the process would run short.
+// limits.memory, with the default that limits.buffered would have. The address sanitizer keeps
+// freed memory, so the memory of the process would run short.
 std::string memory_of(int mebibytes) {
   if (!kSanitized) return "memory: " + std::to_string(mebibytes) + "MiB";
   return "memory: 2GiB, buffered: " + std::to_string(mebibytes / 2) + "MiB";
@@ -63,7 +63,7 @@ HttpClient connect_from(const std::string& source, const std::string& url) {
   return HttpClient(socket);
 }
 
-// A gateway under attack: "main", a shared puppet, is what is attacked; "other" is another backend.
+// A gateway under attack. Attackers use "main", a shared puppet. "other" is another backend.
 class MemoryAttack : public testing::Test {
  protected:
   void start(const std::string& limits, const Command& command, const std::string& options) {
@@ -75,7 +75,7 @@ class MemoryAttack : public testing::Test {
     before_ = resident_bytes(gateway_->pid());
   }
 
-  // A client of another address is served: a call, and a body that has to be kept.
+  // Checks that a client of another address is served: a call, and a body that has to be buffered.
   void served(const std::string& path) {
     HttpClient client = connect_from("127.0.0.200", gateway_->url());
     const std::string small = request("blob", R"({"size":10})");
@@ -101,7 +101,7 @@ class MemoryAttack : public testing::Test {
     EXPECT_LT(peak, limit + kSlack);
   }
 
-  // The attackers have gone.
+  // To be called when the attackers have left.
   void expect_as_before() {
     eventually("nothing is kept for anybody",
                [&] { return held("receiving") + held("unsent") + held("calls") == 0; });
@@ -124,7 +124,7 @@ class MemoryAttack : public testing::Test {
 const char* const kShared = "isolation: shared, pool: { min: 1, max: 1 }";
 const char* const kSharedMcp = "protocol: mcp, isolation: shared, pool: { min: 1, max: 1 }";
 
-// Thousands of requests that listen, over one WebSocket.
+// Thousands of listening requests over one WebSocket.
 TEST_F(MemoryAttack, RequestsThatListen) {
   start(memory_of(256), puppet("mcp"), kSharedMcp);
   {
@@ -145,7 +145,7 @@ TEST_F(MemoryAttack, RequestsThatListen) {
         if (refused > 10) break;
       }
     } catch (const std::runtime_error&) {
-      last.reset();  // it was closed in the middle of a message
+      last.reset();  // closed in the middle of a message
     }
     const bool was_told = refused > 0 || (attacker.closing() && attacker.closing()->code == 1013);
     EXPECT_TRUE(was_told) << sent;
@@ -156,7 +156,7 @@ TEST_F(MemoryAttack, RequestsThatListen) {
   expect_as_before();
 }
 
-// Sessions of one client that are idle, each with events that it may come back for.
+// Idle sessions of one client, each with kept events that the client could ask for.
 TEST_F(MemoryAttack, EventsOfParkedSessions) {
   start(memory_of(128) + ", session_burst: 1000", puppet("mcp"),
         "protocol: mcp, isolation: session, pool: { max: 2, sessions: 1000, min_hold: 200ms }");
@@ -179,7 +179,8 @@ TEST_F(MemoryAttack, EventsOfParkedSessions) {
   }
   served("/other/rpc");
   expect_within(128 * kMiB);
-  // They are charged to the client, up to its bound, and those that have been idle longest go.
+  // The events are charged to the client, up to its limit. Beyond the limit, the sessions that have
+  // been idle longest lose theirs.
   EXPECT_GT(held("replay"), 1 * kMiB);
   EXPECT_LT(held("replay"), 33 * kMiB);
   EXPECT_THAT(gateway_->log(), HasSubstr("memory of sessions is given up"));
@@ -188,7 +189,7 @@ TEST_F(MemoryAttack, EventsOfParkedSessions) {
             200);
 }
 
-// Bodies of which most has come.
+// Bodies that are sent for the most part, but not to their end.
 TEST_F(MemoryAttack, UnfinishedBodies) {
   start(memory_of(300), puppet(), kShared);
   {
@@ -203,26 +204,26 @@ TEST_F(MemoryAttack, UnfinishedBodies) {
             "Content-Length: 3000001\r\n\r\n" +
             part);
       } catch (const std::runtime_error&) {
-        ++refused;  // it was answered, and closed, in the middle
+        ++refused;  // answered, and closed in the middle
       }
       if (i % 50 == 0) served("/main/rpc");
     }
     served("/main/rpc");
     served("/other/rpc");
     expect_within(300 * kMiB);
-    EXPECT_LT(held("receiving"), 38 * kMiB);  // of one client
+    EXPECT_LT(held("receiving"), 38 * kMiB);  // of a single client
     HttpClient told = gateway_->connect();
     try {
       EXPECT_THAT(told.post("/main/rpc", request("blob", "{\"fill\":\"" + part + "\"}")).body,
                   HasSubstr("limits.buffered_per_client"));
     } catch (const std::runtime_error&) {
-      // The same: its answer was lost with the connection.
+      // The answer was lost with the connection, which is fine too.
     }
   }
   expect_as_before();
 }
 
-// The same from many addresses, none of which holds much.
+// Unfinished bodies from many addresses. A single address uses little memory.
 TEST_F(MemoryAttack, UnfinishedBodiesOfManyClients) {
   start(memory_of(200), puppet(), kShared);
   {
@@ -247,7 +248,7 @@ TEST_F(MemoryAttack, UnfinishedBodiesOfManyClients) {
   expect_as_before();
 }
 
-// Clients that ask for much and take nothing of it.
+// Clients that request large answers and do not read them.
 TEST_F(MemoryAttack, LargeAnswersThatNobodyTakes) {
   start(memory_of(256), puppet(), kShared);
   {
@@ -266,7 +267,7 @@ TEST_F(MemoryAttack, LargeAnswersThatNobodyTakes) {
   expect_as_before();
 }
 
-// Messages of WebSockets of which the last fragment does not come.
+// Messages of WebSockets whose last fragment is never sent.
 TEST_F(MemoryAttack, HalfSentMessages) {
   start(memory_of(128), puppet(), kShared);
   {
@@ -289,7 +290,7 @@ TEST_F(MemoryAttack, HalfSentMessages) {
   expect_as_before();
 }
 
-// Batches whose answers are collected, as one of their calls is never answered.
+// Batches whose answers are collected, because one call of each is never answered.
 TEST_F(MemoryAttack, BatchesThatAreNeverComplete) {
   start(memory_of(256), puppet(), kShared);
   {
@@ -313,7 +314,8 @@ TEST_F(MemoryAttack, BatchesThatAreNeverComplete) {
   expect_as_before();
 }
 
-// Where all clients are one to the gateway, as behind a proxy that is not trusted, it may have all.
+// Behind a proxy that is not trusted, the gateway sees all clients as one. The configuration may
+// allow this one client all memory.
 TEST_F(MemoryAttack, OneClientMayHaveAll) {
   start(std::string(kSanitized ? "memory: 2GiB" : "memory: 256MiB") +
             ", buffered: 120MiB, buffered_per_client: 120MiB",
@@ -333,7 +335,7 @@ TEST_F(MemoryAttack, OneClientMayHaveAll) {
 
 }  // namespace
 
-// Overload of the real program: with less memory than it uses already.
+// Overload of the real program: its limit is below the memory that it uses at the start.
 
 namespace {
 

@@ -1,4 +1,4 @@
-// /metrics says what was done: no more, no less, and in the format that Prometheus reads.
+// /metrics counts exactly what has happened, in the format of Prometheus.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ TEST(Metrics, CountEachCallByMethodAndOutcome) {
   EXPECT_EQ(gateway.connect().post("/rpc", std::string(70'000, ' ')).status, 413);
   EXPECT_EQ(call(client, "blob", R"({"size":70000})").status, 413);
   EXPECT_EQ(call(client, "hang").status, 504);
-  // One in flight, one in the queue, and one too many.
+  // A call in flight, a call in the queue, and a call too many.
   std::vector<HttpClient> others;
   for (const char* place : {"in_flight", "queued"}) {
     others.push_back(gateway.connect());
@@ -70,7 +70,8 @@ TEST(Metrics, CountEachCallByMethodAndOutcome) {
   EXPECT_EQ(requests(metrics, "exit", "child_failed"), 1);
   EXPECT_EQ(metrics.sum(kRequests), 17);
   EXPECT_EQ(metrics.sum("stdgate_requests_in_flight"), 0);
-  // Written to the child: all but the refused ones and the one that left the queue.
+  // The calls that were written to the child: all except the refused calls and the call that left
+  // the queue.
   EXPECT_EQ(metrics.sum("stdgate_child_duration_seconds_count"), 11);
   EXPECT_EQ(metrics.sum("stdgate_queue_duration_seconds_count"), 12);
 }
@@ -102,7 +103,7 @@ TEST(Metrics, InventedMethodNamesDoNotGrowIt) {
   const MetricsText metrics = gateway.metrics();
   EXPECT_EQ(metrics.sum(kRequests, {{"backend", "main"}, {"method", "_other"}}), 10'000);
   EXPECT_EQ(metrics.sum(kRequests, {{"backend", "obliging"}}), 10'000);
-  // Ten names of a child that knows every method, and the rest together.
+  // Ten names of a child that answers to every method; all other names together.
   EXPECT_EQ(metrics.sum(kRequests, {{"backend", "obliging"}, {"method", "_other"}}), 9'990);
   EXPECT_EQ(metrics.series("stdgate_child_duration_seconds_count"), 12U);
   EXPECT_EQ(metrics.sum(kNotifications, {{"method", "_other"}, {"direction", "to_child"}}), 20'000);
@@ -116,7 +117,7 @@ TEST(Metrics, CountNotificationsBothWaysAndDrops) {
   EXPECT_EQ(client.post("/rpc", request("$/cancelRequest", R"({"id":5})", "")).status, 204);
   EXPECT_EQ(client.post("/rpc", R"({"jsonrpc":"2.0","id":5,"result":1})").status, 204);
   const std::string note = R"({"line":"{\"jsonrpc\":\"2.0\",\"method\":\"note\"}"})";
-  EXPECT_EQ(call(client, "say", note).status, 200);  // to nobody: the caller takes no events
+  EXPECT_EQ(call(client, "say", note).status, 200);  // dropped: the caller takes no events
   client.post("/rpc", request("say", note), wants_events());
   call(client, "say", R"({"line":"noise"})");
 
@@ -178,7 +179,7 @@ TEST(Metrics, CountConnectionsAndEveryByte) {
 
 // --- The text format, version 0.0.4 --------------------------------------------------------------
 
-// "x_bucket" -> "x", when x is a histogram.
+// The family of a sample: "x_bucket" belongs to "x" if x is a histogram.
 std::string family_of(const std::string& name, const std::map<std::string, std::string>& types) {
   for (const std::string suffix : {"_bucket", "_sum", "_count"}) {
     if (!name.ends_with(suffix)) continue;
@@ -189,7 +190,7 @@ std::string family_of(const std::string& name, const std::map<std::string, std::
   return name;
 }
 
-// The labels of a bucket without its bound.
+// The labels of a bucket without its upper bound.
 std::string without_bound(std::string labels) {
   const size_t bound = labels.find("le=\"");
   if (bound == std::string::npos) return labels;
@@ -214,7 +215,7 @@ Sample read_sample(const std::string& line) {
   return sample;
 }
 
-// What has been read so far, with the rules that go beyond one line.
+// The lines that have been read, checked by the rules that concern several lines.
 class Scrape {
  public:
   void add_comment(const std::string& line) {
@@ -258,7 +259,7 @@ class Scrape {
  private:
   std::set<std::string> helped_;
   std::map<std::string, std::string> types_;
-  std::map<std::string, double> buckets_;  // the last one, by family and labels
+  std::map<std::string, double> buckets_;  // the latest bucket, by family and labels
   std::map<std::string, double> infinite_;
   std::map<std::string, double> counts_;
 };

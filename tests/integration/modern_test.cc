@@ -1,5 +1,5 @@
-// Requests of MCP's modern era over sockets, at servers of both eras: arguments that are repeated
-// in header fields, answers that are kept, and messages over WebSockets.
+// Requests of MCP's modern era over sockets, at servers of both eras: arguments repeated in header
+// fields, kept answers, and messages over WebSockets.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,8 +18,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// modern.py (legacy | modern): a tool whose argument "region" is repeated, and how often it was
-// asked for its list.
+// modern.py (legacy | modern): a server that counts the requests for its list. The argument
+// "region" of its tool is repeated in a header field.
 constexpr const char* kServer = R"py(
 import json, sys
 ERA = sys.argv[1]
@@ -154,7 +154,7 @@ TEST_P(ModernEra, AnswersAreKept) {
   }
 }
 
-// --- Over WebSockets, by the rules of stdio
+// --- Over WebSockets, where the rules of stdio apply
 
 TEST_P(ModernEra, MessagesOverWebSocketsStandAlone) {
   GatewayProcess gateway(setup());
@@ -163,7 +163,7 @@ TEST_P(ModernEra, MessagesOverWebSocketsStandAlone) {
   EXPECT_THAT(socket.message(), HasSubstr("supportedVersions"));
   socket.send(modern_request("tools/call", R"("name":"sql","arguments":{"region":"a"})"));
   EXPECT_THAT(socket.message(), HasSubstr(R"("lists": 0)")) << "there are no headers to compare";
-  // What has no version is legacy, and both may be mixed.
+  // A message without a version is legacy. A connection may mix both eras.
   socket.send(request("initialize",
                       R"({"protocolVersion":"2025-11-25","capabilities":{},)"
                       R"("clientInfo":{"name":"c","version":"1"}})",
@@ -219,7 +219,8 @@ TEST_P(ModernEra, ACallOverAWebSocketIsCancelledByANotification) {
   EXPECT_EQ(JsonValue(socket.message()).number("/result/cancelled"), 2) << "a client that leaves";
 }
 
-// With `isolation: session` too, where only calls of a session end with it.
+// Also with `isolation: session`, where the end of a connection otherwise ends only the calls of
+// its session.
 TEST_P(ModernEra, ACallOverAWebSocketEndsWithTheConnection) {
   GatewayProcess gateway(setup("bridge: true"));
   WebSocketClient socket(gateway.url());

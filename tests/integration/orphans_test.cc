@@ -1,5 +1,6 @@
-// Nothing that a gateway has started outlives its reason: every kind of process, every kind of end.
-// Processes are counted by the test's folder, in which, or for which, they all were started.
+// No process that a gateway has started is left behind, for every kind of process and every kind of
+// end. Processes are found by the test's folder: all are started in it, have it as TMPDIR, or name
+// it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -19,15 +20,15 @@ constexpr Millis kGrace = Millis(200);
 constexpr Millis kAfterKill = Millis(2000);
 constexpr Millis kAfterAsking = 2 * kGrace + Millis(1500);
 
-// What a backend runs. All of them answer calls.
+// Processes of a backend. All families answer calls.
 struct Family {
   std::string name;
   Command command;
-  size_t processes;  // the guard included
-  size_t adopted;    // of them: direct children of the guard, which adopts what detaches itself
+  size_t processes;  // including the guard
+  size_t adopted;    // direct children of the guard, including processes that have detached
 };
 
-// `script` knows rogue_child as "$0".
+// `script` can start rogue_child as "$0".
 Command script(const std::string& text) { return {"/bin/sh", "-c", text, rogue({})[0]}; }
 
 const Family kFamilies[] = {
@@ -41,19 +42,19 @@ const Family kFamilies[] = {
 
 std::ostream& operator<<(std::ostream& out, const Family& family) { return out << family.name; }
 
-// How it ends.
+// How the gateway, the guard or the command ends.
 struct End {
   std::string name;
   std::string pool;
   Millis limit;
   void (*bring)(GatewayProcess& gateway);
-  size_t replacements = 0;  // after each of so many ends the gateway starts the family anew
+  size_t replacements = 0;  // the gateway starts the family again after each of this many ends
 };
 
 std::ostream& operator<<(std::ostream& out, const End& end) { return out << end.name; }
 
-// The guard of the only child: the gateway's only child process that runs. What came to the gateway
-// as an orphan, and an earlier guard, may be waiting for their last word to be read.
+// The guard of the only child: the only child process of the gateway that runs. Orphans and an
+// earlier guard may still be zombies.
 pid_t guard_of(const GatewayProcess& gateway) {
   std::vector<ProcessInfo> guards = children_of(gateway.pid());
   std::erase_if(guards, [](const ProcessInfo& process) { return process.state == 'Z'; });
@@ -66,7 +67,7 @@ void end_politely(GatewayProcess& gateway) {
   const auto status = gateway.wait_for_exit(kAfterAsking);
   ASSERT_TRUE(status);
   EXPECT_EQ(status->code, 0);
-  EXPECT_EQ(describe(gateway.descendants()), "");  // it has waited for them
+  EXPECT_EQ(describe(gateway.descendants()), "");  // the gateway has waited for them
 }
 
 void kill_gateway(GatewayProcess& gateway) {
@@ -77,7 +78,8 @@ void kill_gateway(GatewayProcess& gateway) {
 void kill_guard(GatewayProcess& gateway) { kill(guard_of(gateway), SIGKILL); }
 
 void kill_command(GatewayProcess& gateway) {
-  // It may run before the gateway has heard so; and 0 would mean the test itself.
+  // The command may run before the gateway knows its process id. kill() with 0 would end the test
+  // itself.
   pid_t pid = 0;
   ASSERT_TRUE(eventually("the gateway knows the command", [&] {
     const JsonValue state = state_of(gateway);
@@ -90,7 +92,7 @@ void kill_command(GatewayProcess& gateway) {
 
 void wait_for_idleness(GatewayProcess& /*gateway*/) {}
 
-// It hears nothing any more, neither of the gateway nor of its command.
+// A stopped guard reacts neither to the gateway nor to its command.
 void stop_guard(GatewayProcess& gateway) {
   const pid_t guard = guard_of(gateway);
   kill(guard, SIGSTOP);
@@ -113,7 +115,7 @@ const End kEnds[] = {
     {"child_idle", "idle_timeout: 300ms", Millis(300) + kAfterAsking, wait_for_idleness},
 };
 
-// The same with a guard that somebody has stopped.
+// Ends while the guard is stopped by SIGSTOP.
 const End kStoppedEnds[] = {
     {"gateway_asked_guard_stopped", "idle_timeout: 1h", Millis(0),
      [](GatewayProcess& gateway) {
@@ -134,7 +136,8 @@ std::set<pid_t> pids_of(const std::vector<ProcessInfo>& processes) {
   return pids;
 }
 
-// A whole family, and none of those before. (One that is starting has others for a moment.)
+// Whether these are a whole family without any process of `before`. A starting family has other
+// processes for a moment.
 bool are_others(const std::vector<ProcessInfo>& processes, const Family& family,
                 const std::set<pid_t>& before) {
   return processes.size() == family.processes &&
@@ -182,7 +185,7 @@ INSTANTIATE_TEST_SUITE_P(WithTheGuardStopped, Orphans,
                          name_of);
 
 TEST(OrphansAtStart, CommandThatIsStillStartingIsEndedToo) {
-  // Never answers the handshake, and lets nothing disturb it.
+  // Never answers the handshake, and ignores SIGTERM.
   GatewayProcess gateway(serve_one(script("trap '' TERM; sleep 600 & sleep 600; sleep 600"),
                                    "protocol: mcp, isolation: shared, "
                                    "pool: { min: 2, max: 2, grace: 200ms }"));

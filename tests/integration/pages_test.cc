@@ -1,4 +1,4 @@
-// What the pages say of the program, held against the program.
+// Compares statements of the documentation with the program.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ std::string read_page(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-// README.md and those of docs.
+// README.md and the pages in docs.
 std::vector<fs::path> user_pages() {
   const fs::path root = STDGATE_SOURCE_DIR;
   std::vector<fs::path> pages = {root / "README.md"};
@@ -35,7 +35,7 @@ std::vector<fs::path> user_pages() {
   return pages;
 }
 
-// The fenced blocks of a language.
+// The fenced code blocks of this language.
 std::vector<std::string> blocks(const std::string& page, const std::string& language) {
   std::vector<std::string> found;
   const std::string fence = "```" + language + "\n";

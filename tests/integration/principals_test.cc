@@ -50,7 +50,7 @@ class Principals : public testing::Test {
 
 TEST_F(Principals, NeverShareAProcess) {
   GatewayProcess gateway(setup("jsonrpc", "max: 1"));
-  HttpClient client = gateway.connect();  // one connection serves both
+  HttpClient client = gateway.connect();  // both principals use one connection
   const std::string ada = ask(client, kAda, "pid");
   const std::string bob = ask(client, kBob, "pid");
   EXPECT_NE(ada, bob);
@@ -66,7 +66,7 @@ TEST_F(Principals, NeverShareAProcess) {
               AllOf(HasSubstr(R"("principal":"ada")"), HasSubstr(R"("principal":"bob")")));
 }
 
-// Its tool has the name of its principal.
+// A server whose tool has the name of its principal.
 constexpr const char* kServer = R"py(
 import json, os, sys
 for line in sys.stdin:
@@ -137,7 +137,7 @@ TEST_F(Principals, HaveMcpSessionsOfTheirOwn) {
   EXPECT_EQ(thief.post("/mcp", request("pid"), as(kBob, {{"mcp-session-id", ada}})).status, 404);
 }
 
-// A child that dies, or a secret that is missing, is the business of one principal.
+// A dead child or a missing secret affects a single principal.
 TEST_F(Principals, FailAlone) {
   std::filesystem::remove(folder_.path("token-of-bob"));
   GatewayProcess gateway(setup("jsonrpc", "max: 1"));
@@ -153,7 +153,7 @@ TEST_F(Principals, FailAlone) {
   EXPECT_THAT(ask(client, kBob, "env"), HasSubstr("TOKEN=at-last"));
 }
 
-// Who idles until its pool has ended has not called less for that.
+// A principal's quota is kept even if the principal's pool has ended because it was idle.
 TEST_F(Principals, KeepTheirCountOfCallsLongerThanTheirPool) {
   GatewaySetup limited = setup("jsonrpc", "max: 2, principals: 1, idle_timeout: 1h");
   limited.config.insert(limited.config.find("isolation: principal"),
@@ -171,7 +171,7 @@ TEST_F(Principals, KeepTheirCountOfCallsLongerThanTheirPool) {
   EXPECT_EQ(status(kAda), 429);
 }
 
-// Pools that idle end, and their places go to others; nothing of them is left.
+// Idle pools end and make room for other principals. Nothing of them remains.
 TEST_F(Principals, GiveTheirPlacesToOthers) {
   GatewayProcess gateway(setup("jsonrpc", "max: 2, principals: 1, idle_timeout: 1h"));
   HttpClient client = gateway.connect();

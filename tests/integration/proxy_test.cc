@@ -1,4 +1,4 @@
-// Trusted proxies: whose word on a client's address is taken, in logs, limits and audit.
+// Trusted proxies: the client's address that they report is used in logs, limits and the audit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ using testing::SizeIs;
 
 Headers from(const std::string& client) { return {{"x-forwarded-for", client}}; }
 
-// Two calls in an hour.
+// Two calls per hour.
 constexpr const char* kFew = "calls_per_principal: { rate: 2/h }";
 
 TEST(TrustedProxies, LimitsAreThoseOfTheirClients) {
@@ -24,7 +24,7 @@ TEST(TrustedProxies, LimitsAreThoseOfTheirClients) {
       EXPECT_EQ(client.post("/rpc", request("echo"), from(address)).status, status) << address;
     }
   }
-  // The same address, however much its client makes up.
+  // The last address counts. Addresses before it may be the client's invention.
   EXPECT_EQ(client.post("/rpc", request("echo"), from("192.0.2.77, 192.0.2.1")).status, 429);
 }
 

@@ -1,5 +1,5 @@
-// A new configuration in a gateway that serves: backends and listeners that come, go and change,
-// what becomes of calls and sessions meanwhile, and files that are looked at by themselves.
+// A new configuration in a serving gateway. Backends and listeners are added, removed and changed
+// during calls and sessions, and the gateway watches its configuration files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -66,14 +66,15 @@ TEST(ReloadBackends, ComeAndGoBesideThoseThatStay) {
             2);
   EXPECT_EQ(gateway.metrics().sum("stdgate_request_duration_seconds_count", {{"backend", "new"}}),
             1);
-  // And back: the name has its counters again.
+  // The backend returns: its name has its former counters.
   ASSERT_TRUE(reload(gateway, file_of({kept, backend("old", puppet())})));
   pid_at(gateway, "/old/rpc");
   EXPECT_EQ(gateway.metrics().sum("stdgate_request_duration_seconds_count", {{"backend", "old"}}),
             2);
 }
 
-// The one that is alone is the default one; another one beside it makes that no other process.
+// A lone backend is the default backend. A second backend changes that, but the process of the
+// first stays.
 TEST(ReloadBackends, TheDefaultOneMovesWithoutAnotherChild) {
   GatewayProcess gateway(setup_of(file_of({backend("a", puppet())})));
   const std::string child = pid_at(gateway, "/rpc");
@@ -93,7 +94,7 @@ TEST(ReloadBackends, WhatWasBegunIsFinishedByTheFormerChildren) {
   HttpClient caller = gateway.connect();
   caller.send_request("POST", "/rpc", request("meet"), {{"content-type", "application/json"}});
   await_in_flight(gateway, 1);
-  // A request whose body is still to come when the configuration changes.
+  // A request whose body arrives after the configuration has changed.
   HttpClient slow = gateway.connect();
   const std::string late = request("pid");
   slow.send(
@@ -115,7 +116,7 @@ TEST(ReloadBackends, WhatWasBegunIsFinishedByTheFormerChildren) {
   EXPECT_EQ(state_of(gateway).size("/retired"), 0U);
 }
 
-// What its sessions may call is judged by the configuration of today.
+// The new rules decide what old sessions may call.
 TEST(ReloadBackends, NewRulesHoldForWhatWasBegun) {
   GatewayProcess gateway(setup_of(file_of({backend("a", puppet())})));
   const std::string child = pid_at(gateway, "/rpc");
@@ -147,7 +148,8 @@ TEST(ReloadBackends, SessionsHaveTheTimeOfADrain) {
             1U);
 }
 
-// A connection that is kept holds the backend that it has used, which has nothing left.
+// An idle connection holds the last backend that it has used, although the backend has no more
+// work.
 TEST(ReloadBackends, ThatHaveNothingLeftEndWithoutAWarning) {
   const std::string root = "timeouts: { drain: 100ms }\n";
   GatewayProcess gateway(setup_of(file_of({backend("a", puppet())}, root)));
@@ -193,7 +195,7 @@ TEST(ReloadListeners, AreOpenedAndClosedByDifference) {
   EXPECT_TRUE(kept.closed_within(Millis(2000))) << "nobody is left on its connections";
 }
 
-// Where the kernel chooses the port, several have the same text.
+// Listeners whose port the kernel chooses may have the same text.
 TEST(ReloadListeners, EqualOnesAreToldApart) {
   const auto text = [](const std::string& listen) {
     return "listen: [" + listen + "]\nadmin: \"127.0.0.1:0\"\nlog: { format: json }\n" +
@@ -236,7 +238,7 @@ TEST(ReloadListeners, TlsComesAndGoesOnTheSameSocket) {
   TlsTunnel tunnel("https" + gateway.url().substr(4), {.authority = authority.certificate()});
   HttpClient secure(tunnel.url());
   EXPECT_EQ(secure.post("/rpc", request("pid")).body, child);
-  // Another certificate; a file that is none changes nothing.
+  // The certificate changes. A file that is not a certificate changes nothing.
   folder.write("bad.crt", "no certificate");
   std::string bad = tls;
   bad.replace(bad.find("server.crt"), std::string_view("server.crt").size(), "bad.crt");
@@ -261,7 +263,7 @@ TEST(ReloadListeners, OneThatCannotBeOpenedChangesNothing) {
   EXPECT_EQ(gateway.connect().post("/b/rpc", request("pid")).status, 404);
 }
 
-// A folder that is swapped by a link, as those of a ConfigMap are.
+// The folder of the configuration is replaced by changing a link, as for a ConfigMap.
 TEST(ReloadByWatching, FindsFilesThatAreSwapped) {
   test::TestFolder folder;
   namespace fs = std::filesystem;
@@ -331,7 +333,7 @@ TEST(CheckAgainst, SaysWhatAReloadWouldChange) {
             2);
 }
 
-// Backends change again and again beside calls over HTTP, WebSockets and MCP sessions.
+// Backends change again and again during calls over HTTP, WebSockets and MCP sessions.
 TEST(ReloadBackends, LoseNoCall) {
   const auto text = [](int n) {
     const std::string timeout = "timeout: " + std::to_string(20 + n) + "s";
@@ -384,7 +386,7 @@ TEST(ReloadBackends, LoseNoCall) {
   }));
 }
 
-// The gateway is stopped while a retired backend still has a session.
+// The gateway is stopped while a retired backend has a session.
 TEST(ReloadBackends, AreEndedByAShutdownToo) {
   GatewayProcess gateway(setup_of(file_of({backend("a", puppet())})));
   WebSocketClient socket = socket_at(gateway, "/ws");

@@ -1,4 +1,4 @@
-// MCP sessions beside a configuration that changes: of backends that change, go, and come back.
+// MCP sessions during changes of the configuration: their backends change, go, and come back.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ Headers modern_fields(const std::string& id) {
   return fields;
 }
 
-// A backend that has gone serves the MCP sessions that it has, and nobody else.
+// A removed backend serves its existing MCP sessions, and no other client.
 TEST(ReloadMcp, SessionsOfARemovedBackendEndByThemselves) {
   for (const std::string isolation : {"session", "shared"}) {
     const std::string gone =
@@ -87,7 +87,7 @@ TEST(ReloadMcp, SessionsOfARemovedBackendEndByThemselves) {
     ASSERT_TRUE(reload(gateway, file_of({kept})));
     EXPECT_EQ(ask(first).body, child);
     EXPECT_EQ(ask(second).status, 200);
-    // The one that is left is the default one now, which speaks no MCP.
+    // The remaining backend is now the default backend, which does not speak MCP.
     EXPECT_EQ(ask(second, "/mcp").status, 200);
     for (const std::string none : {"", "nobody"}) EXPECT_EQ(ask(none).status, 404) << none;
     EXPECT_EQ(client.post("/gone/mcp", mcp_greeting(), in_mcp_session("")).status, 404);
@@ -97,7 +97,7 @@ TEST(ReloadMcp, SessionsOfARemovedBackendEndByThemselves) {
     EXPECT_EQ(end(first), 204);
     EXPECT_EQ(ask(first).status, 404);
     EXPECT_TRUE(log_of(gateway, "retired backend has ended").empty()) << "a session is open";
-    // Another reload leaves it as it is.
+    // Another reload does not change the removed backend.
     ASSERT_TRUE(reload(gateway, file_of({kept, backend("more", puppet())})));
     EXPECT_EQ(ask(second).status, 200);
     EXPECT_EQ(end(second), 204);
@@ -122,7 +122,7 @@ TEST(ReloadMcp, SessionsOfARemovedBackendHaveTheTimeOfADrain) {
             1U);
   EXPECT_EQ(listener.read_response().status, 200) << "a stream that was ended";
   EXPECT_EQ(client.post("/gone/mcp", request("pid"), in_mcp_session(id)).status, 404);
-  // It comes back as another one, and forgets what it was.
+  // The backend that comes back is new, and knows nothing of its predecessor.
   ASSERT_TRUE(reload(gateway, file_of({gone, kept}, root)));
   EXPECT_EQ(
       client
@@ -131,7 +131,7 @@ TEST(ReloadMcp, SessionsOfARemovedBackendHaveTheTimeOfADrain) {
       200);
 }
 
-// One that has come and gone twice has sessions of both times.
+// A backend that was added and removed twice has sessions of both times.
 TEST(ReloadMcp, SessionsOfEachRemovedBackendGoOn) {
   const std::string kept = backend("kept", puppet());
   const std::string gone = backend("gone", puppet("mcp"), "protocol: mcp, isolation: session");
@@ -159,7 +159,8 @@ TEST(ReloadMcp, SessionsOfEachRemovedBackendGoOn) {
   EXPECT_EQ(ask(first).status, 404);
 }
 
-// A backend comes and goes beside clients whose sessions are to last: who has one keeps it.
+// A backend is removed and added again and again, while clients use sessions. Existing sessions
+// continue.
 TEST(ReloadMcp, ARemovedBackendLosesNoCallOfItsSessions) {
   const std::string kept = backend("kept", puppet());
   const std::string tools = backend("tools", puppet("mcp"), "protocol: mcp, isolation: session");
@@ -172,7 +173,7 @@ TEST(ReloadMcp, ARemovedBackendLosesNoCallOfItsSessions) {
     HttpClient client = gateway.connect();
     while (!ends) {
       const HttpResponse opened = client.post("/tools/mcp", mcp_greeting(), in_mcp_session(""));
-      if (opened.status == 404) {  // it is not there at the moment
+      if (opened.status == 404) {  // removed at the moment
         ++refused;
         continue;
       }

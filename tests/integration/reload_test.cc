@@ -1,4 +1,5 @@
-// SIGHUP: who may call, and what, is taken over while the gateway serves; the rest is named.
+// SIGHUP: the gateway takes over who may call what while it serves, and names the settings that
+// need a restart.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -20,7 +21,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// printf '%s' the-key-of-ada-1234 | stdgate hash-key
+// The hashes of the keys: printf '%s' the-key-of-ada-1234 | stdgate hash-key
 constexpr const char* kAda =
     "{ name: ada, roles: [reader], hash: "
     "\"sha256:c5174bdf96d3b1617fae25d280f798252a83b1bb8149ffe0ec6c723edbebc50d\" }";
@@ -107,7 +108,7 @@ TEST_F(Reload, WhatLastsEndsWithItsKeyAndWithNoOther) {
   EXPECT_EQ(closing.code, 1008);
   EXPECT_EQ(closing.reason, "the credential is not good any more");
   EXPECT_THAT(bob.call("pid"), HasSubstr("result"));
-  // Another role is another credential.
+  // Ada returns with another role, which does not affect Bob.
   reload(text_of(std::string(kAdaAsWriter) + ", " + kBob));
   EXPECT_THAT(bob.call("pid"), HasSubstr("result"));
 }
@@ -133,7 +134,7 @@ TEST_F(Reload, RulesHoldForTheNextCall) {
   EXPECT_TRUE(logs("backends.main.methods"));
 }
 
-// An MCP session ends too: who is not let in hears nothing either.
+// An MCP session ends as well: a principal that no rule admits must receive nothing.
 TEST_F(Reload, SessionsOfWhomNoRuleLetsInEnd) {
   std::string text = text_of(kAda);
   text.insert(text.rfind('}'), ", " + backend("tools", puppet("mcp"),
@@ -240,7 +241,7 @@ TEST_F(Reload, TheLogSaysMoreOrLess) {
   EXPECT_EQ(lines.back().text("/backend"), "main") << "its name is known";
 }
 
-// Whoever has connected before is not let in by the former rules.
+// Rules of a former configuration do not hold for existing connections.
 TEST_F(Reload, WhetherClientsAreAskedIsTakenOver) {
   std::string open = text_of(kAda, "");
   open.erase(open.find("auth:"), open.find("backends:") - open.find("auth:"));
@@ -262,7 +263,7 @@ TEST_F(Reload, WhetherClientsAreAskedIsTakenOver) {
   }));
 }
 
-// Every call of the others is answered by a result, whatever comes and goes beside.
+// All calls of other principals get a result, whatever is added or removed meanwhile.
 TEST_F(Reload, LosesNoCall) {
   std::atomic<bool> ends = false;
   std::atomic<int> good = 0;

@@ -1,5 +1,6 @@
-// Three replicas of deploy/examples/replicas.yaml behind a real load balancer, nginx and HAProxy,
-// each with its example: where sessions go, and what becomes of them when a replica goes.
+// Three replicas of deploy/examples/replicas.yaml behind a real load balancer: nginx or HAProxy
+// with its example. The tests check which replica serves a session, and what becomes of the session
+// when that replica goes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -34,10 +35,9 @@ using testing::HasSubstr;
 
 constexpr size_t kReplicas = 3;
 constexpr size_t kSessions = 200;
-// The longest time in which each session is used once: on a busy machine 200 processes start
-// slowly.
+// How long it may take to use each session once. Starting 200 processes is slow on a busy machine.
 constexpr Millis kLoadTime(60'000);
-constexpr Millis kPause(4);  // of each of the load's threads, between calls
+constexpr Millis kPause(4);  // of each load thread between calls
 
 std::string read_example(const std::string& name) {
   std::ifstream in(STDGATE_SOURCE_DIR "/deploy/examples/" + name, std::ios::binary);
@@ -45,7 +45,7 @@ std::string read_example(const std::string& name) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-// The example for `program`, which listens at `address`, in front of these replicas.
+// The example for `program` that listens at `address` and forwards to these replicas.
 LoadBalancerSetup example_of(const std::string& program, const std::string& address,
                              const std::array<std::string, kReplicas>& replicas,
                              const std::array<std::string, kReplicas>& admin_ports) {
@@ -61,7 +61,8 @@ LoadBalancerSetup example_of(const std::string& program, const std::string& addr
   return {program, text, address};
 }
 
-// An MCP client: one session, one connection at a time, which it opens again when it was closed.
+// An MCP client with one session and one connection at a time. A closed connection is replaced by a
+// new one.
 class Client {
  public:
   explicit Client(std::string url) : url_(std::move(url)) {}
@@ -88,7 +89,7 @@ class Client {
       throw;
     }
   }
-  // The folder in which the child runs that has answered, or what was wrong.
+  // The folder of the child that has answered; if the call failed, the status and body.
   std::string where() {
     const HttpResponse response = post(request("cwd"));
     std::smatch found;
@@ -109,14 +110,14 @@ class Client {
 class Replicas : public testing::TestWithParam<std::string> {
  protected:
   Replicas() {
-    // A folder of the loopback network for this test alone.
+    // Addresses of the loopback network for this test alone.
     const auto pid = static_cast<unsigned>(::getpid());
     network_ =
         "127." + std::to_string(16 + (pid >> 8) % 200) + "." + std::to_string(pid & 255) + ".";
     port_ = std::to_string(free_port(network_ + "1"));
     admin_port_ = std::to_string(free_port(network_ + "1"));
     shared_.write("sessions.key", std::string(64, '7') + "\n");
-    // The puppet does as an MCP server what the example's server is for.
+    // The puppet replaces the MCP server of the example.
     fs::create_symlink(puppet().front(), shared_.path() / "mcp-server-filesystem");
     start_all();
   }
@@ -141,7 +142,7 @@ class Replicas : public testing::TestWithParam<std::string> {
     replicas_[replica] = std::make_unique<GatewayProcess>(setup);
   }
 
-  // A balancer that finds a replica unready sends what is its to another one.
+  // While a replica is not ready, a balancer sends its requests to another replica.
   void await_ready(size_t replica) const {
     HttpClient admin("http://" + network_ + std::to_string(replica + 1) + ":" + admin_port_);
     EXPECT_TRUE(
@@ -158,13 +159,13 @@ class Replicas : public testing::TestWithParam<std::string> {
 
   [[nodiscard]] std::string url() const { return balancer_->url(); }
   [[nodiscard]] std::string folder(size_t replica) const { return replicas_[replica]->folder(); }
-  // Which replica opened it, by its name.
+  // The replica that opened the session, from the replica's name in the id.
   static size_t home_of(const Client& client) {
     EXPECT_THAT(client.session, testing::MatchesRegex("gate-[012]\\.[A-Za-z0-9_-]+"));
     return static_cast<size_t>(client.session[5] - '0');
   }
   std::optional<size_t> server_of(Client& client, std::string* said = nullptr);
-  // Until each replica has some.
+  // Opens sessions until each replica has some.
   std::vector<Client> open_everywhere() {
     std::vector<Client> clients;
     std::set<size_t> homes;
@@ -192,7 +193,7 @@ TEST_P(Replicas, SessionsStayWithTheReplicaThatTheirIdNames) {
   }
 }
 
-// Which replica answers, by its number.
+// The number of the replica that answers.
 std::optional<size_t> Replicas::server_of(Client& client, std::string* said) {
   const std::string where = client.where();
   if (said != nullptr) *said = where;
@@ -233,9 +234,9 @@ TEST_P(Replicas, SessionsOfAReplicaThatIsKilledGoOnElsewhere) {
   }
 }
 
-// Tasks by their ids, states by their client.
-// Modern clients, each of which shows another credential, in front of a server whose state is in
-// its processes.
+// Tasks are routed by their ids, states by their client.
+// Clients of the modern era, each with its own credential, in front of a server that keeps its
+// state in its processes.
 class StatefulReplicas : public Replicas {
  protected:
   void SetUp() override {
@@ -258,7 +259,7 @@ class StatefulReplicas : public Replicas {
               modern_headers(method, name, shows))
         .body;
   }
-  // What a client has been given, and by which processes.
+  // A task and a state that a client has been given, and the processes that gave them.
   struct Given {
     std::string task;
     pid_t task_pid = 0;
@@ -295,7 +296,7 @@ TEST_P(StatefulReplicas, WhatAServerHasGivenComesBackToItsReplica) {
   EXPECT_EQ(homes.size(), kReplicas) << "all are used";
 }
 
-// 160 rounds and 160 tasks, and a process that is killed every few of them.
+// 160 rounds and 160 tasks. A process is killed after every few of them.
 TEST_P(StatefulReplicas, KillsBetweenRoundsLoseTheirOwnOnly) {
   constexpr size_t kClients = 8;
   constexpr size_t kTurns = 20;
@@ -332,8 +333,8 @@ TEST_P(StatefulReplicas, KillsBetweenRoundsLoseTheirOwnOnly) {
   EXPECT_LT(lost, kClients * kTurns) << "most are not concerned";
 }
 
-// The balancer in front of servers that say who they are, and that it checks seldom: which replica
-// is asked between a death and the check that tells of it.
+// A balancer that rarely checks its servers: which replica gets requests between the death of a
+// replica and the next check. The servers answer with their numbers.
 class SeldomCheckedReplicas : public testing::TestWithParam<std::string> {
  protected:
   static constexpr std::chrono::seconds kInterval{2};
@@ -353,7 +354,7 @@ class SeldomCheckedReplicas : public testing::TestWithParam<std::string> {
                                       "inter " + std::to_string(kInterval.count()) + "s");
     balancer_ = std::make_unique<LoadBalancer>(setup);
   }
-  // Who answers a request of this session.
+  // The server that answers a request of this session.
   std::string server_of(const std::string& session) {
     return HttpClient(balancer_->url()).post("/mcp", "{}", {{"mcp-session-id", session}}).body;
   }
@@ -362,10 +363,10 @@ class SeldomCheckedReplicas : public testing::TestWithParam<std::string> {
   std::unique_ptr<LoadBalancer> balancer_;
 };
 
-// Each replica that is asked starts a child, and a session that moves twice loses what two children
-// kept for it. The ids are the same ones each time, and so are their hashes: what the balancer
-// takes for the next replica while it still believes in the dead one must be what the hash says
-// without it.
+// A session must move only once when its replica dies, because each replica that gets its requests
+// starts a child. Until the next check the balancer believes that the replica lives. The replica
+// that it chooses then must be the same as after the check. The ids are constant, and so are their
+// hashes.
 TEST_P(SeldomCheckedReplicas, ADeathIsTakenForOneBeforeAndAfterItsCheck) {
   constexpr size_t kVictim = 1;
   constexpr size_t kOrphans = 64;
@@ -395,8 +396,8 @@ TEST_P(SeldomCheckedReplicas, ADeathIsTakenForOneBeforeAndAfterItsCheck) {
 INSTANTIATE_TEST_SUITE_P(LoadBalancers, SeldomCheckedReplicas, testing::Values("nginx", "haproxy"),
                          [](const auto& given) { return given.param; });
 
-// Calls all sessions in turn, until it is told to stop. A load, not a flood: the balancer's checks
-// of its replicas need their share of the processors, or replicas that are well count as gone.
+// Calls all sessions in turn until stop(). The load pauses between calls, because the balancer's
+// checks need processor time: without it, healthy replicas would count as gone.
 class Load {
  public:
   Load(std::vector<Client> clients, size_t threads) : clients_(std::move(clients)) {
@@ -411,7 +412,7 @@ class Load {
       });
     }
   }
-  // What went wrong; ends the load.
+  // Ends the load and returns its failures.
   std::vector<std::string> stop() {
     for (std::jthread& thread : threads_) thread.request_stop();
     threads_.clear();

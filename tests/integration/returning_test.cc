@@ -1,5 +1,5 @@
-// A server whose state is in its process, in a pool of several: what it gives its clients to be
-// brought back goes back to the process that has given it, and to nobody else.
+// A pool of servers that keep their state in the process. Whatever a process gives to a client for
+// its return is routed back to this process, and is worthless to other clients.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -50,7 +50,7 @@ class Caller {
   std::string call(const std::string& tool, const std::string& more = "") {
     return post("tools/call", tool, R"("name":")" + tool + R"(","arguments":{})" + more);
   }
-  // `state`: as JSON, with its quotes.
+  // `state`: a JSON string with its quotes.
   std::string come_back(const std::string& state) {
     return call("ask", kAnswers + R"(,"requestState":)" + state);
   }
@@ -60,7 +60,7 @@ class Caller {
   std::string list(const std::string& cursor = "") {
     return post("tools/list", "", cursor.empty() ? "" : R"("cursor":")" + cursor + "\"");
   }
-  // The same, and what has been given out.
+  // Begins a round and returns the state as a JSON string; `pid` is the process that has given it.
   std::string open_round() {
     const std::string answer = call("ask");
     const JsonValue read(answer);
@@ -75,7 +75,7 @@ class Caller {
     return read.text("/result/taskId");
   }
 
-  pid_t pid = 0;  // of the process that has given it
+  pid_t pid = 0;  // the process that has given the latest state or task
 
  private:
   HttpClient http_;
@@ -83,7 +83,7 @@ class Caller {
   Headers more_;
 };
 
-// The process that has answered; nothing: it was an error.
+// The process that has answered; nothing: the answer is an error.
 std::optional<pid_t> served_by(const std::string& answer) {
   const JsonValue read(answer);
   if (!read.has("/result/pid")) return std::nullopt;
@@ -107,7 +107,7 @@ class Returning : public testing::Test {
            " }, { name: bob, file: " + folder_.path("bob.key") + " }] }\n";
   }
 
-  // How many of the rounds and tasks of all clients were served, and by how many processes.
+  // How many rounds and tasks of all clients were served.
   struct Served {
     std::atomic<int> rounds = 0;
     std::atomic<int> tasks = 0;
@@ -163,7 +163,7 @@ TEST_F(Returning, AreNobodyElsesAndOfNoOtherBackend) {
     EXPECT_EQ(other->task(task), error("Task not found"));
     EXPECT_EQ(other->task(task, "tasks/cancel"), error("Task not found"));
     EXPECT_EQ(other->list(cursor), error("cursor is not valid"));
-    // As what never was.
+    // An unknown state or task gets the same answer.
     EXPECT_EQ(other->come_back("\"never\""), error("requestState is not valid"));
     EXPECT_EQ(other->task("never"), error("Task not found"));
   }
@@ -193,7 +193,8 @@ TEST_F(Returning, WhatAProcessHasGivenGoesWithIt) {
   EXPECT_EQ(served.rounds, kClients * kRounds);
 }
 
-// Kills between the rounds: those of the other process go on, none goes wrong another way.
+// Processes are killed between rounds. Rounds of the other process continue, and no round fails in
+// another way.
 TEST_F(Returning, KillsBetweenRoundsLoseTheirOwnOnly) {
   GatewayProcess gateway(serve({one("main", "min: 2, max: 2")}));
   await_children(gateway, 2);
@@ -228,7 +229,7 @@ TEST_F(Returning, KillsBetweenRoundsLoseTheirOwnOnly) {
   }
 }
 
-// The one that uses too much memory is kept for those who come back at once.
+// A process that uses too much memory is kept for clients that return at once.
 TEST_F(Returning, AServerThatLeaksLosesNothingUnderLoad) {
   std::string leaking(kStatefulServer);
   const std::string turn = "for line in sys.stdin:\n";
@@ -298,7 +299,7 @@ TEST_F(Returning, AStreamTellsOfTasksInSeveralProcesses) {
   Caller client(gateway.url());
   std::vector<std::pair<std::string, pid_t>> tasks;
   std::set<pid_t> homes;
-  // While one process is at work, the other one is asked.
+  // Simultaneous calls go to both processes.
   EXPECT_TRUE(eventually("both have some", [&] {
     in_parallel(4, [&](size_t) { Caller(gateway.url()).open_round(); });
     std::vector<Caller> several;
@@ -357,7 +358,7 @@ TEST_F(Returning, OverWebSocketsToo) {
   });
 }
 
-// A child that is idle stays while its clients may come back.
+// An idle child stays while its clients may return to it.
 TEST_F(Returning, AnIdleProcessStaysWhileItHoldsWork) {
   GatewayProcess gateway(serve({one("main", "min: 0, max: 2, idle_timeout: 50ms")}));
   Caller client(gateway.url());

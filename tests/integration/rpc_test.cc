@@ -1,4 +1,4 @@
-// POST /rpc with the real binary: what JSON-RPC 2.0 says, byte for byte, up to the limits.
+// POST /rpc with the real program: JSON-RPC 2.0 byte for byte, up to the limits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,12 +22,12 @@ std::string error_of(std::string_view id, int code) {
          std::to_string(code) + ",";
 }
 
-// JSON-RPC 2.0 section 7, with the demo server's methods.
+// The examples of JSON-RPC 2.0 section 7, with methods of the demo server.
 TEST(Rpc, SpecificationExamplesAreAnsweredAsWritten) {
   struct Example {
     const char* request;
     int status;
-    std::string answer;  // the whole one, or how it begins
+    std::string answer;  // the whole answer, or its beginning
   };
   const Example examples[] = {
       {R"({"jsonrpc": "2.0", "method": "math/subtract", "params": [42, 23], "id": 1})", 200,
@@ -77,7 +77,7 @@ TEST(Rpc, InvalidEntriesOfABatchAreAnsweredEach) {
   for (const char* place : {"/0/error/code", "/1/error/code", "/2/error/code"}) {
     EXPECT_EQ(errors.number(place), -32600);
   }
-  // The specification's mixed batch: a notification and a response to nothing get no answer.
+  // The specification's mixed batch. A notification and an unexpected response get no answer.
   const HttpResponse mixed = client.post(
       "/rpc",
       "[" + request("math/add", "[1,2,4]", "\"1\"") + "," + request("notify_hello", "[7]", "") +
@@ -119,7 +119,7 @@ TEST(Rpc, IdsComeBackByteForByte) {
 }
 
 TEST(Rpc, PayloadsAreNotTouched) {
-  const std::string deep = std::string(127, '[') + std::string(127, ']');  // and the envelope
+  const std::string deep = std::string(127, '[') + std::string(127, ']');  // plus the envelope
   const std::string payloads[] = {
       "[\"\xF0\x9F\x98\x80 \xC2\xA0 \xE2\x80\xA8\"]",
       R"(["\ud83d\ude00","\u00e9","\/","\u0041","\u2028"])",
@@ -179,7 +179,7 @@ TEST(Rpc, BatchOfAThousandIsAnsweredAndOneMoreRefused) {
   EXPECT_EQ(call(client, "math/add", "[1,2]").body, result("1", "3"));
 }
 
-// A call of math/add with white space behind it.
+// A call of math/add, followed by white space.
 std::string body_of(size_t size) {
   const std::string empty = request("math/add", R"({"a":1,"b":2})");
   return empty + std::string(size - empty.size(), ' ');

@@ -1,4 +1,4 @@
-// Rules over every transport: what is denied does not exist, for whoever asks and however.
+// Rules on every transport: for a client, a denied method or element does not exist.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,17 +34,17 @@ std::string initialize() {
       R"({"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}})");
 }
 
-// Sends a request and gives its answer.
+// Sends a request and returns its answer.
 using Ask = std::function<std::string(const std::string& request)>;
 
-// The body, or the first event of a stream: what is denied is known before one is begun.
+// The body, or the first event of a stream. A denied request gets no stream.
 std::string data_of(const HttpResponse& response) {
   const size_t at = response.body.find("data: ");
   if (at == std::string::npos) return response.body;
   return response.body.substr(at + 6, response.body.find('\n', at) - at - 6);
 }
 
-// What the transports have in common: each is given to `check` as a way to ask.
+// Calls `check` for each transport, with a function that asks over this transport.
 void over_each_transport(const GatewayProcess& gateway,
                          const std::function<void(const std::string&, const Ask&)>& check) {
   HttpClient rpc = gateway.connect();
@@ -151,7 +151,7 @@ TEST(Rules, WhatIsDeniedDoesNotExistOnAnyTransport) {
 TEST(Rules, ListsAreCutOnEveryTransport) {
   GatewayProcess gateway(serve_one(puppet("mcp-library"), kRules));
   over_each_transport(gateway, [&](const std::string& transport, const Ask& ask) {
-    // The cursor is sealed.
+    // The cursor in the answer is sealed.
     EXPECT_THAT(
         ask(request("tools/list", "{}")),
         AllOf(HasSubstr(
@@ -183,7 +183,7 @@ TEST(Rules, DeniedCallsAreCountedAndLogged) {
   EXPECT_EQ(lines.front().text("/tool"), "delete_file");
 }
 
-// 127.0.0.1 is one client, whatever its connections are.
+// 127.0.0.1 is one client, no matter how many connections it has.
 TEST(ClientLimits, ARateIsAnsweredBy429) {
   GatewayProcess gateway(serve_one(
       demo_server(), "protocol: jsonrpc, calls_per_principal: { rate: 2/m, in_flight: 8 }"));
@@ -233,7 +233,7 @@ TEST(ClientLimits, SessionsOfOneClient) {
   EXPECT_EQ(gateway.metrics().sum("stdgate_rejected_total", {{"reason", "sessions"}}), 1);
 }
 
-// Without any identity, on a backend of any protocol.
+// A list of methods needs neither principals nor MCP.
 TEST(Rules, AnAllowlistOfMethods) {
   GatewayProcess gateway(
       serve({backend("calc", demo_server(), "protocol: jsonrpc, methods: [\"math/*\", echo]")}));

@@ -1,5 +1,6 @@
-// A hostile child in a sandbox tries everything that it must not be able to do. Each test has its
-// counterpart without the sandbox, or with one that lets it pass, so that none holds by chance.
+// A hostile child in a sandbox tries everything that it must not be able to do. Each test also
+// makes the attempts without the sandbox, or with a sandbox that allows them, so that no test
+// passes by chance.
 #include "transports/stdio/guard/sandbox.h"
 
 #include <arpa/inet.h>
@@ -39,7 +40,7 @@ using Results = std::map<std::string, int>;
 std::string path_params(const std::string& path) { return R"({"path":")" + path + "\"}"; }
 std::string port_params(int port) { return R"({"port":)" + std::to_string(port) + "}"; }
 
-// A gateway with one hostile child; `options` are those of its backend.
+// A gateway with one hostile child. `options`: of its backend.
 struct SandboxedChild {
   explicit SandboxedChild(const std::string& options)
       : gateway(serve_one({STDGATE_HOSTILE_CHILD}, options)), client(gateway.connect()) {}
@@ -88,7 +89,7 @@ bool has_landlock(int abi) { return guard::kernel_features().landlock_abi >= abi
 #define NEEDS_ROOT() \
   if (::geteuid() != 0) GTEST_SKIP() << "only root may start children as other users"
 
-// A TCP port of 127.0.0.1 with a listener.
+// A TCP port of 127.0.0.1 with a listening socket.
 class Listener {
  public:
   Listener() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -111,7 +112,7 @@ class Listener {
   int port_ = 0;
 };
 
-// One that nobody uses now.
+// A port without a listener.
 int free_port() { return Listener().port(); }
 
 TEST(Sandbox, RefusesSystemCallsThatReachAround) {
@@ -124,7 +125,7 @@ TEST(Sandbox, RefusesSystemCallsThatReachAround) {
   for (const auto& [name, result] : results) {
     EXPECT_EQ(result, unknown.contains(name) ? ENOSYS : EPERM) << name;
   }
-  // Whatever it becomes, starts and preloads.
+  // The filter also holds after exec, in child processes and with preloaded libraries.
   EXPECT_EQ(child.attempt("again", R"({"call":"syscalls"})"), results);
 
   SandboxedChild free("sandbox: off");
@@ -245,7 +246,7 @@ TEST(Sandbox, StrictReadsTheSystemAndItsDirectoryOnly) {
     EXPECT_EQ(results.at("watch"), EACCES) << path;
   }
   EXPECT_EQ(reads(".").at("watch"), EACCES) << "it cannot be told from what may not be read";
-  // What is read or made somewhere else runs: docs/children.md says so.
+  // Code that is read or created elsewhere can still run, see docs/children.md.
   EXPECT_EQ(child.attempt("memory_code", "{}", "memfd"), 0);
   for (const char* path : {"/usr/bin/true", "/bin/true"}) {
     EXPECT_EQ(reads(path).at("read"), 0);
@@ -279,7 +280,7 @@ TEST(Sandbox, WritesWhereItMayOnly) {
       EXPECT_TRUE(result == EACCES || (result == ENOENT && (name == "rmdir" || name == "delete")))
           << name << " " << result << rest;
     }
-    // By a link of a directory that may be written.
+    // Through a link in a writable directory.
     EXPECT_EQ(child.attempt("reading", path_params(open.path("leads_out")), "read"),
               reads_all ? 0 : EACCES);
     EXPECT_EQ(child.attempt("reading", path_params(open.path("old")), "read"), 0);
@@ -339,7 +340,7 @@ TEST(Sandbox, NobodyElseIsReached) {
     Results results = child.attempt("attack", R"({"pid":)" + std::to_string(pid) + "}");
     if (!has_landlock(6)) {
       for (const char* name : {"kill", "kill_0", "tgkill", "pidfd_send_signal"}) {
-        results.erase(name);  // no scope for signals
+        results.erase(name);  // the kernel has no scope for signals
       }
     }
     EXPECT_THAT(names_with(results, 0), IsEmpty()) << pid;
@@ -434,7 +435,7 @@ TEST(Sandbox, StateSaysWhatHolds) {
   EXPECT_FALSE(state_of(free.gateway).has("/backends/0/sandbox"));
 }
 
-// A kernel without Landlock, as a system call filter makes one.
+// A gateway on a simulated kernel without Landlock: a system call filter hides it.
 GatewaySetup without_landlock(const std::string& options) {
   GatewaySetup setup = serve_one({STDGATE_HOSTILE_CHILD}, options);
   setup.program = STDGATE_WITHOUT_LANDLOCK;
@@ -451,7 +452,7 @@ TEST(Sandbox, RequiredIsNotStartedWithoutTheKernelsHelp) {
     EXPECT_THAT(gateway.log(), HasSubstr("this kernel has no Landlock ABI"));
     EXPECT_FALSE(state_of(gateway).flag("/backends/0/ready"));
   }
-  // What needs no Landlock starts.
+  // A sandbox that needs no Landlock starts.
   GatewayProcess gateway(without_landlock(sandbox("{ network: none }")));
   HttpClient client = gateway.connect();
   EXPECT_EQ(call(client, "descriptors").status, 200);
@@ -464,7 +465,7 @@ TEST(Sandbox, WishedIsStartedIncompleteAndSaysSo) {
   HttpClient client = gateway.connect();
   EXPECT_EQ(call(client, "descriptors").status, 200);
   await_children(gateway, 3);
-  // The filter needs no Landlock.
+  // The system call filter works without Landlock.
   EXPECT_THAT(call(client, "syscalls").body, HasSubstr("\"ptrace\":1,"));
   EXPECT_THAT(call(client, "sockets").body, HasSubstr("\"tcp4\":13,"));
   const JsonValue state = state_of(gateway);

@@ -1,4 +1,5 @@
-// Tools that need a scope: what a client is told over each transport, so that it can step up.
+// Tools that need a scope: what each transport tells a client, so that the client can ask for the
+// scope.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// What is recorded of calls through a virtual server, and what operators are shown of it: by the
-// names of the server, and by those of the member.
+// Records of calls through a virtual server (audit, traces) and lists for operators, with the names
+// of the server and the names of the member.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ std::vector<JsonValue> audited(const GatewayProcess& gateway) {
   return lines;
 }
 
-// By a session and without one.
+// Calls of a session and calls without a session.
 TEST(ServersRecords, TheAuditHasALineOfTheServerAndOneOfTheMember) {
   GatewayProcess gateway(served("audit: { file: \"@DIR@/audit.jsonl\" }\n"));
   HttpClient client = gateway.connect();
@@ -76,7 +76,7 @@ TEST(ServersRecords, TheAuditHasALineOfTheServerAndOneOfTheMember) {
   check(await(4));
 }
 
-// What the server refuses never comes to a member.
+// A call that the virtual server refuses never reaches a member.
 TEST(ServersRecords, TheAuditOfARefusedCallIsTheServersAlone) {
   GatewayProcess gateway(served("audit: { file: \"@DIR@/audit.jsonl\" }\n"));
   HttpClient client = gateway.connect();
@@ -123,13 +123,14 @@ TEST(ServersRecords, TheMembersSpanIsBelowTheServersOne) {
   const OtlpSpan member = *of("good");
   EXPECT_EQ(server.parent_id, "00f067aa0ba902b7");
   EXPECT_EQ(server.attributes.at("gen_ai.tool.name"), "good_say");
-  // The time at the member is a span of the server's call, and above that of the member's.
+  // A span for the time at the member is between the spans of the server's call and the member's
+  // call.
   const std::vector<OtlpSpan> all = spans();
   const auto between = std::ranges::find(all, member.parent_id, &OtlpSpan::span_id);
   ASSERT_NE(between, all.end());
   EXPECT_EQ(between->parent_id, server.span_id);
   EXPECT_EQ(member.attributes.at("gen_ai.tool.name"), "echo");
-  // The child gets the span of its own call.
+  // The child gets the id of the span of its own call.
   EXPECT_THAT(response.body, AllOf(HasSubstr("00-" + trace), Not(HasSubstr("00f067aa0ba902b7"))));
 }
 
@@ -160,7 +161,7 @@ TEST(ServersRecords, LsAsShowsWhatIsLeftByTheRulesOfServerAndMember) {
   EXPECT_EQ(of_team(ls("root,admin")),
             "team\n  tool      good_say\n  tool      good_die\n  tool      good_secret\n");
   EXPECT_EQ(of_team(ls("ada,reader")), "team\n  tool      good_say\n");
-  // As she is answered.
+  // Ada herself gets this list.
   EXPECT_EQ(run_stdgate(folder, {"tools", "team", "--api-key-file", "ada"}, Millis(30'000)).out,
             "team\n  good_say\n");
 }

@@ -1,5 +1,5 @@
-// Ways around rules through a virtual server, by every transport. Each door has its control: a tool
-// that is allowed is reached by it.
+// Attempts to get around rules through a virtual server, on every transport. Each has a control: an
+// allowed tool can be reached in the same way.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using testing::Not;
 
 constexpr const char* kMark = "REACHED";
 
-// The answer to a request with these params.
+// A way to send a request with these params. Returns the answer.
 using Door = std::function<std::string(const std::string& method, const std::string& params)>;
 
 std::string by_rpc(const GatewayProcess& gateway, const std::string& path,
@@ -36,8 +36,8 @@ std::string by_session(const GatewayProcess& gateway, const std::string& method,
   return client.post("/mcp", request(method, params), in_mcp_session(id)).body;
 }
 
-// The name in the head is that of a tool which is allowed, then that of the body, as far as it has
-// one that a head can hold.
+// `name`: the tool in the header: an allowed tool, or the tool of the body if a header can contain
+// its name.
 std::string by_modern(const GatewayProcess& gateway, const std::string& method,
                       const std::string& params, const std::string& name) {
   HttpClient client = gateway.connect();
@@ -79,7 +79,7 @@ std::string by_stream(const GatewayProcess& gateway, const std::string& path,
   return all;
 }
 
-// The transport of 2024: answers come on a stream of their own.
+// The transport of revision 2024-11-05, whose answers arrive on a separate stream.
 std::string by_sse(const GatewayProcess& gateway, const std::string& path,
                    const std::string& method, const std::string& params) {
   HttpClient stream = gateway.connect();
@@ -109,7 +109,7 @@ std::string by_socket(const GatewayProcess& gateway, const std::string& path,
   return client.message();
 }
 
-// A client of the modern era, which says nothing before.
+// A client of the modern era, whose first message is the request.
 std::string by_modern_socket(const GatewayProcess& gateway, const std::string& path,
                              const std::string& method, const std::string& params) {
   WebSocketClient client(gateway.url(),
@@ -197,8 +197,8 @@ std::vector<std::string> hidden_names() {
   };
 }
 
-// Where a tool is hidden: by the rules of the server, those of the member, the selection, or with
-// search.
+// How a tool is hidden: by rules of the server, by rules of the member, by the selection, or behind
+// the search.
 struct Hidden {
   const char* name;
   const char* backend;

@@ -1,4 +1,4 @@
-// Virtual servers, whose members fail in every way while others are called.
+// Virtual servers whose members fail in various ways while other members are called.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ std::string use(HttpClient& client, const std::string& tool, const std::string& 
       .body;
 }
 
-// What a member does, and whether the lists have its tools.
+// A fault of a member, and whether the lists have the member's tools nevertheless.
 struct Fault {
   const char* mode;
   bool is_listed;
@@ -50,7 +50,8 @@ class ServersFaults : public testing::TestWithParam<Fault> {};
 
 TEST_P(ServersFaults, AreOfTheMemberAlone) {
   const Fault fault = GetParam();
-  // Of one that never answers the shortest; of one that does, longer than any machine takes.
+  // The wait is short for a member that never answers, and longer than any machine needs for a
+  // member that does.
   const std::string wait = fault.is_listed ? "5m" : "10ms";
   GatewayProcess gateway(serve({backend("good", member_server(), kMember),
                                 backend("bad", member_server(fault.mode), kMember),
@@ -99,7 +100,7 @@ TEST(Servers, AMemberThatIsKilledLosesItsCallsAlone) {
       return use(client, "bad_echo", R"({"word":"back"})").find("back") != std::string::npos;
     });
   }
-  // It has answered the same since: nothing is missing.
+  // The member has listed its tools again since then, so nothing is missing.
   EXPECT_THAT(list_of(client), Not(HasSubstr("missing")));
 }
 
@@ -165,7 +166,7 @@ TEST(Servers, AReloadGivesAMemberItsSuccessor) {
   EXPECT_THAT(use(client, "b_echo", R"({"word":"both"})"), HasSubstr("both"));
 }
 
-// Calls the tool in the MCP session.
+// Calls the tool in this MCP session.
 std::string use_in(HttpClient& client, const std::string& session, const std::string& tool) {
   return client
       .post("/mcp",
@@ -211,7 +212,7 @@ TEST(Servers, AReloadThatAddsAMemberLeavesTheOthersAlone) {
   EXPECT_EQ(started(), before) << "its process has served all along";
 }
 
-// A legacy server with a process for each session: each call has a process of its own.
+// A legacy server with a process per session: here each call gets its own process.
 TEST(Servers, AModernClientNeedsNoSessionForALegacyMember) {
   const auto file = [](const std::string& more) {
     return serve({backend("own", member_server(), "protocol: mcp, revision: legacy" + more)},

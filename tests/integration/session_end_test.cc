@@ -1,5 +1,5 @@
-// How sessions end: by their client, by their child, by the gateway's shutdown and death, and by
-// silence. What is not wanted any more is gone in time, and everybody is told why.
+// The end of sessions: by their client, their child, the gateway's shutdown or death, or silence.
+// Processes of an ended session are gone in time, and both sides are told the reason.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -32,11 +32,11 @@ WebSocketClient open(const GatewayProcess& gateway) { return WebSocketClient(gat
 
 // --- By the client -------------------------------------------------------------------------------
 
-// What the session's child is. All of them answer calls.
+// The processes of a session's child. All of them answer calls.
 struct Family {
   std::string name;
   Command command;
-  size_t processes;  // the guard included
+  size_t processes;  // including the guard
 };
 
 std::ostream& operator<<(std::ostream& out, const Family& family) { return out << family.name; }
@@ -47,7 +47,7 @@ const Family kFamilies[] = {
     {"stubborn_grandchild", rogue({"grandchild"}), 3},
 };
 
-// How its client leaves.
+// How the session's client leaves.
 struct Leaving {
   std::string name;
   void (*leave)(WebSocketClient& client);
@@ -167,7 +167,7 @@ TEST(ChildEnds, OneThatCannotStart) {
   client.send(request("any"));
   const Closing closing = client.read_closing();
   EXPECT_EQ(closing.code, 1011);
-  EXPECT_EQ(closing.reason, "the child could not be started");  // no paths to clients
+  EXPECT_EQ(closing.reason, "the child could not be started");  // clients are told no paths
 }
 
 TEST(ChildEnds, ASharedOneIsReplacedAndSessionsGoOn) {
@@ -207,7 +207,7 @@ TEST_P(GatewayEnds, CallsUnderWayAreAnsweredBeforeTheirSessionIsClosed) {
   EXPECT_EQ(working.message(), "[" + result("2", R"({"slept_ms":1000})") + "]");
   EXPECT_EQ(working.message(), result("1", R"({"slept_ms":1500})"));
   EXPECT_EQ(working.read_closing().code, 1001);
-  // One that does not answer the close frame holds up nobody for long.
+  // A client that does not answer the close frame delays the others only briefly.
   EXPECT_EQ(mute.read_frame().value().opcode, Frame::kClose);
   const auto status = gateway.wait_for_exit(Millis(5000));
   ASSERT_TRUE(status);
@@ -257,7 +257,7 @@ TEST(Pings, CloseWhoDoesNotAnswerThem) {
   WebSocketClient silent = open(gateway);
   std::thread other([&] {
     WebSocketClient answering = open(gateway);
-    // Longer than the silent one has.
+    // Longer than the silent client is allowed to take.
     const auto end = Clock::now() + Millis(1500);
     while (Clock::now() < end) {
       const Frame ping = answering.read_frame().value_or(Frame());

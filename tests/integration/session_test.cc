@@ -1,5 +1,5 @@
-// Sessions over WebSocket: who gets which answer, which notification and which request of a child;
-// and children that belong to one session.
+// Sessions over WebSocket: which session gets an answer, a notification or a child's request; and
+// children of a single session.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ int pid_of_child(WebSocketClient& client) {
   return static_cast<int>(JsonValue(client.call("pid")).number("/result"));
 }
 
-// What each of the clients receives up to the answer to a call of its own.
+// The messages that a client gets before the answer to its own call.
 std::vector<std::string> messages_before_answer(WebSocketClient& client) {
   client.send(request("cwd", "", "\"last\""));
   std::vector<std::string> messages;
@@ -65,7 +65,7 @@ TEST(SharedChild, ManyClientsWithEqualIdsGetTheirOwnAnswers) {
     }
     WebSocketClient client = open(gateway);
     for (int n = 0; n < kCalls; ++n) client.send(request("echo", payload(i, n)));
-    // Of one child, in order.
+    // One child answers these calls, in their order.
     for (int n = 0; n < kCalls; ++n) EXPECT_EQ(client.message(), result("1", payload(i, n)));
   });
   EXPECT_EQ(gateway.metrics().sum("stdgate_request_duration_seconds_count",
@@ -120,7 +120,7 @@ TEST(SharedChild, NotifiesAllSessionsOfItsBackendAndNoOther) {
   EXPECT_EQ(caller.message(), result("1", "3"));
   EXPECT_THAT(messages_before_answer(same), testing::IsEmpty());
   EXPECT_THAT(messages_before_answer(other), testing::IsEmpty());
-  // A call over HTTP pushes to the sessions too, and is answered as ever.
+  // A call over HTTP notifies the sessions as well, and is answered as usual.
   HttpClient http = gateway.connect();
   EXPECT_EQ(call(http, "push", R"({"count":1})").body, result("1", "1"));
   EXPECT_EQ(same.message(), push(0));
@@ -128,7 +128,7 @@ TEST(SharedChild, NotifiesAllSessionsOfItsBackendAndNoOther) {
 
 // --- Requests of children ------------------------------------------------------------------------
 
-// The request that the client gets, and its answer to it.
+// The client gets the child's request, and answers it.
 void expect_to_be_asked(WebSocketClient& client) {
   client.send(request("ask", R"({"method":"window/show","params":{"text":"hi"}})", "\"mine\""));
   const std::string asked = client.message();
@@ -137,7 +137,7 @@ void expect_to_be_asked(WebSocketClient& client) {
   EXPECT_EQ(question.text("/params/text"), "hi");
   const std::string id = std::to_string(static_cast<int64_t>(question.number("/id")));
   client.send(result(id, "[\"\\u00e9\", 1.0]"));
-  // What the child got, as it came: under its own id.
+  // The child has received the answer unchanged, with the child's own id.
   EXPECT_EQ(client.message(), result("\"mine\"", result("\"ask-1\"", "[\"\\u00e9\", 1.0]")));
 }
 
@@ -166,11 +166,11 @@ TEST(Requests, OfAChildWithoutAnybodyToAskAreRefused) {
   const std::string ask = request("ask", R"({"method":"x"})");
   GatewayProcess gateway(serve_one(puppet(), kOneChild));
   WebSocketClient client = open(gateway);
-  // The call that asks stands alone: it is nobody's.
+  // A call without a session makes the child ask, so there is no client to ask.
   HttpClient http = gateway.connect();
   EXPECT_THAT(http.post("/rpc", ask).body,
               AllOf(HasSubstr(R"("id":"ask-1")"), HasSubstr("-32601")));
-  // Two sessions have calls there: whom does it mean?
+  // Two sessions have calls at the child, so the child's request could be for either.
   WebSocketClient other = open(gateway);
   other.send(request("hang"));
   await_in_flight(gateway, 1);
@@ -225,9 +225,9 @@ TEST(OwnChild, IsAnotherForEachClient) {
   HttpClient http = gateway.connect();
   pids.insert(static_cast<int>(JsonValue(call(http, "pid").body).number("/result")));
   EXPECT_EQ(pids.size(), kClients + 1);
-  EXPECT_TRUE(pids.contains(pid_of_child(clients[0])));  // the same as before
+  EXPECT_TRUE(pids.contains(pid_of_child(clients[0])));  // the same process as before
 
-  // What it says on its own account is for its client only.
+  // Notifications of a child go only to the client of its session.
   clients[0].send(request("push", R"({"count":2})"));
   for (int n = 0; n < 2; ++n) EXPECT_EQ(clients[0].message(), push(n));
   EXPECT_EQ(clients[0].message(), result("1", "2"));
@@ -249,7 +249,7 @@ TEST(OwnChild, IsOneThatWasWarm) {
   std::set<int> seen;
   for (int round = 0; round < 3; ++round) {
     SCOPED_TRACE(round);
-    // The only one without a session.
+    // The only child without a session.
     int warm = 0;
     ASSERT_TRUE(eventually("one is ready", [&] {
       const JsonValue state = state_of(gateway);
@@ -277,11 +277,11 @@ TEST(OwnChild, ThereAreNoMoreThanMax) {
   GatewayProcess gateway(
       serve_one(puppet(), "isolation: session, pool: { min: 1, max: 3, grace: 200ms }"));
   HttpClient http = gateway.connect();
-  EXPECT_EQ(call(http, "cwd").status, 200);  // min is kept for calls without a session
+  EXPECT_EQ(call(http, "cwd").status, 200);  // the minimum is kept for calls without a session
   WebSocketClient first = open(gateway);
   WebSocketClient second = open(gateway);
   pid_of_child(second);
-  for (int i = 0; i < 2; ++i) {  // on one connection: it is not upgraded
+  for (int i = 0; i < 2; ++i) {  // on one connection, which is not upgraded
     const HttpResponse refused = http.get("/ws", handshake_fields());
     EXPECT_EQ(refused.status, 503);
     EXPECT_GE(std::stoi(refused.header("retry-after")), 1);
@@ -310,7 +310,7 @@ TEST(Sessions, ThereAreNoMoreThanConfigured) {
 
 // --- Metrics -------------------------------------------------------------------------------------
 
-// Bytes of the head as it was on the wire.
+// The size of the head on the wire.
 size_t size_of(const HttpResponse& head) {
   size_t size = std::string("HTTP/1.1 101 \r\n\r\n").size() + head.reason.size();
   for (const auto& [name, value] : head.headers) size += name.size() + value.size() + 4;
@@ -329,7 +329,7 @@ TEST(SessionMetrics, CountSessionsConnectionsMessagesAndEveryByte) {
   {
     WebSocketClient shared = open(gateway);
     WebSocketClient own = open(gateway, "/own/ws");
-    // The answer to the handshake is the first that the WebSocket sends.
+    // The first bytes that the WebSocket sends are the answer to the handshake.
     received += size_of(shared.handshake()) + size_of(own.handshake());
     for (const std::string& text :
          {request("push", R"({"count":2})"), request("unheard of", "", "")}) {
@@ -338,7 +338,7 @@ TEST(SessionMetrics, CountSessionsConnectionsMessagesAndEveryByte) {
     shared.send_bytes(sent);
     for (int i = 0; i < 3; ++i) {
       const std::string message = shared.message();
-      received += message.size() + 2;  // their headers: none is longer than 125 bytes
+      received += message.size() + 2;  // plus the frame header: payloads are at most 125 bytes
       ASSERT_LE(message.size(), 125U);
     }
     const MetricsText metrics = gateway.metrics();
@@ -365,13 +365,13 @@ TEST(SessionMetrics, CountSessionsConnectionsMessagesAndEveryByte) {
 
 }  // namespace
 
-// Sessions and the places of children, over sockets: who waits for one, and who needs none.
+// Sessions and places: which sessions wait for a place, and which need none.
 
 namespace {
 
 using testing::HasSubstr;
 
-// One place, and a session that is at work in it.
+// One place, which a session with a call in flight has.
 class OnePlace : public testing::Test {
  protected:
   OnePlace() {
@@ -440,7 +440,7 @@ TEST_F(OnePlace, ThatIsNeededByTwoIsTooFew) {
   EXPECT_THAT(told[0].text("/hint"), HasSubstr("raise backends.main.pool.max by 1"));
 }
 
-// A connection is a session, and may never begin one of MCP.
+// Every WebSocket counts as a session, even if its client never begins an MCP session.
 TEST(Places, AreNotTakenByWebSocketsThatNeedNone) {
   GatewayProcess gateway(serve_one(puppet("mcp"), "protocol: mcp, pool: { max: 4 }"));
   WebSocketClient socket(gateway.url());

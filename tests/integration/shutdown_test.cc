@@ -1,5 +1,5 @@
-// The end: what is under way is finished, what is new is refused, and the exit code says how it
-// was.
+// The shutdown: calls in flight are answered, new calls are refused, and the exit code tells how
+// the shutdown went.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -54,7 +54,7 @@ TEST_P(Shutdown, FinishesCallsUnderWayAndTakesNoNewOnes) {
   ASSERT_TRUE(status);
   EXPECT_EQ(status->code, 0);
   EXPECT_TRUE(gateway.descendants().empty()) << describe(gateway.descendants());
-  EXPECT_FALSE(log_of(gateway).empty());  // throws when a line is something else
+  EXPECT_FALSE(log_of(gateway).empty());  // throws if a line is not JSON
 }
 
 INSTANTIATE_TEST_SUITE_P(Signals, Shutdown, testing::Values(SIGTERM, SIGINT),
@@ -73,7 +73,7 @@ TEST(Hangup, IsIgnoredWhereTheGatewayWasStartedSo) {
   EXPECT_EQ(status->code, 0);
 }
 
-// The gateway stands still meanwhile, so all of it is there when it looks.
+// The gateway is stopped while all of this is sent, so it finds everything at once.
 TEST(Drain, AnswersWhatWasOnItsWayWhenItBegan) {
   GatewayProcess gateway(serve_one(puppet()));
   HttpClient kept = gateway.connect();
@@ -98,11 +98,11 @@ TEST(Drain, WaitsForARequestThatHasBegunToCome) {
   const std::string body = request("cwd");
   client.send("POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n");
   HttpClient other = gateway.connect();
-  EXPECT_EQ(call(other, "cwd").status, 200);  // so it has read that
+  EXPECT_EQ(call(other, "cwd").status, 200);  // by now the gateway has read the head
   other.close();
   gateway.signal(SIGTERM);
   EXPECT_TRUE(eventually("it drains", [&] { return !log_of(gateway, "draining").empty(); }));
-  std::this_thread::sleep_for(Millis(400));  // longer than what it takes last calls for
+  std::this_thread::sleep_for(Millis(400));  // longer than a draining gateway accepts new calls
   client.send("Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
   const HttpResponse response = client.read_response();
   EXPECT_THAT(response.body, HasSubstr("\"result\":"));
@@ -172,7 +172,8 @@ TEST(Drain, SecondSignalEndsAtOnce) {
     HttpClient client = gateway.connect();
     gateway.signal(SIGTERM);
     EXPECT_TRUE(eventually("it drains", [&] { return !log_of(gateway, "draining").empty(); }));
-    // The same signal soon after the first would be the same request (timeout(1) sends two).
+    // A second equal signal soon after the first counts as the same request, because timeout(1)
+    // sends two.
     if (second == SIGTERM) std::this_thread::sleep_for(Millis(600));
     const auto begin = Clock::now();
     gateway.signal(second);

@@ -1,4 +1,4 @@
-// Signed requests (RFC 9421): what the real program lets in, and all that it does not.
+// Signed requests (RFC 9421): which requests the real program accepts, and which it refuses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <openssl/evp.h>
@@ -42,7 +42,7 @@ std::string hmac(const std::string& secret, const std::string& text) {
   return base64(made.data(), size);
 }
 
-// What a client signs; each test changes one of these.
+// The parts that a client signs. Each test changes one of them.
 struct Signing {
   std::string method = "POST";
   std::string path = "/rpc";
@@ -50,9 +50,9 @@ struct Signing {
   std::string body = request("echo", "[1]");
   std::string secret = kSecret;
   std::string key_id = "partner";
-  std::string nonce = {};  // empty: a new one
-  std::string more = {};   // parameters
-  long moved = 0;          // seconds that its clock is ahead
+  std::string nonce = {};  // empty: a fresh nonce
+  std::string more = {};   // further parameters
+  long moved = 0;          // how far the client's clock is ahead, in seconds
   std::vector<std::string> left_out = {};
 
   [[nodiscard]] bool covers(const std::string& name) const {
@@ -65,7 +65,7 @@ std::string new_nonce() {
   return "nonce-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
 }
 
-// The fields of a request that is signed so.
+// The header fields of the signed request.
 Headers sign(const Signing& signing) {
   Headers fields;
   std::string components;
@@ -132,7 +132,7 @@ TEST_F(Signatures, LetIn) {
   WebSocketClient socket(gateway.url(),
                          {.headers = sign({.method = "GET", .path = "/ws", .body = ""})});
   EXPECT_EQ(socket.call("echo", "[1]"), result("1", "[1]"));
-  // One connection, on which each request has a signature of its own.
+  // Requests on one connection need a signature each.
   HttpClient client = gateway.connect();
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(client.post("/rpc", request("echo", "[1]"), sign({})).status, 200);
@@ -203,7 +203,7 @@ TEST_F(Signatures, NothingElseGetsPast) {
     const HttpResponse response = send(gateway, row.sent, row.fields);
     EXPECT_EQ(response.status, row.status) << row.name << ": " << response.body;
   }
-  // What a map cannot hold: fields that come twice.
+  // Repeated fields, which a map cannot hold.
   const Headers fields = sign(good);
   for (const std::string twice : {"signature", "signature-input", "content-digest"}) {
     std::string text =
@@ -218,7 +218,7 @@ TEST_F(Signatures, NothingElseGetsPast) {
   EXPECT_EQ(status(gateway, {}), 200);
 }
 
-// Chunks are put together before a message of them is acted upon.
+// The chunks of a body are joined and checked before a message in them takes effect.
 TEST_F(Signatures, ABodyIsCheckedBeforeItIsActedUpon) {
   GatewayProcess gateway(setup());
   const Signing good{.body = R"({"jsonrpc":"2.0","method":"echo","id":1,"params":["signed"]})"};

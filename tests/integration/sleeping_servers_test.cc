@@ -1,5 +1,5 @@
-// Servers that sleep: what is answered while none of their processes runs, over restarts too, and
-// who is told when it is not true any more.
+// Sleeping servers: which requests the gateway answers while no process of the server runs, even
+// after a restart, and how clients learn of changes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ using testing::Not;
 constexpr size_t kServers = 40;
 const std::string kList = request("tools/list", "", "2");
 
-// A legacy server whose tool has the name that the file `tool` of its directory says.
+// A legacy server with one tool. The file `tool` in its working directory has the tool's name.
 constexpr const char* kServer = R"py(
 import json, sys
 for line in sys.stdin:
@@ -40,12 +40,12 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": answer}), flush=True)
 )py";
 
-// The same, but a variable says the name.
+// A variant of the server, whose tool is named by an environment variable.
 const std::string kFlagsServer =
     std::regex_replace(std::string("import os\n") + kServer,
                        std::regex(R"(open\("tool"\)\.read\(\))"), "os.environ['TOOLS']");
 
-// A modern server that tells changes of its list, as it says, to a client that listens.
+// A modern server that announces changes of its list to listening clients.
 constexpr const char* kModernServer = R"py(
 import json, sys
 for line in sys.stdin:
@@ -89,7 +89,7 @@ class SleepingServers : public testing::Test {
   static void await_sleep(const GatewayProcess& gateway) {
     EXPECT_TRUE(eventually("it sleeps", [&] { return processes(gateway) == 0; }));
   }
-  // Has it asked once, and lets it fall asleep.
+  // Makes the gateway ask the server once, and waits until the server sleeps.
   static void teach(const GatewayProcess& gateway, const std::string& path = "/mcp") {
     HttpClient client = gateway.connect();
     list(client, open_mcp_session(client, path), path);
@@ -106,7 +106,7 @@ TEST_F(SleepingServers, CostNothingUntilOneIsUsed) {
   }
   const auto path = [](size_t i) { return "/s" + std::to_string(i) + "/mcp"; };
   {
-    // As many as there may be places at once, so that all have been asked.
+    // Each server is asked once, so that the gateway knows all their lists.
     GatewayProcess first(serve(backends, state_dir()));
     HttpClient client = first.connect();
     for (size_t i = 0; i < kServers; ++i) list(client, open_mcp_session(client, path(i)), path(i));
@@ -147,10 +147,10 @@ TEST_F(SleepingServers, AreMembersOfAVirtualServer) {
   const std::string session = open_mcp_session(client);
   const std::string names = list(client, session);
   EXPECT_THAT(names, testing::AllOf(HasSubstr("a_first"), HasSubstr("b_first")));
-  // They have none, as their greetings say.
+  // The members have no prompts according to their greetings.
   client.post("/mcp", request("prompts/list", "", "4"), in_mcp_session(session));
   EXPECT_EQ(gateway.metrics().sum("stdgate_child_starts_total"), 0);
-  // A call wakes its member alone; what this says of its lists by now, clients hear of.
+  // A call wakes only its member. Clients are told of changes of this member's lists.
   folder_.write("tool", "second");
   const std::string call = request("tools/call", R"({"name":"a_first"})", "3");
   EXPECT_EQ(client.post("/mcp", call, in_mcp_session(session)).status, 200);
@@ -161,7 +161,8 @@ TEST_F(SleepingServers, AreMembersOfAVirtualServer) {
   EXPECT_THAT(list(client, session), HasSubstr("b_first")) << "which still sleeps";
 }
 
-// The virtual server listens there for its sessions, but an open session alone keeps nothing awake.
+// The virtual server listens at its member for its sessions, but an open session alone does not
+// keep the member awake.
 TEST_F(SleepingServers, AreModernMembersOfAVirtualServer) {
   folder_.write("modern.py", kModernServer);
   const std::vector<std::string> backends{
@@ -300,7 +301,7 @@ TEST_F(SleepingServers, NeedADirectoryOfTheirOwn) {
   EXPECT_THAT(checked.err, HasSubstr("chmod 700"));
 }
 
-// The same program with another variable is another server.
+// Servers with equal commands but different environment variables are different servers.
 TEST_F(SleepingServers, AreToldApartByTheirVariables) {
   folder_.write("flags.py", kFlagsServer);
   const auto config = [this](const std::string& first, const std::string& second) {

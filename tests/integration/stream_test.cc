@@ -1,4 +1,4 @@
-// Answers as event streams: POST /rpc that accepts one, and GET /rpc/stream for EventSource.
+// Answers as event streams: POST /rpc with a matching Accept, and GET /rpc/stream for EventSource.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ void ask_by_get(HttpClient& client, const std::string& query) {
   client.send_request("GET", "/rpc/stream?" + query, "", wants_events());
 }
 
-// The data of all events to the end of the body, which follows "[DONE]" at once.
+// The data of all events. "[DONE]" must come last, and the body must end right after it.
 std::vector<std::string> read_stream(HttpClient& client) {
   const HttpResponse head = client.read_head();
   EXPECT_EQ(head.status, 200);
@@ -41,7 +41,7 @@ std::vector<std::string> read_stream(HttpClient& client) {
   return data;
 }
 
-// Reads to the next event that is no comment.
+// Reads up to the next event that is not a comment.
 std::string next_data(HttpClient& client) {
   auto event = client.read_event();
   while (event && !event->comment.empty()) event = client.read_event();
@@ -58,7 +58,7 @@ std::string note(const std::string& text) {
   return request("note", "{\"text\":\"" + text + "\"}", "");
 }
 
-// Makes the puppet write `line`, and answer unless `instead`.
+// Makes the puppet write `line`: before its answer, or instead of it.
 std::string say(const std::string& line, bool instead = false, const std::string& id = "1") {
   std::string escaped;
   for (const char byte : line) escaped += byte == '"' ? "\\\"" : std::string(1, byte);
@@ -74,7 +74,7 @@ TEST(Stream, NotificationsThenTheResponseThenDone) {
     EXPECT_THAT(read_stream(client), ElementsAre(progress(1, 3), progress(2, 3), progress(3, 3),
                                                  result(id, R"({"steps":3})")));
   }
-  // The connection is as good as new.
+  // The connection can be used for further requests.
   EXPECT_EQ(call(client, "math/add", "[1,2]").body, result("1", "3"));
 }
 
@@ -101,7 +101,7 @@ TEST(Stream, WhatEventSourceMayNotAskHasItsStatus) {
   EXPECT_EQ(client.get("/rpc/stream", wants_events()).status, 400);
   EXPECT_EQ(client.get("/rpc/stream?method=echo&params=%7B", wants_events()).status, 400);
   EXPECT_EQ(client.get("/rpc/stream?method=echo&params=1", wants_events()).status, 400);
-  // Text that closes the object early adds no members of its own.
+  // Params that close the object early must not add members to the request.
   EXPECT_EQ(client.get("/rpc/stream?method=echo&params=[]}%0A{}", wants_events()).status, 400);
   EXPECT_EQ(
       client.get("/rpc/stream?method=echo&params=[],%22method%22:%22x%22", wants_events()).status,

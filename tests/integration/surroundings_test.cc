@@ -1,5 +1,5 @@
-// How and by whom stdgate is started: without descriptors, under timeout(1), as the first process
-// of a container.
+// Ways to start stdgate: without some descriptors, by timeout(1), and as the first process of a
+// container.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 namespace stdgate::harness::surroundings_test {
 namespace {
 
-// A gateway that `script` starts: in it "$@" is stdgate with its arguments.
+// A gateway that `script` starts. "$@" in the script stands for stdgate and its arguments.
 class Started {
  public:
   Started(GatewaySetup setup, const std::string& script) : gateway_(written(setup, script)) {}
@@ -58,7 +58,7 @@ TEST(Descriptors, AnyOfTheFirstThreeMayBeClosed) {
       if ((closed >> fd & 1) != 0) redirections += " " + std::to_string(fd) + ">&-";
     }
     SCOPED_TRACE("closed:" + redirections);
-    // It cannot say where it listens.
+    // Without stdout the gateway cannot announce its address, so the test chooses it.
     GatewaySetup setup = serve_one(shell("exec \"" STDGATE_PROGRAM "\" demo-server"), "",
                                    "listen: \"unix:@DIR@/socket\"\nadmin: \"off\"");
     setup.listeners = 0;
@@ -79,8 +79,8 @@ TEST(Descriptors, AnyOfTheFirstThreeMayBeClosed) {
 
 // --- timeout(1) ----------------------------------------------------------------------------------
 
-// Keeps the gateway at work, so that a signal finds it running: what comes to a sleeping one twice
-// before it wakes is one signal anyway.
+// Keeps the gateway busy, so that each signal finds it running. Two equal signals that reach a
+// sleeping process before it wakes are merged anyway.
 class Traffic {
  public:
   explicit Traffic(const GatewayProcess& gateway)
@@ -89,7 +89,7 @@ class Traffic {
             HttpClient client(url);
             for (;;) call(client, "echo", "[1]");
           } catch (const std::runtime_error&) {
-            // The gateway has closed the connection: it drains.
+            // The gateway drains and has closed the connection.
           }
         }) {}
   ~Traffic() { thread_.join(); }
@@ -100,8 +100,8 @@ class Traffic {
   std::thread thread_;
 };
 
-// It signals the program and then its own group, which the program is in. Whether both are seen is
-// chance, so there are some turns.
+// timeout(1) signals the program, and then its own process group, which includes the program. The
+// program may see one signal or two, so the test is repeated.
 TEST(Timeout, ItsTwoSignalsAreOne) {
   for (int turn = 0; turn < 6; ++turn) {
     Started gateway(serve_one(demo_server(), "", "log: { format: json, calls: false }"),
@@ -130,7 +130,7 @@ bool can(const std::string& command) {
   return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
 }
 
-// The command that gives a PID namespace; empty where there is none to be had.
+// A command that runs a program in a new PID namespace; empty: not possible here.
 std::string namespace_command() {
   for (const std::string command :
        {"unshare --kill-child --pid --fork --mount-proc",
@@ -141,14 +141,14 @@ std::string namespace_command() {
   return "";
 }
 
-// The gateway itself: the process below unshare(1), if that is there.
+// The process id of the gateway: the child of unshare(1), if unshare(1) is used.
 pid_t inner_pid(const GatewayProcess& gateway, bool is_in_namespace) {
   return is_in_namespace ? children_of(gateway.pid()).at(0).pid : gateway.pid();
 }
 
 TEST(FirstProcess, WaitsForStrangersThatHaveDied) {
   const std::string unshare = namespace_command();
-  // A job that leaves one orphan after the other, which are none of the gateway's.
+  // A job that leaves orphans, which the gateway has not started.
   const std::string job =
       "(until [ -e strangers ]; do sleep 0.01; done; "
       "for i in 1 2 3 4 5 6 7 8; do (sleep 0.5 &); done; sleep 1; touch done) &\n";
@@ -159,7 +159,7 @@ TEST(FirstProcess, WaitsForStrangersThatHaveDied) {
   await_children(*gateway, 1);
   const pid_t pid = inner_pid(*gateway, !unshare.empty());
   close(creat((gateway->folder() / "strangers").c_str(), 0600));
-  size_t most = 0;  // children at once
+  size_t most = 0;  // the most children at once
   EXPECT_TRUE(eventually("strangers came and went", [&] {
     most = std::max(most, children_of(pid).size());
     return std::filesystem::exists(gateway->folder() / "done");

@@ -1,5 +1,5 @@
-// Sessions that are taken over again and again: more than a gateway remembers, from before its
-// restart, or of another replica. Nothing of them is left when they have ended.
+// Sessions that are taken over again and again: more than the gateway remembers, from before a
+// restart, or of another replica. After their end nothing of them remains.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,8 +15,8 @@
 namespace stdgate::harness::takeover_test {
 namespace {
 
-// eras.py (both | modern) REVISION: a server of both eras of MCP, or of the modern one, whose lists
-// change.
+// eras.py (both | modern) REVISION: a server of both eras of MCP or of the modern era, whose lists
+// may change.
 constexpr const char* kServerOfEras = R"py(
 import json, sys
 ERA = sys.argv[1]
@@ -70,7 +70,7 @@ class TakenOver : public testing::Test {
 
 class TakeOvers : public TakenOver, public testing::WithParamInterface<std::string> {
  protected:
-  // Its children are known to be modern.
+  // Starts a gateway that knows that the children are modern.
   std::unique_ptr<GatewayProcess> start() {
     auto gateway = TakenOver::start(GetParam(), "2025-06-18");
     HttpClient client = gateway->connect();
@@ -81,7 +81,7 @@ class TakeOvers : public TakenOver, public testing::WithParamInterface<std::stri
   static size_t in_flight(const GatewayProcess& gateway) {
     return static_cast<size_t>(state_of(gateway).number("/backends/0/in_flight"));
   }
-  // Each of them is listened to for a moment, in turn.
+  // Opens the stream of each session for a moment, in turn.
   void take_over_all(const GatewayProcess& gateway) const {
     for (const std::string& id : ids_) {
       HttpClient client = gateway.connect();
@@ -91,7 +91,8 @@ class TakeOvers : public TakenOver, public testing::WithParamInterface<std::stri
       EXPECT_EQ(client.read_head().status, 200);
     }
   }
-  // Sessions with a child of their own are not listened for; of the others each is once.
+  // The gateway listens at the server only for sessions without a child of their own, and only for
+  // sessions that it remembers.
   void expect_few_listeners(const GatewayProcess& gateway) const {
     const size_t most = GetParam() == "both" ? 0 : 2 * kRemembered;
     eventually("few calls listen", [&] { return in_flight(gateway) <= most; });
@@ -104,7 +105,7 @@ class TakeOvers : public TakenOver, public testing::WithParamInterface<std::stri
     }
     eventually("nothing is left", [&] { return in_flight(gateway) == 0; });
     EXPECT_EQ(state_of(gateway).number("/backends/0/sessions"), 0);
-    // Somebody else is served as ever.
+    // Another client is served as usual.
     EXPECT_NE(open_mcp_session(client), "");
   }
 
@@ -121,14 +122,14 @@ TEST_P(TakeOvers, LeaveNothingBehind) {
     for (int round = 0; round < 3; ++round) take_over_all(*gateway);
     expect_few_listeners(*gateway);
   }
-  // The same after a restart, or at another replica.
+  // Again after a restart, or at another replica.
   const auto gateway = start();
   for (int round = 0; round < 3; ++round) take_over_all(*gateway);
   expect_few_listeners(*gateway);
   end_all(*gateway);
 }
 
-// What its client speaks was agreed on with another server.
+// The client agreed on its revision with another version of the server.
 TEST_F(TakenOver, EndsAtAServerOfAnotherRevision) {
   std::string id;
   {

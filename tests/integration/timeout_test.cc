@@ -1,4 +1,5 @@
-// Real children that work for longer than `timeout`: they report, or ask their client, who thinks.
+// Children that work longer than `timeout`: they report progress, or ask a client that takes its
+// time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,10 +20,10 @@ using testing::HasSubstr;
 
 constexpr const char* kShort = "timeout: 1s, pool: { max: 4 }";
 constexpr const char* kOwnShort = "isolation: session, timeout: 1s, pool: { max: 4 }";
-// A report every 100 ms, for 2 s.
+// A report every 100 ms for 2 s.
 constexpr const char* kReports = R"({"count":20,"interval_ms":100})";
 
-// What the client thinks about a question: longer than `timeout`.
+// A client's time to answer a question, which is longer than `timeout`.
 void think() { std::this_thread::sleep_for(std::chrono::milliseconds(1800)); }
 
 std::string gave_up(const std::string& what) {
@@ -35,7 +36,7 @@ TEST(Timeout, AStreamThatReportsIsNotCut) {
   const HttpResponse stream = client.post("/rpc", request("stream", kReports), wants_events());
   EXPECT_THAT(stream.body, AllOf(HasSubstr(R"("step":20)"), HasSubstr(R"("result":{"steps":20})"),
                                  EndsWith("data: [DONE]\n\n")));
-  // Without a stream nobody hears the reports.
+  // Without a stream the reports reach no client, so they do not count.
   const HttpResponse plain = call(client, "stream", kReports);
   EXPECT_EQ(plain.status, 504);
   EXPECT_THAT(plain.body,
@@ -96,7 +97,7 @@ TEST(Timeout, AQuestionIsWithdrawnAtBothSides) {
   }
 }
 
-// An MCP server, and the progress that it sends for a call's token.
+// An MCP server, whose progress belongs to the token of a call.
 TEST(Timeout, AnMcpServerMayAskItsClientAndWait) {
   GatewayProcess gateway(serve_one(puppet("mcp"), "protocol: mcp, timeout: 1s, pool: { max: 4 }"));
   WebSocketClient client(gateway.url());

@@ -1,5 +1,5 @@
-// TLS listeners of the real program: what is served, who is refused, how many and how slow
-// handshakes may be, certificates that change, large messages.
+// TLS listeners of the real program: service, refused clients, limits on the number and duration of
+// handshakes, changed certificates, and large messages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -36,7 +36,7 @@ class Tls : public testing::Test {
     folder_.write("server.crt", credential.certificate);
     folder_.write("server.key", credential.key);
   }
-  // A value of `tls`.
+  // A value for `tls`.
   [[nodiscard]] std::string section(const std::string& more = "") const {
     return "{ certificate: " + folder_.path("server.crt") + ", key: " + folder_.path("server.key") +
            (more.empty() ? "" : ", " + more) + " }";
@@ -47,7 +47,7 @@ class Tls : public testing::Test {
   [[nodiscard]] test::TlsClientOptions client() const {
     return {.authority = authority_.certificate()};
   }
-  // Runs a command of the shell; what it prints.
+  // The output of a shell command.
   static std::string shell_output(const std::string& command) {
     FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
     std::string text;
@@ -195,7 +195,7 @@ TEST_F(Tls, SoManyHandshakesAreUnderWay) {
       demo_server(), "", listen() + "limits: { handshakes: 2 }\ntimeouts: { handshake: 2s }\n"));
   const std::string hello = test::TlsClient(client()).take_sealed();
   HttpClient half("http://127.0.0.1:" + port_of(gateway.url()));
-  half.send(hello.substr(0, 20));  // costs nothing
+  half.send(hello.substr(0, 20));  // an incomplete handshake costs nothing
   std::vector<HttpClient> hanging;
   for (int i = 0; i < 2; ++i) {
     hanging.emplace_back("http://127.0.0.1:" + port_of(gateway.url()));
@@ -203,7 +203,7 @@ TEST_F(Tls, SoManyHandshakesAreUnderWay) {
   }
   EXPECT_TRUE(eventually("both are under way",
                          [&] { return state_of(gateway).number("/handshakes") == 2; }));
-  hanging[0].close();  // makes room for one
+  hanging[0].close();  // makes room for one handshake
   TlsTunnel tunnel(gateway.url(), client());
   HttpClient http(tunnel.url());
   EXPECT_EQ(call(http, "echo", "[1]").status, 200);

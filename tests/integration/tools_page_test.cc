@@ -1,4 +1,4 @@
-// README.md and docs/tools.md: each command that they show prints what they show.
+// Each command in README.md and docs/tools.md prints what the page shows.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ std::string read_file(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-// Those of the console blocks.
+// The commands in console blocks.
 std::vector<ShownCommand> shown_commands(const std::string& page) {
   std::vector<ShownCommand> found;
   std::istringstream lines(page);
@@ -50,7 +50,7 @@ std::vector<ShownCommand> shown_commands(const std::string& page) {
   return found;
 }
 
-// Times differ from run to run, and so do the widths that they take.
+// Times differ between runs, and so does the width of their columns.
 std::string without_times(const std::string& text) {
   return std::regex_replace(text, std::regex(R"([0-9]+(\.[0-9])? m?s *)"), "TIME ");
 }
@@ -127,7 +127,7 @@ TEST(ToolsPage, CommandsPrintWhatIsShown) {
   }
 }
 
-// As @modelcontextprotocol/server-everything, as far as README.md goes.
+// Behaves like @modelcontextprotocol/server-everything, as far as README.md uses that server.
 constexpr const char* kEcho = R"py(
 import json, sys
 for line in sys.stdin:
@@ -147,7 +147,7 @@ TEST(Readme, CommandsPrintWhatIsShown) {
   const fs::path source = STDGATE_SOURCE_DIR;
   TemporaryFolder folder;
   folder.write("echo.py", kEcho);
-  // What deploy/run serves, at other ports; and what the second example does.
+  // The gateway of deploy/run on other ports, and the gateway of the second example.
   std::string demo = read_file(source / "gateway.yaml");
   for (const char* const port : {":8080\"", ":9464\""}) demo = replaced(demo, port, ":0\"");
   GatewaySetup demo_setup;
@@ -162,7 +162,7 @@ TEST(Readme, CommandsPrintWhatIsShown) {
   const std::vector<ShownCommand> commands = shown_commands(read_file(source / "README.md"));
   ASSERT_EQ(commands.size(), 4U);
   for (const ShownCommand& shown : commands) {
-    std::string command = replaced(shown.command, "curl ", "curl -s ");  // as on a terminal
+    std::string command = replaced(shown.command, "curl ", "curl -s ");  // without a meter
     for (const auto& [from, to] : places) command = replaced(command, from, to);
     std::string output = shell_output(folder.path(), command);
     while (output.ends_with("\n")) output.pop_back();

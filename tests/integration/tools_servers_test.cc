@@ -1,5 +1,5 @@
-// What the tools say where there are virtual servers and pins: which URLs a client gets, which
-// names they take, and what is pinned.
+// The tools with virtual servers and pins: URLs for clients, names in both directions, and pinned
+// lists.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// As many tools as it is told, whose descriptions address the model from the second one on.
+// A server with as many tools as its argument says. Descriptions from the second tool on address
+// the model.
 constexpr const char* kToolServer = R"py(
 import json, sys
 for line in sys.stdin:
@@ -63,7 +64,7 @@ class ServersTools : public testing::Test {
     words.insert(words.begin(), "pin");
     return run_stdgate(folder_, words, Millis(30'000));
   }
-  // `stdgate connect` with these lines on stdin.
+  // `stdgate connect` with this line on stdin.
   ProgramRun connect(const std::string& line, const std::string& word = "") {
     return run_stdgate(folder_,
                        {"-c", "echo '" + line + "' | " STDGATE_PROGRAM " connect " + word +
@@ -135,7 +136,7 @@ TEST_F(ServersTools, PinRepeatsWhatToLookAtTwiceBelowALongOutput) {
   EXPECT_THAT(pin(mcp("one", 12), {}).out, Not(HasSubstr("to look at twice")));
 }
 
-// A line a backend and a line a list say it; one about each tool would say no more.
+// The log has one line per backend and one line per list. A line per tool would add nothing.
 TEST_F(ServersTools, TheLogSaysWhereNothingIsPinned) {
   gateway_.emplace(serve({mcp("one", 9, ", pins: enforce, lock: \"@DIR@/none.lock\"")}, kTeam));
   ask({"tools", "one"});

@@ -1,4 +1,4 @@
-// `stdgate ls`, `tools` and `call` against a running gateway, and against a command.
+// `stdgate ls`, `tools` and `call`, with a running gateway or with a command.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 
-// Two pages of tools, one of them with a description of several lines.
+// A server with two pages of tools. One description has several lines.
 constexpr const char* kToolServer = R"py(
 import json, sys
 MODERN = len(sys.argv) > 1 and sys.argv[1] == "modern"
@@ -63,7 +63,7 @@ class ToolsTest : public testing::Test {
         {backend("calc", demo_server()), backend("pages", {"python3", script()}, "protocol: mcp")},
         root));
   }
-  // Of the gateway that was started.
+  // Asks the gateway of this test.
   ProgramRun ask(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin() + 1, "--url=" + gateway_->url());
     return run_stdgate(folder_, arguments, Millis(30'000));
@@ -132,7 +132,7 @@ TEST_F(ToolsTest, WhatAVirtualServerLacksIsNamedAndWhy) {
   EXPECT_THAT(ls.err, IsEmpty());
 }
 
-// The states are at the admin address, which only the configuration names.
+// The states of backends come from the admin address, which is only in the configuration.
 TEST_F(ToolsTest, LsSaysWhereItDoesNotKnowTheStates) {
   gateway_.emplace(serve({backend("bad", {"sh", "-c", "echo no database >&2; exit 3"})}));
   const std::string what = "stdgate: the states of the backends are not known here: ";
@@ -146,13 +146,13 @@ TEST_F(ToolsTest, LsSaysWhereItDoesNotKnowTheStates) {
   EXPECT_THAT(run({"ls", "--config", "other.yaml"}).err, StartsWith(what + "admin: "));
   EXPECT_EQ(ask({"call", "bad", "x"}).exit_code, 1);
   folder_.write("its.yaml", listen + "admin: \"" + gateway_->admin_url().substr(7) + "\"\n");
-  // Even where another address is asked for the list.
+  // Even if the list comes from another address.
   const ProgramRun known = ask({"ls", "--config", "its.yaml"});
   EXPECT_THAT(known.out, HasSubstr("(failing: exited with code 3: no database)"));
   EXPECT_THAT(known.err, IsEmpty());
 }
 
-// Each of these servers lists its tools when all have been asked to.
+// Each of these servers answers with its tools only after all have been asked.
 constexpr const char* kWaitingServer = R"py(
 import json, os, sys, time
 for line in sys.stdin:
@@ -216,7 +216,7 @@ TEST_F(ToolsTest, CommandsAreCalledWithoutAGateway) {
               "tools\n  one  first\n  two\n")
         << peer_kind;
   }
-  // One of the modern era wants its version with each request.
+  // A server of the modern era needs its version in each request.
   const ProgramRun stamped =
       run({"call", "params", R"({"a":1})", "--", "python3", "tools.py", "modern"});
   EXPECT_THAT(stamped.out,
@@ -266,7 +266,7 @@ TEST_F(ToolsTest, ApiKeyOpensTheGateway) {
   EXPECT_THAT(wrong.err, HasSubstr("the gateway does not accept the key of wrong.txt"));
 }
 
-// What `ls --as` says is what the one that is meant is answered.
+// `ls --as` shows what the named principal itself would get.
 TEST_F(ToolsTest, LsAsShowsWhatAPrincipalSees) {
   const auto key = [this](const std::string& name) {
     folder_.write(name, "sg_" + std::string(32, name[0]) + "\n");

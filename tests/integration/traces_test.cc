@@ -1,4 +1,4 @@
-// Spans of calls: the real program, real children, and collectors that behave or do not.
+// Spans of calls: the real program, real children, and good and bad collectors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -174,7 +174,7 @@ TEST_F(Traces, AreKeptAsTheirClientDecided) {
   EXPECT_THAT(await(3), AllOf(SizeIs(3), Each(Field(&OtlpSpan::trace_id, kTrace))));
 }
 
-// The first gateway's server passes on what it has been told, as one that calls others does.
+// The first gateway's child passes the trace context on, as a server that calls other servers does.
 TEST_F(Traces, GoOnBehindAnotherGateway) {
   GatewayProcess first(setup("sample: 0"));
   GatewayProcess second(setup("sample: 0"));
@@ -197,7 +197,7 @@ TEST_F(Traces, GoOnBehindAnotherGateway) {
   EXPECT_EQ(line.text("/params/_meta/baggage"), "k=v");
 }
 
-// All doors lead to one child, which has kept what it was told.
+// All transports lead to one child, which records what it receives.
 TEST_F(Traces, BaggageComesToTheChildByEachDoor) {
   GatewayProcess gateway(setup("sample: 0"));
   HttpClient client = gateway.connect();
@@ -266,8 +266,8 @@ TEST_F(Traces, AreSentWithACredentialOverTls) {
 
 struct BadCollector {
   const char* name;
-  std::string answer;  // empty: none
-  const char* reason;  // of the drop; empty: it counts as taken
+  std::string answer;  // empty: the collector does not answer
+  const char* reason;  // why spans are dropped; empty: they count as sent
 };
 
 std::ostream& operator<<(std::ostream& out, const BadCollector& bad) { return out << bad.name; }

@@ -1,5 +1,5 @@
-// Two workers in one process, each with a loop in a thread of its own, and clients, sessions and
-// children of its own: neither touches what is the other's. They share the OrphanReaper alone.
+// Two workers in one process, each with its own loop and thread, and its own clients, sessions and
+// children. Neither touches what belongs to the other. They share only the OrphanReaper.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -27,8 +27,8 @@ namespace {
 using testing::IsEmpty;
 using testing::StartsWith;
 
-// A worker in a thread of its own, as guards end with the thread that has started them. Ends with
-// this, its children too.
+// A worker in its own thread, because guards end with the thread that has started them. The
+// destructor ends the worker and its children.
 class RunningWorker {
  public:
   RunningWorker(config::Config config, const app::WorkerServices& services)
@@ -81,8 +81,8 @@ class TwoWorkers : public testing::Test {
     set_child_signals(SIG_BLOCK);
   }
 
-  // Threads that start from now on inherit it. The loops take SIGCHLD; the clients, which are not
-  // made for interrupted calls, do not.
+  // Later threads inherit the mask. SIGCHLD must go to the loops, because the clients do not handle
+  // interrupted system calls.
   static void set_child_signals(int how) {
     sigset_t signals;
     sigemptyset(&signals);
@@ -90,7 +90,8 @@ class TwoWorkers : public testing::Test {
     ::pthread_sigmask(how, &signals, nullptr);
   }
 
-  // `echo`, one shared child; `tools`, one a session. What runs for it has its mark.
+  // Backends: `echo` with one shared child, and `tools` with a child per session. The worker's mark
+  // is in the environment of its children.
   [[nodiscard]] config::Config config_of(unsigned number) const {
     const std::string backend =
         "{ command: [\"" STDGATE_ECHO_CHILD "\"], env: { MARK: " + mark(number) + " }, ";
@@ -120,7 +121,7 @@ class TwoWorkers : public testing::Test {
     if (!id.empty()) headers["mcp-session-id"] = id;
     return headers;
   }
-  // Opens a session; its id.
+  // Opens a session and returns its id.
   std::string open(unsigned number) {
     const HttpResponse opened = connect(number).post(
         "/tools/mcp",
@@ -140,7 +141,7 @@ class TwoWorkers : public testing::Test {
     return client.read_response().status;
   }
 
-  // The commands of a worker's children, and their guards.
+  // The process ids of a worker's commands. guards_of(): of their guards.
   static std::vector<pid_t> commands_of(unsigned number) {
     std::vector<pid_t> pids;
     for (const ProcessInfo& process : processes_marked(mark(number))) {
@@ -149,7 +150,7 @@ class TwoWorkers : public testing::Test {
     std::ranges::sort(pids);
     return pids;
   }
-  // That of the session, and the one that always runs, when it has been started.
+  // The commands of the session and of the shared child, once both run.
   static std::vector<pid_t> both_commands_of(unsigned number) {
     EXPECT_TRUE(eventually("both run", [number] { return commands_of(number).size() == 2; }));
     return commands_of(number);
@@ -206,7 +207,7 @@ TEST_F(TwoWorkers, AKilledGuardIsNoMatterToTheOther) {
   EXPECT_EQ(call(0).status, 200);
 }
 
-// A guard that is just being started is nobody's orphan.
+// A sweep for orphans must spare a guard that is just being started.
 TEST_F(TwoWorkers, SweepsOfOneMeetStartsOfTheOther) {
   const std::jthread killer([this](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
@@ -225,7 +226,7 @@ TEST_F(TwoWorkers, TheEndOfOneIsNotTheOthers) {
   const std::string session = open(0);
   open(1);
   const std::vector<pid_t> untouched = both_commands_of(0);
-  // It hears nothing, and has to be killed.
+  // A stopped guard does not react, and has to be killed.
   ::kill(guards_of(1).front(), SIGSTOP);
   workers_[1]->stop();
   EXPECT_THAT(processes_marked(mark(1)), IsEmpty());

@@ -1,4 +1,4 @@
-// RFC 6455 case by case, as bytes over real sockets, and JSON-RPC over it.
+// RFC 6455 case by case, as bytes over real sockets, and JSON-RPC over WebSocket.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ std::string text_frame(std::string_view text) {
   return frame_bytes({.payload = std::string(text)});
 }
 
-// What the gateway says to a client that sends these bytes after the handshake.
+// How the gateway closes the connection of a client that sends these bytes after the handshake.
 Closing closing_after(const GatewayProcess& gateway, std::string_view bytes) {
   WebSocketClient client(gateway.url());
   client.send_bytes(bytes);
@@ -247,7 +247,7 @@ TEST(Frames, MessagesUpToTheLimit) {
   client.send_bytes(fragment_bytes({fits.substr(0, 1), fits.substr(1, 1000), fits.substr(1001)}));
   EXPECT_THAT(client.message(), StartsWith(R"({"jsonrpc":"2.0","id":1,"result":["xxx)"));
 
-  // Judged by the header, before a byte of the payload.
+  // The header alone is enough to refuse a frame that is too long.
   const std::string one_more = text_frame(fits + " ").substr(0, 8);
   EXPECT_EQ(closing_after(gateway, one_more).code, 1009);
   EXPECT_EQ(
@@ -283,7 +283,7 @@ TEST(Frames, CutAnywhere) {
       fragment_bytes({text.substr(0, within_euro), text.substr(within_euro)}) +
       frame_bytes({.opcode = Frame::kPing, .payload = "p"}) + text_frame(long_text);
   for (const char byte : bytes) client.send_bytes({&byte, 1});
-  // The pong may overtake the child's answers.
+  // The pong may arrive before the child's answers.
   std::vector<std::string> payloads;
   for (int i = 0; i < 3; ++i) payloads.push_back(client.read_frame().value().payload);
   EXPECT_THAT(payloads, UnorderedElementsAre(result("1", "[\"\xe2\x82\xac\"]"), "p",
@@ -351,7 +351,7 @@ TEST(Messages, AreAnsweredAsOverHttp) {
   const std::string invalid = R"({"jsonrpc":"2.0","id":null,"error":{"code":-32600,)";
   struct Case {
     std::string sent;
-    std::string answer;  // its beginning; empty: none
+    std::string answer;  // beginning of the answer; empty: no answer
   };
   const Case cases[] = {
       {"", R"({"jsonrpc":"2.0","id":null,"error":{"code":-32700,)"},
@@ -364,7 +364,7 @@ TEST(Messages, AreAnsweredAsOverHttp) {
       {"[1]", "[" + invalid},
       {note, ""},
       {"[" + note + "," + note + "]", ""},
-      {result("5", "1"), ""},  // to nothing that was asked
+      {result("5", "1"), ""},  // nothing was asked
       {"[" + add + "," + note + "]", "[" + result("1", "3") + "]"},
       {request("math/add", "[1,2]", R"("\u00e9")"), result(R"("\u00e9")", "3")},
       {request("math/add", "[1,2]", "12345678901234567890"), result("12345678901234567890", "3")},
@@ -380,7 +380,7 @@ TEST(Messages, AreAnsweredAsOverHttp) {
     if (!given.answer.empty()) {
       EXPECT_THAT(client.message(), StartsWith(given.answer));
     }
-    // One answer, or none: the next message is that to the next call.
+    // There is at most one answer: the next message answers the next call.
     EXPECT_EQ(client.call("echo", "[]", "\"next\""), result("\"next\"", "[]"));
   }
 }
@@ -390,7 +390,7 @@ TEST(Messages, OfABatchAreAnsweredTogether) {
   WebSocketClient client(gateway.url());
   client.send("[" + request("sleep", "[50]", "1") + "," + request("echo", "[2]", "2") + "," +
               request("math/add", "[1,2]", "\"3\"") + ",7]");
-  EXPECT_EQ(client.call("echo", "[]", "4"), result("4", "[]"));  // before: it waits for nobody
+  EXPECT_EQ(client.call("echo", "[]", "4"), result("4", "[]"));  // answered before the batch
   const std::string batch = client.message();
   EXPECT_THAT(batch, AllOf(StartsWith("["), HasSubstr(result("1", R"({"slept_ms":50})")),
                            HasSubstr(result("2", "[2]")), HasSubstr(result("\"3\"", "3")),
