@@ -8,7 +8,7 @@
 
 namespace stdgate::bench {
 
-// Responses as they come from servers, cut at every position.
+// Responses of servers, cut at every position.
 
 namespace {
 
@@ -64,7 +64,7 @@ TEST(HttpAnswer, FieldsAreFoundByTheirWholeName) {
 
 }  // namespace
 
-// What is recorded comes back, to 1.6 %.
+// Recorded values are read back with an error of at most 1.6 %.
 
 namespace {
 

@@ -61,7 +61,7 @@ std::optional<size_t> CallBook::close_parsed(std::span<char> message, Instant no
     return {};
   }
   const rpc::Envelope& envelope = document->messages[0].envelope;
-  // What the server says on its own account is no answer.
+  // A notification of the server answers no call.
   if (envelope.kind == rpc::MessageKind::notification) return {};
   const auto slot = slot_of(envelope.id);
   if (!slot) {
@@ -91,8 +91,8 @@ void CallBook::abandon(size_t slot, Instant now) {
   tally_.add_answer(slots_[slot].sent, now, false);
 }
 
-// The result as it was sent, or, as some gateways write JSON anew, one that has the payload as a
-// whole string.
+// Whether the result is the expected text. Some gateways rewrite JSON, so a result that has the
+// payload as a whole string is accepted too.
 bool CallBook::is_result(std::string_view payload, const IdText& id) {
   answer_.patch(id);
   const std::string_view expected = answer_.bytes;

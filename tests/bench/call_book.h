@@ -1,9 +1,9 @@
 // CallBook: the calls that one client has in flight.
 //
-// Job: give the bytes of the next call, with an id that no call has had, and judge what comes back:
-// the id must be that of a call in flight, the result the very payload. Slots are numbered; a
-// slot's calls follow each other, so an id says its slot.
-// Owner: a client's dialogue. Limit: `in_flight` calls. Errors are counted in the Tally.
+// Job: give each call an id that no call has had, and check its answer. The answer must have the id
+// of a call in flight, and exactly the payload of that call. Calls of a slot follow each other, and
+// their ids tell the slot. Owner: a client's dialogue. Limit: `in_flight` calls. The Tally counts
+// the errors.
 #pragma once
 
 #include <cstddef>
@@ -28,13 +28,13 @@ class CallBook {
   [[nodiscard]] size_t slots() const { return slots_.size(); }
   [[nodiscard]] bool is_open(size_t slot) const { return slots_[slot].open; }
 
-  // The slot's next call has been sent; its id is to be patched into the request.
+  // Begins the slot's next call, and returns the id to write into its request.
   IdText open(size_t slot, Instant now);
-  // Judges a whole message. The slot whose call it ended; nothing when it was none of ours.
+  // Checks a whole message. The slot whose call it ended; nothing: it answers no call in flight.
   std::optional<size_t> close(std::span<char> message, Instant now);
-  // The call of the slot was answered, by something that nobody looks into.
+  // The call of the slot was answered, and the content of the answer is not checked.
   void close_unread(size_t slot, Instant now, size_t size);
-  // It was answered by something that has been counted as an error.
+  // The call of the slot was answered by something that has been counted as an error.
   void abandon(size_t slot, Instant now);
 
  private:
@@ -48,7 +48,7 @@ class CallBook {
   bool is_result(std::string_view payload, const IdText& id);
 
   CallText text_;
-  NumberedText answer_;  // patched where members come in another order
+  NumberedText answer_;  // patched if members come in another order
   std::vector<Slot> slots_;
   rpc::EnvelopeParser parser_{rpc::EnvelopeLimits()};
   Tally& tally_;

@@ -13,14 +13,15 @@ constexpr std::string_view kToolResult = R"({"content":[{"type":"text","text":)"
 constexpr std::string_view kModernResult =
     R"({"resultType":"complete","content":[{"type":"text","text":)";
 constexpr std::string_view kToolEnd = "}]}";
-// Where the params of a modern request begin.
+// The beginning of the params of a modern request.
 constexpr std::string_view kMeta =
     R"({"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
     R"("io.modelcontextprotocol/clientInfo":{"name":"load","version":"1"},)"
     R"("io.modelcontextprotocol/clientCapabilities":{}},)";
 
-// A JSON string of `size` bytes between the quotes; `id_place` becomes the id's distance from its
-// first quote. The fill is printable and repeats at no power of two, so a shifted piece differs.
+// A JSON string with `size` bytes between its quotes. `id_place` is set to the distance of the id
+// from the first quote. The fill is printable, and its period is not a power of two, so that a
+// shifted piece differs.
 std::string payload_text(size_t client, size_t size, size_t& id_place) {
   constexpr std::string_view kFill = "the quick brown fox jumps over the lazy dog 0123456789; ";
   std::string text = "\"client " + std::to_string(client) + " call ";

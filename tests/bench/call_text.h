@@ -1,8 +1,8 @@
-// CallText: the text of one client's calls and of their answers, built once; a call differs from
-// the next by its id alone, ten digits at places that are known.
+// CallText: the text of one client's calls and of their answers. The text is built once: calls
+// differ only by their ids, which have ten digits and known places.
 //
-// The payload names client and call too, so an answer that went to another client, or belongs to
-// another call, is noticed even where all clients use the same ids (they do).
+// The payload names the client and the call. So an answer to another client or another call is
+// noticed, even though all clients use the same ids.
 #pragma once
 
 #include <array>
@@ -18,22 +18,22 @@ namespace stdgate::bench {
 inline constexpr size_t kIdDigits = 10;
 using IdText = std::array<char, kIdDigits>;
 
-// Numbers below 10^10, so a JSON number of JavaScript's too.
+// Below 10^10, so that JavaScript can represent the numbers exactly.
 inline constexpr uint64_t kFirstId = 1'000'000'000;
 inline constexpr uint64_t kLastId = 9'999'999'999;
 IdText write_id(uint64_t id);
 
-// A text with the id in two places.
+// A text that contains the id in two places.
 struct NumberedText {
   std::string bytes;
   std::array<size_t, 2> places = {};
 
   void patch(const IdText& id);
-  // Whether `text` is this one with `id`.
+  // Whether `text` equals this text with `id`.
   [[nodiscard]] bool equals(std::string_view text, const IdText& id) const;
 };
 
-// `modern_tool` is one of MCP's modern era, which says of itself in _meta what it is.
+// `modern_tool`: a call of MCP's modern era, which states its version in _meta.
 enum class CallForm : uint8_t { plain, sleep, tool, modern_tool };
 
 class CallText {
@@ -44,15 +44,16 @@ class CallText {
   CallText(CallForm form, size_t client, size_t payload_bytes, unsigned sleep_ms);
 
   [[nodiscard]] const NumberedText& request() const { return request_; }
-  // As servers write it that pass on bytes; others may order the members otherwise.
+  // The answer of servers that pass bytes on unchanged. Other servers may order the members
+  // differently.
   [[nodiscard]] const NumberedText& answer() const { return answers_[0]; }
-  // That one, and what a session gets of a tool of a modern server.
+  // answer(), and the answer that a session gets from a tool of a modern server.
   [[nodiscard]] std::span<const NumberedText> answers() const { return answers_; }
-  // Where the value of "result" begins in the answer; it ends one byte before the answer does.
+  // The place of the value of "result" in the answer. The value ends one byte before the answer.
   [[nodiscard]] size_t result_begin() const { return result_begin_; }
-  // What the result must have besides the payload.
+  // A part that the result must contain in addition to the payload.
   [[nodiscard]] std::string_view demanded() const { return demanded_; }
-  // The text that the answer must repeat, as a JSON string.
+  // The JSON string that the answer must repeat.
   [[nodiscard]] std::string_view payload_of(std::string_view answer) const {
     return answer.substr(payload_begin_, payload_size_);
   }
@@ -66,7 +67,7 @@ class CallText {
   std::string_view demanded_;  // a constant
   size_t result_begin_ = 0;
   size_t payload_begin_ = 0;  // in the answer
-  size_t payload_size_ = 0;   // quotes included
+  size_t payload_size_ = 0;   // including its quotes
 };
 
 }  // namespace stdgate::bench

@@ -84,7 +84,7 @@ tl::expected<PipedProcess, std::string> start_piped(const std::vector<std::strin
   std::array<int, 2> from_child = {};
   if (::pipe2(to_child.data(), O_CLOEXEC) != 0) return failed("pipe");
   if (::pipe2(from_child.data(), O_CLOEXEC) != 0) return failed("pipe");
-  // Without the right to have large pipes the default size does too.
+  // If the process may not have pipes of this size, the default size is good enough.
   ::fcntl(to_child[1], F_SETPIPE_SZ, kPipeBytes);
   ::fcntl(from_child[1], F_SETPIPE_SZ, kPipeBytes);
   std::vector<char*> arguments;

@@ -1,7 +1,7 @@
-// Channel: one client's connection, non-blocking; a socket, or the two pipes of a process.
+// Channel: one client's non-blocking connection: a socket, or the two pipes of a process.
 //
-// Job: collect what is sent, and write it with as few calls as the kernel takes; read in large
-// pieces. Owner: a Client. It closes its descriptors. Unsent bytes are bounded by the calls that a
+// Job: collect bytes to send and write them with few system calls; read in large pieces. Owner: a
+// Client. The channel closes its descriptors. Limit: unsent bytes are bounded by the calls that a
 // client may have in flight.
 #pragma once
 
@@ -30,15 +30,15 @@ class Channel {
   [[nodiscard]] int output() const { return output_; }
 
   void send(std::string_view bytes) { unsent_.append(bytes); }
-  // Without a copy: `bytes` stay as they are until they are sent. After what was sent before;
-  // nothing may be sent behind it until all has left.
+  // Sends `bytes` after all earlier bytes, without copying them. `bytes` must not change until they
+  // have been written, and nothing may be sent before that.
   void send_kept(std::string_view bytes) { kept_ = bytes; }
 
-  // Writes what the kernel takes. False: the connection is broken.
+  // Writes as much as the kernel accepts. False: the connection is broken.
   bool flush();
   [[nodiscard]] bool has_unsent() const { return !unsent_.empty() || !kept_.empty(); }
 
-  // Bytes read, 0 when there are none now, -1 at the end of the stream or when it is broken.
+  // The number of bytes read; 0: none at the moment; -1: the stream has ended or is broken.
   ssize_t read(std::span<char> to) const;
 
  private:
@@ -52,14 +52,14 @@ struct Descriptors {
   int input = -1;
   int output = -1;
 };
-// Waits until the connection stands.
+// Waits until the connection is established.
 tl::expected<Descriptors, std::string> connect_to(const std::string& host, uint16_t port);
 
 struct PipedProcess {
   Descriptors descriptors;
   pid_t pid = 0;
 };
-// Starts the command; its stdin and stdout are pipes of 1 MiB.
+// Starts the command with pipes of 1 MiB as its stdin and stdout.
 tl::expected<PipedProcess, std::string> start_piped(const std::vector<std::string>& command);
 
 }  // namespace stdgate::bench

@@ -10,7 +10,8 @@ import subprocess
 KEY = "a-key-of-somebody-who-calls"
 API_KEY = f"X-API-Key: {KEY}"
 
-# The last of three decides. Of a backend of plain JSON-RPC, and of an MCP server.
+# The last of three rules decides. METHOD_RULES: for a backend of plain JSON-RPC. TOOL_RULES: for an
+# MCP server.
 METHOD_RULES = ('rules: [ { allow: [admin] }, { allow: [caller], methods: ["read_*"] }, '
                 '{ allow: [caller], methods: ["*"], except: ["delete_*"] } ]')
 TOOL_RULES = METHOD_RULES.replace("methods", "tools")
@@ -35,7 +36,7 @@ def auth_section(folder):
 def token_field(folder):
     """A token of an Ed25519 key, whose public half is left in FOLDER/keys.json."""
     openssl("genpkey", "-algorithm", "ed25519", "-out", f"{folder}/issuer.pem")
-    # RFC 8410: the key's 32 bytes end its structure.
+    # The key is in the last 32 bytes of its structure (RFC 8410).
     public = openssl("pkey", "-in", f"{folder}/issuer.pem", "-pubout", "-outform", "DER")[-32:]
     with open(f"{folder}/keys.json", "w", encoding="utf-8") as file:
         json.dump({"keys": [{"kty": "OKP", "crv": "Ed25519", "kid": "k", "x": base64url(public)}]}, file)

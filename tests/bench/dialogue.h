@@ -1,5 +1,4 @@
-// Dialogue: what one client says and understands on its connection. Also the two smallest
-// dialogues.
+// Dialogue: how one client speaks on its connection. Also the two smallest dialogues.
 #pragma once
 
 #include <cstddef>
@@ -15,27 +14,28 @@
 
 namespace stdgate::bench {
 
-// Dialogue: what one client says and understands on its connection; one class a protocol.
+// Dialogue: how one client speaks on its connection; a class per protocol.
 //
-// Owner: a Client, which feeds it what has come and flushes the channel afterwards. Errors: the
-// phrase ends the client; what is wrong with single answers goes to the Tally instead.
+// Owner: a Client, which passes received bytes to it and then flushes the channel. Errors: an error
+// that take() returns ends the client. Errors of single answers go to the Tally.
 class Dialogue {
  public:
   explicit Dialogue(Tally& tally) : tally_(tally) {}
   virtual ~Dialogue() = default;
 
-  // The connection stands: says what comes first. Tally::ready is raised once calls can be made.
+  // The connection is established: sends the first bytes. Raises Tally::ready once calls can be
+  // made.
   virtual void begin() = 0;
-  // All clients are ready: the first calls.
+  // All clients are ready: sends the first calls.
   virtual void begin_calls(Instant now) = 0;
-  // Takes the complete units at the front of `bytes`, which it may change; returns their size.
+  // Takes the complete units at the front of `bytes`, and may change them. Returns their size.
   virtual tl::expected<size_t, std::string> take(std::span<char> bytes, Instant now) = 0;
 
-  // No call is in flight any more: says goodbye where the protocol has a way. Tally::ready is
-  // lowered once that has been heard.
+  // The last call has ended: ends the session if the protocol has a way to do so. Lowers
+  // Tally::ready once the server has answered.
   virtual void end() { --tally_.ready; }
 
-  // Bytes that have to be there before take() gets any further; 0 when that is not known.
+  // Bytes that take() needs before it can go on; 0: not known.
   [[nodiscard]] size_t needed() const { return needed_; }
 
  protected:
@@ -43,11 +43,11 @@ class Dialogue {
   size_t needed_ = 0;
 };
 
-// `channel` and `tally` outlive it.
+// `channel` and `tally` must outlive the dialogue.
 std::unique_ptr<Dialogue> make_dialogue(const LoadOptions& options, size_t client, Channel& channel,
                                         Tally& tally);
 
-// LineDialogue: calls straight into a child's pipes, one message a line, many in flight.
+// LineDialogue: calls directly to a child's pipes, one message per line, many in flight.
 class LineDialogue : public Dialogue {
  public:
   LineDialogue(CallBook book, Channel& channel, Tally& tally);
@@ -62,10 +62,10 @@ class LineDialogue : public Dialogue {
   Channel& channel_;
   CallBook book_;
   NumberedText line_;
-  size_t searched_ = 0;  // bytes at the front of the next take() that hold no newline
+  size_t searched_ = 0;  // bytes at the front of the next take() without a newline
 };
 
-// IdleStreamDialogue: an event stream by GET that is opened and held; what comes is not looked at.
+// IdleStreamDialogue: opens an event stream by GET and holds it, without reading its events.
 class IdleStreamDialogue : public Dialogue {
  public:
   IdleStreamDialogue(const LoadOptions& options, Channel& channel, Tally& tally)

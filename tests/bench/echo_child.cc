@@ -1,13 +1,13 @@
-// echo_child: the stdio JSON-RPC server that the benchmarks put behind gateways.
+// echo_child: the stdio JSON-RPC server behind gateways in benchmarks.
 //
-// Newline-delimited. Answers each request at once with its params as result, in the order of
-// arrival; one read may bring many requests, and their answers leave in one write.
-//   sleep {"ms": N, …}   is answered with its params after that time; others overtake it
+// Messages are delimited by newlines. Each request is answered at once with its params as the
+// result, in the order of arrival. The answers to all requests of one read are written together.
+//   sleep {"ms": N, …}   is answered with its params after that time; other answers overtake it
 //   initialize, tools/list, tools/call   an MCP server with two tools, "echo" and "form", whose
 //                        result is the text of their argument "text"; "form" has ten arguments
-// With the argument "modern" it is one of MCP's modern era: it has server/discover instead of
-// initialize, and refuses calls that do not name their version in _meta.
-// Notifications and responses are ignored, so is what is no JSON-RPC. Ends with its input.
+// With the argument "modern" it is a server of MCP's modern era: it has server/discover instead of
+// initialize, and refuses calls without a version in _meta. Notifications, responses and invalid
+// messages are ignored. The program ends at the end of its input.
 #include <poll.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kReadBytes = size_t{1} << 20;
 constexpr size_t kMaxMessage = size_t{256} << 20;
-// A payload from this size on is written from where it lies.
+// A payload of at least this size is written without a copy.
 constexpr size_t kLargePayload = size_t{16} << 10;
 constexpr std::string_view kTools =
     R"({"tools":[{"name":"echo","description":"Says it again","inputSchema":{"type":"object",)"
@@ -48,7 +48,7 @@ constexpr std::string_view kTools =
     R"("hi":{"type":"integer","minimum":0},"id":{"type":"string"},"x":{"type":"string"}},)"
     R"("required":["text","n","is"],"additionalProperties":false}}]})";
 constexpr std::string_view kVersionKey = "io.modelcontextprotocol/protocolVersion";
-// What the results of a modern server begin with.
+// The beginnings of a modern server's results.
 constexpr std::string_view kModernList =
     R"({"resultType":"complete","ttlMs":0,"cacheScope":"private",)";
 constexpr std::string_view kModernText =
@@ -63,7 +63,7 @@ class EchoServer : stdgate::rpc::FrameSink {
  public:
   explicit EchoServer(bool is_modern) : is_modern_(is_modern) {}
 
-  // The exit code.
+  // Serves until the end of input, and returns the exit code.
   int serve() {
     for (;;) {
       const ssize_t count = read_some();
@@ -77,7 +77,7 @@ class EchoServer : stdgate::rpc::FrameSink {
   }
 
  private:
-  // Reads; meanwhile sleeping calls are answered when they are due.
+  // Reads input, and answers sleeping calls that are due while it waits.
   ssize_t read_some() {
     for (;;) {
       if (!sleeping_.empty()) {
@@ -91,7 +91,8 @@ class EchoServer : stdgate::rpc::FrameSink {
     }
   }
 
-  // Answers what is due; returns the milliseconds until the next is, -1 when none sleeps.
+  // Answers the calls that are due. Returns the milliseconds until the next call is due; -1: no
+  // call sleeps.
   int answer_due() {
     const Clock::time_point now = Clock::now();
     while (!sleeping_.empty() && sleeping_.begin()->first <= now) {
@@ -116,9 +117,9 @@ class EchoServer : stdgate::rpc::FrameSink {
   void on_oversized_frame(const stdgate::rpc::OversizedFrame& /*frame*/) override {}
   void on_broken_framing(const char* /*reason*/) override {}
 
-  // The form that nearly all calls of a benchmark have,
+  // Answers a message of the form of nearly all benchmark calls,
   //   {"jsonrpc":"2.0","id":…,"method":"echo","params":{"text":"…"}}
-  // with a text free of escapes: found without looking at every byte. False: anything else.
+  // with a text without escapes, without looking at every byte. False: another form.
   bool echo_plain(std::string_view message) {
     constexpr std::string_view kBegin = R"({"jsonrpc":"2.0","id":)";
     constexpr std::string_view kMiddle = R"(,"method":"echo","params":)";
@@ -208,7 +209,7 @@ class EchoServer : stdgate::rpc::FrameSink {
     out_.append(after).append("}\n");
   }
 
-  // Writes what has been collected, then `more`.
+  // Writes the collected bytes, and then `more`.
   bool flush(std::string_view more) {
     std::array<iovec, 2> parts = {iovec{out_.data(), out_.size()},
                                   iovec{const_cast<char*>(more.data()), more.size()}};
@@ -235,8 +236,8 @@ class EchoServer : stdgate::rpc::FrameSink {
       stdgate::rpc::make_framer(stdgate::rpc::Framing::newline, kMaxMessage, storages_);
   stdgate::rpc::EnvelopeParser parser_{stdgate::rpc::EnvelopeLimits()};
   std::string out_;
-  std::multimap<Clock::time_point, std::string> sleeping_;  // whole answers, by when they are due
-  bool broken_ = false;                                     // nobody reads the output any more
+  std::multimap<Clock::time_point, std::string> sleeping_;  // whole answers by due time
+  bool broken_ = false;                                     // the output is not read any more
 };
 
 }  // namespace

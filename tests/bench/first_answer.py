@@ -17,7 +17,7 @@ POLL_S = 0.0003
 ECHO = {"jsonrpc": "2.0", "id": 1, "method": "echo", "params": ["first"]}
 INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
     "protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "bench", "version": "0"}}}
-# What is in the answer to either of them, and in no other.
+# Each pattern matches the answer to its request, and nothing else.
 ECHOED = re.compile(rb'"result":\["first"\]')
 INITIALIZED = re.compile(rb'"result":.*"serverInfo"')
 
@@ -70,7 +70,7 @@ def ask_by_frame(stream, path):
                     "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: c3RkZ2F0ZSBpcyBmYXN0IQ==\r\n\r\n").encode())
     await_text(lambda: stream.recv(65536), re.compile(rb"^HTTP/1.1 101 .*\r\n\r\n", re.DOTALL))
     body = json.dumps(ECHO).encode()
-    # Text, final; masked by zeros, which change nothing.
+    # A final text frame. Its mask is zero, so the payload is unchanged.
     stream.sendall(struct.pack("!BB4x", 0x81, 0x80 | len(body)) + body)
 
 

@@ -18,8 +18,8 @@ tl::unexpected<const char*> wrong(const char* why) { return tl::unexpected(why);
 
 char lower(char byte) { return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte + 32) : byte; }
 
-// Puts the chunks behind `head_size` together in place. They stay as they are until all are there,
-// so that the next attempt finds them again.
+// Joins the chunks behind `head_size` in place. Nothing moves until all chunks have arrived,
+// because the next attempt starts from the beginning.
 tl::expected<HttpAnswer, const char*> read_chunks(std::span<char> bytes, HttpAnswer answer) {
   const std::string_view text = view_of(bytes);
   const size_t begin = answer.size;
@@ -39,7 +39,8 @@ tl::expected<HttpAnswer, const char*> read_chunks(std::span<char> bytes, HttpAns
       const size_t data = line_end + kLineEnd.size();
       at = data + size + kLineEnd.size();
       if (size > text.size() || at > text.size()) return answer;
-      // The joined bytes lie before the next chunk's line, as each chunk has one.
+      // The joined bytes end before the next chunk, because each chunk begins with a line for its
+      // size.
       if (joining) std::memmove(bytes.data() + begin + body_size, bytes.data() + data, size);
       body_size += size;
       if (size == 0) break;
@@ -50,7 +51,7 @@ tl::expected<HttpAnswer, const char*> read_chunks(std::span<char> bytes, HttpAns
   return answer;
 }
 
-// The data of the last event that has any; a message lies in one line.
+// The data of the last event with data. A message takes a single line.
 std::span<char> last_event(std::span<char> body) {
   constexpr std::string_view kData = "\ndata:";
   const std::string_view text(body.data(), body.size());
@@ -197,7 +198,7 @@ void HttpDialogue::close_call(const HttpAnswer& answer, std::span<char> message,
   } else if (book_.close(message, now)) {
     return;
   }
-  // Over HTTP the answer ends the call, whatever it says.
+  // Over HTTP a bad answer ends the call too.
   if (book_.is_open(0)) book_.abandon(0, now);
 }
 

@@ -1,4 +1,4 @@
-// Calls over HTTP/1.1, and the responses to them.
+// Calls over HTTP/1.1 and their responses.
 #pragma once
 
 #include <cstddef>
@@ -11,31 +11,30 @@
 
 namespace stdgate::bench {
 
-// HttpAnswer: one HTTP/1.1 response at the front of some bytes (RFC 9112), as far as the load
-// generator needs it: status, head, and a body by Content-Length or in chunks.
+// HttpAnswer: an HTTP/1.1 response at the front of some bytes (RFC 9112). It has what the load
+// generator needs: the status, the head, and a body by Content-Length or in chunks.
 //
-// Pure; no more strict than telling answers apart demands.
+// Parsing has no side effects, and is only as strict as it must be to separate answers.
 struct HttpAnswer {
   int status = 0;
   std::string_view head;  // status line and header lines
-  std::span<char> body;   // chunks are put together in place
-  size_t size = 0;        // of the whole answer; 0: it is not complete
-  size_t needed = 0;      // of one that is not complete: its size, or 0 when that is not known yet
+  std::span<char> body;   // with its chunks joined in place
+  size_t size = 0;        // of the whole answer; 0: incomplete
+  size_t needed = 0;      // size of an incomplete answer; 0: not known yet
 };
 
-// Errors: a constant phrase.
+// Errors are constant phrases.
 tl::expected<HttpAnswer, const char*> read_http_answer(std::span<char> bytes);
-// The head alone; `size` is its size, with the empty line. 0: it is not complete.
+// Only the head. `size` is the size of the head with its empty line; 0: incomplete.
 tl::expected<HttpAnswer, const char*> read_http_head(std::span<char> bytes);
 
-// The value of a header field, without white space around it; `name` in lower case. Empty: none.
+// The value of a header field without surrounding white space; empty: absent. `name` in lower case.
 std::string_view http_field(std::string_view head, std::string_view name);
 
-// The message that is the answer's body, or that its last event has.
+// The message in the answer: its body, or the data of its last event.
 std::span<char> message_of(const HttpAnswer& answer);
 
-// HttpDialogue: calls by POST, one at a time; and the plain requests of which only the status
-// counts.
+// HttpDialogue: calls by POST, one at a time; and plain requests, where only the status counts.
 class HttpDialogue : public Dialogue {
  public:
   HttpDialogue(const LoadOptions& options, CallBook book, Channel& channel, Tally& tally);
@@ -46,9 +45,9 @@ class HttpDialogue : public Dialogue {
 
  protected:
   using Checked = tl::expected<void, std::string>;
-  // What precedes the calls; the base has nothing.
+  // Handles answers that come before the calls. This class has none.
   virtual Checked on_answer(const HttpAnswer& answer, Instant now);
-  // `fields` are whole header lines.
+  // `fields`: whole header lines.
   [[nodiscard]] std::string request_head(std::string_view method, std::string_view fields,
                                          size_t body_size) const;
   void prepare_calls(std::string_view fields);

@@ -1,5 +1,5 @@
-// load: the load generator. Calls a server over one of its transports as fast as it answers, checks
-// every answer, and prints one line of JSON. `load --help` says the rest.
+// load: the load generator. It calls a server over a transport as fast as the server answers,
+// checks every answer, and prints one line of JSON. See load --help.
 #include <sys/resource.h>
 
 #include <csignal>

@@ -42,7 +42,7 @@ bool may_have_many_in_flight(LoadMode mode) {
   return mode == LoadMode::ws || mode == LoadMode::pipe;
 }
 
-// scheme://HOST:PORT/PATH, where the scheme is http or ws and HOST an IPv4 address.
+// scheme://HOST:PORT/PATH, where the scheme is http or ws, and HOST is an IPv4 address.
 Checked parse_url(std::string_view url, LoadOptions& options) {
   const auto wrong = [url] {
     return tl::unexpected("--url: not http://ADDRESS:PORT/PATH: " + std::string(url));

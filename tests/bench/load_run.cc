@@ -42,7 +42,7 @@ LoadRun::LoadRun(const LoadOptions& options)
 LoadRun::~LoadRun() {
   clients_.clear();
   ::close(epoll_);
-  // Its input has ended with the client.
+  // The process ends because its input has ended with the client.
   if (piped_ > 0) ::waitpid(piped_, nullptr, 0);
 }
 
@@ -122,7 +122,7 @@ void LoadRun::measure() {
   const ProcessUsage own = own_usage();
   FamilyUsage watched;
   if (options_.watch > 0) watched = usage_of(options_.watch);
-  // Without a warm-up the first calls count: they may have been answered already.
+  // Without a warm-up all calls count, because some may have been answered already.
   if (options_.warm_up_s > 0) tally_.begin_measuring();
   const uint64_t answered_before = options_.warm_up_s > 0 ? tally_.answers : 0;
   const Instant begin = now_ns();
@@ -156,7 +156,7 @@ void LoadRun::kill_when_due() {
 }
 
 void LoadRun::drain() {
-  // What was counted is measured; the rest is only waited for.
+  // Only answers until now are measured. The last calls are waited for, but not measured.
   const LatencyHistogram latency = tally_.latency;
   const uint64_t calls = tally_.calls;
   const uint64_t bytes = tally_.bytes;
@@ -170,8 +170,8 @@ void LoadRun::drain() {
   for (uint64_t i = 0; i < result_.unanswered; ++i) tally_.add_error("calls without an answer");
 }
 
-// Sessions that nobody ends would hold their children for the next run. How that goes is no part of
-// what is measured.
+// Sessions that are not ended would hold their children during the next run. Ending them is not
+// measured.
 void LoadRun::end_dialogues() {
   for (const auto& client : clients_) {
     if (!client->alive || client->channel.has_unsent()) continue;
@@ -198,7 +198,7 @@ void LoadRun::turn(int wait_ms) {
 void LoadRun::on_readable(Client& client) {
   ByteQueue& held = client.held;
   if (!held.empty()) {
-    // Large units are read to where they are put together.
+    // Bytes of a large unit are read directly into the buffer that collects it.
     const size_t needed = client.dialogue->needed();
     const size_t room = needed > held.size() ? needed - held.size() : kReadBytes;
     const ssize_t count = client.channel.read({held.reserve(room), room});
@@ -259,7 +259,7 @@ void LoadRun::fail(Client& client, const std::string& why) {
 
 namespace {
 
-// JSON knows no infinity.
+// JSON has no infinity.
 void decimal(rpc::JsonWriter& json, std::string_view key, double value) {
   std::array<char, 32> digits;
   if (!std::isfinite(value)) value = 0;

@@ -1,8 +1,9 @@
-// LoadRun: one run of the load generator, from the first connection to the report.
+// LoadRun: a run of the load generator, from the first connection to the report.
 //
-// Job: connect the clients, wait until all are ready, warm up, measure, wait for the last answers.
-// One thread, epoll. Owner: main(). A client whose connection breaks is an error and stays away; a
-// run in which nothing is answered for the deadline ends, and the calls in flight are errors.
+// Job: connect the clients, wait until all are ready, warm up, measure, and wait for the last
+// answers. One thread, epoll. Owner: main(). A client whose connection breaks counts as an error
+// and is not replaced. A run without an answer for the time of the deadline ends, and its calls in
+// flight count as errors.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +24,9 @@ namespace stdgate::bench {
 
 struct LoadResult {
   Tally tally;
-  double seconds = 0;         // measured
+  double seconds = 0;         // the measured time
   ProcessUsage own;           // CPU of the measured time
-  FamilyUsage watched;        // CPU of the measured time, memory at its end
+  FamilyUsage watched;        // CPU of the measured time, and memory at its end
   FamilyUsage watched_first;  // before the first connection
   uint64_t unanswered = 0;
   size_t clients_ready = 0;
@@ -38,7 +39,7 @@ class LoadRun {
   LoadRun(const LoadRun&) = delete;
   LoadRun& operator=(const LoadRun&) = delete;
 
-  // Errors: why it could not start.
+  // The error is the reason why the run could not start.
   tl::expected<LoadResult, std::string> run();
 
  private:
@@ -47,7 +48,7 @@ class LoadRun {
         : channel(descriptors.input, descriptors.output) {}
     Channel channel;
     std::unique_ptr<Dialogue> dialogue;
-    ByteQueue held;  // of a unit that is not complete
+    ByteQueue held;  // bytes of an incomplete unit
     bool alive = true;
     bool wants_to_write = false;
   };
@@ -62,7 +63,7 @@ class LoadRun {
   void end_dialogues();
   void kill_when_due();
 
-  // Handles what happens within `wait_ms`.
+  // Handles events that occur within `wait_ms`.
   void turn(int wait_ms);
   void on_readable(Client& client);
   void feed_held(Client& client, Instant now);
@@ -77,11 +78,11 @@ class LoadRun {
   pid_t piped_ = 0;
   std::vector<std::unique_ptr<Client>> clients_;
   size_t alive_ = 0;
-  Instant kill_at_ = 0;  // 0: not, or done
+  Instant kill_at_ = 0;  // 0: not to be killed, or killed already
   std::unique_ptr<char[]> buffer_;
 };
 
-// The one line of JSON that a run of the load generator prints.
+// The line of JSON that a run prints.
 
 std::string report_line(const LoadOptions& options, const LoadResult& result);
 

@@ -1,5 +1,5 @@
-// The load generator against a real stdgate and against children that lie: the first makes no
-// errors, the others are found out.
+// The load generator with a real stdgate, which must cause no errors, and with children that lie,
+// whose errors must be found.
 #include <gmock/gmock.h>
 
 #include <array>
@@ -21,7 +21,7 @@ struct LoadOutcome {
   std::string line;
 };
 
-// `arguments` are words of a shell.
+// `arguments`: words of a shell command.
 LoadOutcome run_load(const std::string& arguments) {
   const std::string command = std::string(STDGATE_LOAD) + " " + arguments;
   FILE* const output = popen(command.c_str(), "r");
@@ -44,7 +44,7 @@ void expect_no_errors(const std::string& arguments, double least_calls) {
   EXPECT_GE(report.number("/calls"), least_calls);
 }
 
-// A pipe with the child's lines edited by sed.
+// The child's output is edited by sed, and the load generator must find the error.
 void expect_errors(const std::string& script, const std::string& error) {
   SCOPED_TRACE(script);
   const LoadOutcome outcome =
@@ -151,7 +151,7 @@ TEST(Load, AWrongPayloadThroughAGatewayIsAnError) {
   }
 }
 
-// The children of both eras answer alike but for what the modern one demands.
+// The modern child differs from the legacy child only in what the modern era demands.
 TEST(Load, AModernAnswerHasToBeOne) {
   GatewayProcess gateway(serve(
       {backend("modern", shell(kEchoChild + " modern | sed -u 's/\"resultType\":\"complete\",//'"),
@@ -163,7 +163,7 @@ TEST(Load, AModernAnswerHasToBeOne) {
 }
 
 TEST(Load, AnotherCallsAnswerIsAnError) {
-  // The payload of one call under the id of another.
+  // The payload of a call with the id of another call.
   expect_errors("s/call 10000000../call 1000000004/", "not the payload");
 }
 

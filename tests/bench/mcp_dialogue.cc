@@ -73,7 +73,7 @@ HttpDialogue::Checked McpDialogue::end_initialize(const HttpAnswer& answer) {
     return tl::unexpected("initialize: status " + std::to_string(answer.status) + ": " +
                           std::string(body.substr(0, 200)));
   }
-  // Servers without sessions name none.
+  // Servers without sessions do not send the field.
   const std::string_view session = http_field(answer.head, "mcp-session-id");
   std::string& fields = sessions_.emplace_back(kAccept);
   if (!session.empty()) fields.append("Mcp-Session-Id: ").append(session).append("\r\n");

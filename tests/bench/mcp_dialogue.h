@@ -1,9 +1,9 @@
-// McpDialogue: MCP sessions over Streamable HTTP (revision 2025-06-18), which then call the tool
-// "echo" in turn. Answers are JSON, or an event stream that ends with the answer. A single session
-// is ended by DELETE; many are left to the server.
+// McpDialogue: MCP sessions over Streamable HTTP (revision 2025-06-18), which call the tool "echo"
+// in turn. Answers are JSON, or an event stream that ends with the answer. A single session is
+// ended by DELETE. If there are many, they are not ended.
 //
-// ModernDialogue: calls of the tool "echo" in MCP's modern era (2026-07-28), a POST each: there is
-// nothing to open and nothing to end.
+// ModernDialogue: calls of the tool "echo" in MCP's modern era (2026-07-28). Each is a POST without
+// a session.
 #pragma once
 
 #include <string>
@@ -30,8 +30,8 @@ class McpDialogue : public HttpDialogue {
   void call_in_turn(Instant now);
 
   Step step_ = Step::initialize;
-  std::vector<std::string> sessions_;  // header lines of each
-  size_t next_ = 0;                    // of them, that calls
+  std::vector<std::string> sessions_;  // header lines of each session
+  size_t next_ = 0;                    // index of the session that calls next
 };
 
 class ModernDialogue : public HttpDialogue {

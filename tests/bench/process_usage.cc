@@ -17,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What can be read. A process may end meanwhile: the stream then fails, where an iterator would
-// throw.
+// The readable part of a file. The process may end meanwhile, which makes the stream fail. An
+// iterator would throw instead.
 std::string read_file(const fs::path& path) {
   const std::ifstream in(path);
   std::ostringstream text;
@@ -30,13 +30,13 @@ struct Stat {
   pid_t parent = 0;
   double user_s = 0;
   double system_s = 0;
-  double waited_user_s = 0;  // of children that have ended
+  double waited_user_s = 0;  // of children that have ended and been waited for
   double waited_system_s = 0;
 };
 
 std::optional<Stat> stat_of(pid_t pid) {
   const std::string text = read_file("/proc/" + std::to_string(pid) + "/stat");
-  // The name may hold anything, but nothing behind it holds a parenthesis.
+  // The name may contain any character, but the fields after it contain no parenthesis.
   const size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return {};
   std::istringstream in(text.substr(name_end + 1));
@@ -53,7 +53,7 @@ std::optional<Stat> stat_of(pid_t pid) {
   return stat;
 }
 
-// "VmRSS:     1234 kB"
+// The number in a line such as "VmRSS:     1234 kB", in bytes.
 size_t status_bytes(const std::string& status, const std::string& name) {
   const size_t found = status.find(name + ":");
   if (found == std::string::npos) return 0;

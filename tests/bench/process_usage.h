@@ -1,7 +1,7 @@
-// ProcessUsage: what a process and all that descend from it have used so far, through /proc.
+// ProcessUsage: what a process and its descendants have used so far, read from /proc.
 //
-// A descendant that has ended counts as long as somebody waited for it: its CPU time is then its
-// parent's "of children" (proc(5)).
+// A descendant that has ended counts if its parent has waited for it. Its CPU time is then in the
+// parent's time "of children" (proc(5)).
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +14,7 @@ struct ProcessUsage {
   double user_s = 0;
   double system_s = 0;
   size_t resident_bytes = 0;       // VmRSS
-  size_t peak_resident_bytes = 0;  // VmHWM; of several processes the sum of their peaks
+  size_t peak_resident_bytes = 0;  // VmHWM; for several processes, the sum of their peaks
   size_t processes = 0;
 };
 
@@ -23,9 +23,9 @@ struct FamilyUsage {
   ProcessUsage descendants;
 };
 
-// Zeros for what is gone.
+// All zeros if the process is gone.
 FamilyUsage usage_of(pid_t pid);
-// This process, more finely.
+// The usage of this process, with a finer resolution.
 ProcessUsage own_usage();
 
 }  // namespace stdgate::bench

@@ -101,7 +101,7 @@ class Program:
             return log.read()[-300:].strip()
 
     def forget_log(self):
-        # Logs of a line a call would fill the disk.
+        # A log with a line for each call would fill the disk.
         os.truncate(self.log, 0)
 
     def stop(self):
@@ -125,17 +125,18 @@ class Stdgate(Program):
     tool_rules = ""
     targets = {"http": ("http", "/rpc"), "ws": ("ws", "/ws"), "mcp": ("mcp", "/tools/mcp"),
                "mcp-shared": ("mcp", "/shared/mcp"),
-               # Clients of MCP's modern era, before a modern child and a legacy one; sessions before the former.
+               # Clients of MCP's modern era with a modern child and with a legacy child, and sessions with a modern
+               # child.
                "mcp-modern": ("modern", "/modern/mcp"), "mcp-bridged": ("modern", "/shared/mcp"),
                "mcp-at-modern": ("mcp", "/modern/mcp"),
-               # The same children as members of virtual servers.
+               # These children as members of virtual servers.
                "mcp-server": ("mcp", "/team/mcp"), "mcp-modern-server": ("modern", "/fresh/mcp"),
                "parked": ("mcp", "/parked/mcp"), "warm": ("mcp", "/warm/mcp"),
                "idle-ws": ("idle-ws", "/ws"), "idle-sse": ("idle-sse", "/shared/sse")}
 
     def command(self):
         config = f"{self.folder}/gateway.yaml"
-        # One child, or those that the workload wants.
+        # The number of children: one, unless the workload demands another number.
         children = self.setup.get("children", 1)
         limits = self.setup.get("limits", "")
         tls = ""
@@ -208,7 +209,7 @@ class Keyed(Stdgate):
         return super().command()
 
     def credential(self):
-        token_field(self.folder)  # the keys of issuers are configured, and unused
+        token_field(self.folder)  # issuers' keys are configured but unused
         return API_KEY
 
     def fields(self):

@@ -106,11 +106,11 @@ def notes_of(row):
         yield f"{name}: {figure(runs.median('idle', 'child_bytes_each'))} B in children for each connection"
 
 
-# What one program does that the other leaves out.
+# The cost of a feature: the difference between a program with the feature and a program without it.
 COSTS = [("stdgate", "no-log", "the access log"), ("stdgate", "bare", "metrics and access log"),
          ("api-key", "stdgate", "an API key"), ("token", "stdgate", "a token"), ("rules", "api-key", "three rules")]
 
-# What the eras of MCP cost, in one program: workloads beside that of sessions at a legacy child.
+# The costs of MCP's eras in one program: these workloads, compared with sessions at a legacy child.
 ERAS = [("mcp-modern", "a modern client and a modern child"), ("mcp-bridged", "a modern client at a legacy child"),
         ("mcp-at-modern", "a session at a modern child"), ("mcp-server", "a session at a virtual server"),
         ("mcp-modern-server", "a modern client at a virtual server of a modern child")]

@@ -1,4 +1,4 @@
-// What a run of the load generator counts: calls, errors, and their times.
+// Counts of a run of the load generator: calls, errors and times.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +11,10 @@
 
 namespace stdgate::bench {
 
-// LatencyHistogram: counts of nanoseconds in buckets of fixed places, 64 for each power of two.
+// LatencyHistogram: counts of nanoseconds in fixed buckets, 64 for each power of two.
 //
-// Owner: the code that measures. A value read back is at most 1.6 % off; recording costs a few
-// instructions and no memory beyond the 30 KB that every histogram has.
+// Owner: the code that measures. A value is read back with an error of at most 1.6 %. Recording
+// costs a few instructions and no memory beyond the 30 KB of each histogram.
 class LatencyHistogram {
  public:
   void record(uint64_t value_ns) {
@@ -26,14 +26,15 @@ class LatencyHistogram {
 
   [[nodiscard]] uint64_t count() const { return count_; }
   [[nodiscard]] uint64_t max_ns() const { return max_ns_; }
-  // The value that `share` (0 to 1) of all recorded ones do not exceed; 0 when there is none.
+  // The value that a `share` (0 to 1) of all recorded values do not exceed; 0: no values.
   [[nodiscard]] uint64_t quantile_ns(double share) const;
 
  private:
   static constexpr size_t kSubBits = 6;
   static constexpr size_t kSubBuckets = size_t{1} << kSubBits;
 
-  // Below 128 each value has its own bucket; above, the value's first seven bits choose it.
+  // Values below 128 have a bucket each. For larger values, the first seven bits determine the
+  // bucket.
   static size_t bucket_of(uint64_t value) {
     const auto width = static_cast<size_t>(std::bit_width(value));
     const size_t shift = width > kSubBits + 1 ? width - kSubBits - 1 : 0;
@@ -50,14 +51,14 @@ class LatencyHistogram {
 using Instant = uint64_t;
 Instant now_ns();
 
-// Tally: what a run of the load generator counts. One for all its clients.
+// Tally: what a run of the load generator counts, for all its clients together.
 struct Tally {
-  // New calls may be made; false while connections open, and when the run ends.
+  // Whether new calls may be made: not while connections are being opened, nor after the end.
   bool calling = false;
   uint64_t open = 0;   // calls in flight
-  uint64_t ready = 0;  // clients whose connection stands
+  uint64_t ready = 0;  // clients that are ready for calls
 
-  // Since the measuring began.
+  // Since the measuring has begun.
   uint64_t calls = 0;
   uint64_t bytes = 0;  // of answers
   LatencyHistogram latency;
@@ -69,11 +70,11 @@ struct Tally {
   std::string first_error;
   std::map<int64_t, uint64_t> faults;  // JSON-RPC errors by code
 
-  // Around the killing of a process; 0: not yet.
+  // Times around the kill of a process; 0: not yet.
   Instant killed = 0;
   uint64_t open_at_kill = 0;
-  Instant last_old_answer = 0;   // to calls made before it
-  Instant first_new_result = 0;  // to a call made after it
+  Instant last_old_answer = 0;   // to calls made before the kill
+  Instant first_new_result = 0;  // to calls made after the kill
 
   void add_error(const std::string& what) {
     if (errors++ == 0) first_error = what;
@@ -89,7 +90,7 @@ struct Tally {
     ++faults[code];
     add_answer(sent, now, false);
   }
-  // The warm-up is over.
+  // Called at the end of the warm-up.
   void begin_measuring() {
     calls = bytes = 0;
     latency.clear();

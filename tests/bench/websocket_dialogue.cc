@@ -123,7 +123,8 @@ WebSocketDialogue::Checked WebSocketDialogue::on_frame(const websocket::FrameHea
       const size_t head_size = pong.size();
       pong.append(payload.data(), payload.size());
       websocket::unmask(pong.data() + head_size, payload.data(), payload.size(), kMask);
-      // Between two parts of a kept frame it would break it; a silent server does not mind.
+      // A pong between two parts of a kept frame would break the frame. Servers tolerate a missing
+      // pong.
       if (!channel_.has_unsent()) channel_.send(pong);
       return {};
     }

@@ -1,5 +1,5 @@
-// WebSocketDialogue: calls over a WebSocket (RFC 6455), many in flight; the frames are masked
-// beforehand. Held open and silent with `idle-ws`.
+// WebSocketDialogue: calls over a WebSocket (RFC 6455), many in flight. Frames are masked in
+// advance. With `idle-ws` the WebSocket is held open without calls.
 #pragma once
 
 #include <array>
@@ -30,8 +30,8 @@ class WebSocketDialogue : public Dialogue {
   Channel& channel_;
   CallBook book_;
   bool open_ = false;
-  std::string fragments_;  // of a message whose last frame has not come
-  // A whole frame, masked. What is XORed onto the id in each of its places depends on where it is.
+  std::string fragments_;  // of a message without its last frame yet
+  // A whole masked frame. The mask of an id depends on the id's place in the frame.
   NumberedText frame_;
   std::array<IdText, 2> masks_ = {};
 };

@@ -24,7 +24,7 @@ FEATURES = ["stdgate", "no-log", "bare"]
 IDENTITIES = ["stdgate", "api-key", "token", "rules"]
 ERAS = ["stdgate", "before"]
 CEILING = ["stdgate", "before", "nginx"]
-CALLERS = 2  # of the many sessions, at once
+CALLERS = 2  # sessions that call at the same time
 
 
 class Measuring:
@@ -63,7 +63,7 @@ def report_of(run):
 class Workload:
     """Clients that call as fast as they are answered."""
     pinned = False
-    turns = 1  # for each round
+    turns = 1  # per round
 
     def __init__(self, name, way, clients=1, in_flight=1, payload=100, programs=(), pinned=False,
                  setup=None):
@@ -86,7 +86,7 @@ class Workload:
         return ["--clients", str(clients), "--in-flight", str(in_flight), "--payload", str(self.payload)]
 
     def measure(self, measuring, program, turn):
-        # A slow program needs a second for one of the largest messages.
+        # With the largest messages, a slow program needs a second per message.
         seconds = max(measuring.seconds, 3) if self.payload > 4000000 else measuring.seconds
         report = measuring.load(program, self.way, self.words(program) + [
             "--warm-up", str(measuring.warm_up_s(program, turn)), "--seconds", str(seconds)])
@@ -110,7 +110,7 @@ class counter_of:
     """Counts the system calls of a process: by perf, which disturbs less, else by strace."""
 
     def __init__(self, pid, path):
-        # A child that is started meanwhile has calls of its own.
+        # --no-inherit: a child that starts meanwhile makes system calls of its own, which must not count.
         perf = ["perf", "stat", "--no-inherit", "-x,", "-e", "raw_syscalls:sys_enter", "-o", path]
         self.perf = bool(shutil.which("perf")) and subprocess.run(
             [*perf, "true"], capture_output=True, check=False).returncode == 0
@@ -120,7 +120,7 @@ class counter_of:
         self.count = 0
 
     def __enter__(self):
-        time.sleep(0.3)  # to attach; neither says when it has
+        time.sleep(0.3)  # to attach, which neither program announces
         return self
 
     def __exit__(self, *_):
@@ -177,11 +177,11 @@ class Idle(Workload):
         self.what = f"{clients} connections, {way}"
 
     def measure(self, measuring, program, turn):
-        # What the last turn's connections had is not given back, and would hide what these cost.
+        # Memory of the previous turn's connections is not returned, and would hide the cost of these connections.
         if turn > 0:
             program.stop()
             program.start()
-        # What a first call costs once is not a connection's.
+        # A warm-up, so that one-time costs of the first calls do not count as costs of a connection.
         warm = "ws" if "ws" in program.targets else self.way
         measuring.load(program, warm, ["--clients", "16", "--seconds", "0.3", "--warm-up", "0"])
         report = measuring.load(program, self.way, [
@@ -209,11 +209,11 @@ class Sessions(Workload):
         self.what = f"{sessions} sessions on 16 children, {CALLERS} calling at once"
 
     def measure(self, measuring, program, turn):
-        # The sessions of the last turn would be there still.
+        # Without a restart, the sessions of the previous turn would still exist.
         if turn > 0:
             program.stop()
             program.start()
-        # In a quick run a tenth of them.
+        # A quick run uses a tenth of the sessions.
         sessions = self.sessions // 10 if measuring.quick else self.sessions
         report = measuring.load(program, self.way, self.words(program) + [
             "--sessions", str(sessions // CALLERS), "--warm-up", "0.5",
@@ -226,7 +226,7 @@ class Kill(Workload):
     """kill -9 of the child under load."""
 
     def measure(self, measuring, program, turn):
-        # A second loss soon after the first would have to wait.
+        # Without a restart, the gateway would delay the next start of a child after a second loss.
         if turn > 0:
             program.stop()
             program.start()
@@ -267,7 +267,7 @@ class Reload(Workload):
             said = log.read()
         report["reloads"] = said.count("configuration reloaded changed=backends")
         report["alone"] = {key: alone.get(key) for key in ("calls_per_second", "latency_us", "errors")}
-        # Not one call may fail.
+        # No call may fail.
         report["errors"] = (report.get("errors", 0) + sum(report.get("faults", {}).values()) +
                             said.count("configuration not reloaded"))
         program.forget_log()
@@ -280,7 +280,7 @@ class Reload(Workload):
         while not ends.wait(self.PAUSE_S):
             before, after = self.texts if self.texts[1] not in text else reversed(self.texts)
             text = text.replace(before, after)
-            # The one before may be read just now.
+            # Replaced as a whole, because the gateway may be reading the previous file.
             with open(f"{path}.next", "w", encoding="utf-8") as file:
                 file.write(text)
             os.replace(f"{path}.next", path)
@@ -289,7 +289,7 @@ class Reload(Workload):
 
 class Cost(Workload):
     """What features cost: CPU for each call, with them and without."""
-    turns = 2  # differences of a few per cent
+    turns = 2  # because differences are only a few per cent
 
     def measure(self, measuring, program, turn):
         report = measuring.load(program, self.way, self.words(program) + [
@@ -341,7 +341,7 @@ class Start(Workload):
     def measure(self, measuring, program, turn):
         way = next(way for way in ("http", "ws", "mcp") if way in program.targets)
         child = program.prefix() + [ECHO_CHILD]
-        # Compilers at run time take their second each time.
+        # Programs that compile at run time need a second for each start, so they are tried once.
         tries = 1 if program.warm_up_s > 1 else 5 if measuring.quick else 10
         alone, through = [], []
         try:
@@ -381,14 +381,14 @@ def all_workloads():
         Workload("http-64", "http", 64, programs=HTTP, pinned=True),
         Workload("mcp-16", "mcp", 16, programs=MCP),
         Workload("mcp-64", "mcp", 64, programs=MCP),
-        # All sessions with one child, as mcp-proxy has it; above, stdgate and supergateway have one each.
+        # All sessions share one child, as with mcp-proxy. Above, stdgate and supergateway have a child per session.
         Workload("mcp-shared-64", "mcp-shared", 64, programs=MCP_SHARED),
-        # One child for all, as in mcp-shared: its eras and its clients'.
+        # One child for all sessions, as in mcp-shared: combinations of the child's era and the clients' era.
         Workload("mcp-shared-16", "mcp-shared", 16, programs=ERAS),
         Workload("mcp-modern-16", "mcp-modern", 16, programs=ERAS),
         Workload("mcp-bridged-16", "mcp-bridged", 16, programs=ERAS),
         Workload("mcp-at-modern-16", "mcp-at-modern", 16, programs=ERAS),
-        # The same children behind a virtual server.
+        # These children behind a virtual server.
         Workload("mcp-server-16", "mcp-server", 16, programs=ERAS),
         Workload("mcp-modern-server-16", "mcp-modern-server", 16, programs=ERAS),
         Workload("mcp-modern-64", "mcp-modern", 64, programs=ERAS),
@@ -396,7 +396,7 @@ def all_workloads():
         Workload("ws-1x16", "ws", 1, 16, programs=WEBSOCKET + ["pipe"], pinned=True),
         Workload("ws-16x16", "ws", 16, 16, programs=WEBSOCKET + ["pipe"]),
         Workload("ws-64x1", "ws", 64, 1, programs=WEBSOCKET),
-        # nginx: 64 x 1 over HTTP, for comparison.
+        # nginx is compared with its 64 x 1 over HTTP.
         Workload("ws-64x16", "ws", 64, 16, programs=WEBSOCKET + ["nginx", "pipe"], pinned=True),
         Workload("http-10k", "http", 16, 1, 10 * kilo, programs=["stdgate", "before"]),
         Workload("ws-10k", "ws", 16, 1, 10 * kilo, programs=WEBSOCKET),
@@ -425,7 +425,7 @@ def all_workloads():
         Cost("cost-ws-64x16", "ws", 64, 16, programs=FEATURES),
         Cost("identity-http-64", "http", 64, programs=IDENTITIES),
         Cost("identity-mcp-64", "mcp-shared", 64, programs=IDENTITIES),
-        # By the same generator, so that their difference is TLS.
+        # Both use the same generator, so that they differ only by TLS.
         Generated("plain-64", "http", 64, programs=CEILING, pinned=True),
         Generated("tls-64", "http", 64, programs=CEILING, pinned=True, setup={"tls": True}),
         Generated("tls-10k", "http", 16, 1, 10 * kilo, programs=CEILING, setup={"tls": True}),

@@ -1,5 +1,5 @@
-// Case: one thing whose cost is measured, by its time (micro.cc) and by its instructions
-// (counted.cc). Each file of cases makes those of a folder of the sources.
+// Case: an operation whose cost is measured, in time (micro.cc) and in instructions (counted.cc). A
+// file of cases covers folders of the source tree.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace stdgate::bench {
 
-// Does it once. Owns what it needs.
+// Does the operation once. Owns what it needs.
 using Step = std::function<void()>;
 
 struct Case {
   std::string name;  // "envelope/100B"
-  size_t bytes = 0;  // that a step goes through; 0: they do not matter
+  size_t bytes = 0;  // that a step processes; 0: does not matter
   std::function<Step()> prepare;
 };
 
@@ -26,7 +26,7 @@ std::vector<Case> schema_cases();
 
 std::vector<Case> all_cases();
 
-// A step must have an effect that the compiler cannot see through.
+// Makes the compiler assume that a step's result is used, so that the step is not removed.
 template <class Value>
 void keep(const Value& value) {
   asm volatile("" : : "g"(&value) : "memory");

@@ -1,4 +1,4 @@
-// The whole core per call, with a child in memory: Backend, Pool, Child and what they use.
+// Cost of a call in the whole core, with a child in memory: Backend, Pool, Child and their parts.
 #include <memory>
 
 #include "gateway/observer.h"

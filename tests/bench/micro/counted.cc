@@ -1,12 +1,12 @@
-// stdgate_counted: what tests/bench/counts runs to count instructions.
+// stdgate_counted: the program whose instructions tests/bench/counts counts.
 //
-//   cases [NAME…]                 these, or all of them: prints the name and the number of steps
-//   that
-//                                 count_steps(), which callgrind is told to look at, does of each
-//   gateway CONFIG GUARD          the whole program in this process, until SIGTERM, as CONFIG says
+//   cases [NAME…]          does the steps of these cases, or of all. Prints each name and the
+//                          number of steps in count_steps(), which callgrind observes
+//   gateway CONFIG GUARD   runs the whole program in this process until SIGTERM
 //   client SOCKET WORKLOAD ROUNDS [HEADER]
-//                                 says the same to that gateway, so often, with one more line in
-//                                 each head; http/1, websocket/16…: how many calls are under way
+//                          makes the workload's calls to that gateway, ROUNDS times. HEADER is a
+//                          further header line. Workloads are named http/1, websocket/16 and so
+//                          on, by the transport and the number of calls in flight
 #include <algorithm>
 #include <charconv>
 #include <csignal>
@@ -40,7 +40,7 @@ int fail(const std::string& what) {
   return kFailed;
 }
 
-// Large steps are counted well by few of them.
+// A few repetitions suffice for a large step.
 size_t steps_to_count(const Case& each) {
   constexpr size_t kBytes = 2'000'000;
   return std::clamp<size_t>(each.bytes == 0 ? SIZE_MAX : kBytes / each.bytes, 4, 1000);
@@ -55,7 +55,7 @@ int run_cases(const std::vector<std::string_view>& names) {
     if (!names.empty() && std::ranges::find(names, each.name) == names.end()) continue;
     const Step step = each.prepare();
     const size_t steps = steps_to_count(each);
-    for (size_t i = 0; i < steps; ++i) step();  // until memory is as large as it gets
+    for (size_t i = 0; i < steps; ++i) step();  // until memory has reached its largest size
     count_steps(step, steps);
     std::printf("%s %zu\n", each.name.c_str(), steps);
   }

@@ -7,7 +7,7 @@
 
 namespace stdgate::bench {
 
-// The process behind a child: keeps the last line's id until the core has returned.
+// The process of a child. Keeps the id of the last line until the core has returned.
 class EchoLink final : public pool::ChildLink {
  public:
   EchoLink(EchoCore& core, pool::ChildEvents& events) : core_(core), events_(events) {}
@@ -81,7 +81,7 @@ EchoCore::~EchoCore() {
 void EchoCore::call() {
   const auto document = parser_.parse(request_);
   backend_.accept(document->messages[0], context_);
-  if (asked_ == nullptr) std::abort();  // the core has not taken it: there is nothing to measure
+  if (asked_ == nullptr) std::abort();  // the core has not accepted the call
   std::exchange(asked_, nullptr)->answer();
 }
 

@@ -1,8 +1,8 @@
 // EchoCore: a backend with children in memory that answer each call with its params.
 //
-// Job: take calls through all of the core and nothing else: parser, Backend, Pool, Child, back
-// through the framer to the sink. Time stands still. Owner: a case, which gives the request.
-// Limit: one call under way.
+// Job: take calls through the whole core and nothing else: parser, Backend, Pool, Child, and back
+// through the framer to the sink. Its clock stands still. Owner: a case, which gives the request.
+// Limit: one call in flight.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ class EchoCore final : private session::SessionSink,
  public:
   enum class Caller : uint8_t { alone, session, session_with_own_child };
 
-  // `request`: begins with kRequestBegin, then an id.
+  // `request`: kRequestBegin, followed by an id.
   EchoCore(Caller caller, std::string request, std::string_view params, Observer& observer);
   ~EchoCore() override;
   EchoCore(const EchoCore&) = delete;
@@ -31,7 +31,7 @@ class EchoCore final : private session::SessionSink,
 
   static constexpr std::string_view kRequestBegin = R"({"jsonrpc":"2.0","id":)";
 
-  // One call, there and back.
+  // Makes a call and gets its answer.
   void call();
   [[nodiscard]] size_t answers() const { return answers_; }
 
@@ -61,9 +61,9 @@ class EchoCore final : private session::SessionSink,
   void start_children();
 
   std::string request_;
-  const std::string answer_end_;  // what stands behind the id
+  const std::string answer_end_;  // what follows the id
   std::vector<EchoLink*> links_;
-  EchoLink* asked_ = nullptr;  // has a call to answer
+  EchoLink* asked_ = nullptr;  // the link with a call to answer
   size_t answers_ = 0;
   TimerQueue timers_;
   Random random_{1};
@@ -77,7 +77,7 @@ class EchoCore final : private session::SessionSink,
 
 // --- Requests of `echo` with a given size, for cases
 
-// Params of at most `size` bytes. `filling` is what their text repeats.
+// Params of at most `size` bytes. Their text repeats `filling`.
 inline std::string echo_params(size_t size, std::string_view filling = "x") {
   constexpr std::string_view kBegin = R"({"text":")";
   constexpr std::string_view kEnd = R"("})";

@@ -21,12 +21,12 @@
 
 namespace stdgate::bench {
 
-// gateway/rpc: the envelope scan by size, both framers, the correlator.
+// gateway/rpc: the envelope scan by size, both framers, and the correlator.
 
 namespace {
 
 constexpr size_t kMaxMessage = 16 << 20;
-constexpr size_t kChunk = 64 << 10;  // what a read brings
+constexpr size_t kChunk = 64 << 10;  // size of a read
 
 Case envelope(const std::string& name, const std::string& text) {
   return {"envelope/" + name, text.size(), [text]() -> Step {
@@ -51,7 +51,7 @@ struct FrameCounter final : rpc::FrameSink {
   size_t frames = 0;
 };
 
-// `stream` is fed in pieces of kChunk, over and over; it consists of whole messages.
+// Feeds `stream`, which consists of whole messages, in pieces of kChunk, again and again.
 Case framer(const std::string& name, rpc::Framing framing, const std::string& stream) {
   return {"framer/" + name, stream.size(), [framing, stream]() -> Step {
             auto storages = std::make_shared<StoragePool>();
@@ -73,7 +73,7 @@ std::string many_small(rpc::Framing framing) {
   return stream;
 }
 
-// Opens an entry and closes the oldest one, with so many in flight meanwhile.
+// Opens an entry and closes the oldest, while `in_flight` entries are open.
 Case correlator(size_t in_flight) {
   return {"correlator/" + std::to_string(in_flight), 0, [in_flight]() -> Step {
             auto calls = std::make_shared<rpc::Correlator<uint64_t>>(in_flight);
@@ -107,11 +107,12 @@ std::vector<Case> rpc_cases() {
   return cases;
 }
 
-// gateway/schema: a check of arguments.
+// gateway/schema: the check of arguments.
 
 namespace {
 
-// Ten members of the schema, and as many in the text. `more`: other keywords of the schema.
+// A schema with ten members and a text with the same members. `more`: further keywords of the
+// schema.
 Case ten_members(const std::string& name, const std::string& member, const std::string& value,
                  const std::string& more = "") {
   std::string schema = R"({"type":"object","additionalProperties":false,"required":["a"],)";
@@ -140,15 +141,15 @@ std::vector<Case> schema_cases() {
   return {ten_members("ten-integers", R"({"type":"integer"})", "12345"),
           ten_members("ten-bounds", R"({"type":"integer","minimum":0,"maximum":99999})", "12345"),
           ten_members("ten-texts", R"({"type":"string","maxLength":9})", R"("abcde")"),
-          // Beyond one pass (plain_check.h).
+          // Such a schema needs more than one pass (plain_check.h).
           ten_members("ten-integers-whole", R"({"type":"integer"})", "12345", R"("not":false,)")};
 }
 
-// metrics: what it costs that a call has ended, for each observer.
+// metrics: the cost of a call's end for each observer.
 
 namespace {
 
-// As of a call that took 250 us.
+// The record of a call that took 250 us.
 CallRecord finished_call() {
   CallRecord call;
   call.method = 1;
@@ -177,7 +178,7 @@ Case counted_call() {
           }};
 }
 
-// Written to nobody, some hundred lines at once.
+// A log whose lines are discarded, some hundred at a time.
 class LogToNobody final : public logs::LineSink {
  public:
   explicit LogToNobody(config::LogFormat format) : writer_(nobody_.get(), LogLevel::info, format) {}
@@ -210,7 +211,7 @@ std::vector<Case> metrics_cases() {
           logged_call("json", config::LogFormat::json)};
 }
 
-// transports/websocket: frames read and written, UTF-8 judged.
+// transports/websocket: reading and writing frames, and checking UTF-8.
 
 namespace {
 
@@ -224,7 +225,7 @@ struct MessageCounter final : websocket::MessageSink {
   size_t messages = 0;
 };
 
-// A mask of zeros: what is read is unmasked in place, and is to be read again.
+// Masked with zeros, because reading unmasks the frame in place and it is read again.
 std::string client_frame(std::string_view payload) {
   std::string frame(websocket::FrameHead(websocket::Opcode::text, payload.size()).view());
   frame[1] = static_cast<char>(frame[1] | 0x80);

@@ -1,4 +1,4 @@
-// stdgate_micro: the time of each case, measured by Google Benchmark. See --help.
+// stdgate_micro: measures the time of each case with Google Benchmark. See --help.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
