@@ -1,17 +1,17 @@
 // Fuzz target: an agent and its client, over both transports of ACP, with connections that break
-// and come back. What is told is JSON in one line, what rules deny is told to nobody, initialize is
-// answered once, and at the end no call, no question and no connection is left.
+// and return. Each message is JSON in one line. Clients get no message that rules deny. The request
+// initialize is answered once. At the end no call, no question and no connection remains.
 //
-// The first byte of the input says whether there are rules and whether agents linger. Each line
-// after it is something that happens; its first letter says what. `$q` in a text is the id of the
-// last question that a client was asked.
-//   O     a connection is opened over HTTP by this message
-//   P, p  a client posts this, without a session or in "s";  D  it ends its connection
-//   L, l  it listens to the stream of the connection, or to that of "s"; the text is the last event
-//   B     its streams are full, or empty again;  X  they break
-//   W, w  a WebSocket opens a connection, or comes back to it;  V  it breaks
-//   M     the client at the WebSocket says this
-//   C     the agent says this;  A, E  it answers by this result, or error;  K  it is killed
+// The first byte of the input chooses whether there are rules, and whether agents linger. Each
+// further line is an event, whose first letter is its kind. `$q` in a text stands for the id of the
+// latest question to a client.
+//   O     the text opens a connection over HTTP
+//   P, p  a client posts the text, without a session or in "s";  D  it ends its connection
+//   L, l  it listens to the stream of the connection, or of "s"; the text is the last event's id
+//   B     its streams become full, or empty again;  X  they break
+//   W, w  a WebSocket opens a connection, or returns to it;  V  it breaks
+//   M     the client at the WebSocket sends the text
+//   C     the agent sends the text;  A, E  it answers with this result, or error;  K  it is killed
 //   T, H  a second passes, or ten minutes
 
 #include <algorithm>
@@ -35,7 +35,7 @@ namespace {
 
 constexpr size_t kMaxLines = 64;
 constexpr size_t kDepth = 12;
-// As much deeper may be what the gateway has added.
+// The gateway's additions may make a message this much deeper.
 constexpr size_t kMoreDepth = 4;
 
 using acp::AcpConnection;
@@ -111,7 +111,7 @@ class World {
     [[nodiscard]] bool is_backed_up() const override { return world.is_backed_up_; }
 
     World& world;
-    const std::string connection;  // its id
+    const std::string connection;  // the connection's id
     const bool initializes;
     bool over = false;
   };
@@ -166,17 +166,17 @@ class World {
   std::vector<std::unique_ptr<Sink>> sinks_;
   std::vector<std::unique_ptr<Socket>> sockets_;
   std::unique_ptr<acp::AcpConnections> connections_;
-  std::string http_;  // the id of the connection that was opened last, of each kind
+  std::string http_;  // the id of the latest connection of each kind
   std::string socket_;
-  acp::AcpConnection::Kept kept_;  // of the last socket
+  acp::AcpConnection::Kept kept_;  // by the latest socket
   session::Tag tag_ = 0;
   bool is_backed_up_ = false;
   std::string question_ = "7";
   struct Agent {
     bool is_started = false;
-    std::vector<std::string> asked;  // the raw ids of requests that it has not answered
+    std::vector<std::string> asked;  // raw ids of requests that it has not answered
   };
-  std::vector<Agent> agents_;  // as the children
+  std::vector<Agent> agents_;  // by child
 };
 
 void World::check_told(std::string text) {
@@ -202,7 +202,7 @@ std::string World::filled(std::string_view text) const {
   return out;
 }
 
-// As AcpEndpoint does.
+// Opens a connection, as AcpEndpoint does.
 void World::open(std::string text) {
   rpc::EnvelopeParser parser(bench_.backend.envelope_limits());
   const auto document = parser.parse(text);
@@ -294,7 +294,7 @@ void World::say(std::string text) {
   bench_.backend.accept(message, context);
 }
 
-// The youngest that runs.
+// The youngest running child.
 FakeChild* World::child() {
   for (size_t index = bench_.launcher.launched(); index > 0; --index) {
     if (bench_.child(index - 1).running()) return &bench_.child(index - 1);

@@ -1,5 +1,5 @@
-// Fuzz target: whatever a configuration file holds, it is read or refused with a place and a
-// reason, and what was read and printed is read again as the same.
+// Fuzz target: any configuration file is either read, or refused with a place and a reason. A
+// configuration that was read and printed is read again with the same result.
 
 #include <string>
 
@@ -21,11 +21,12 @@ tl::expected<std::string, std::string> read_file(const std::string& file, size_t
   return tl::unexpected("cannot read " + file);
 }
 
-// What is hidden cannot be read back.
+// A printed configuration with hidden values cannot be read back.
 bool hides(const std::string& printed) { return printed.find("***") != std::string::npos; }
 
 void check(std::string_view text) {
-  // The fuzzer learns the secret from the comparisons below; then the file shows it itself.
+  // The fuzzer can learn the secret from the comparisons below. Such a file would show the secret
+  // by itself.
   if (text.find("the-secret-of-ada") != std::string_view::npos) return;
   const auto config = config::parse_config(std::string(text), variable, {}, read_file);
   if (!config) {

@@ -1,9 +1,9 @@
-// Fuzz target: what a server over the network sends to `stdgate connect`. Whatever it is, the
-// client gets one answer at most to each request, only whole JSON-RPC messages, no request is sent
-// twice but after a refusal, and nothing is read beyond the limits.
+// Fuzz target: the input that `stdgate connect` gets from a server over the network. Whatever the
+// input is, the client gets at most one answer to each request, and only whole JSON-RPC messages.
+// No request is sent twice, except after a refusal. Nothing is read beyond the limits.
 //
-// The input is a history: a byte says what the server or the client does, and how much of what
-// follows belongs to it.
+// The input is a history: a byte says what the server or the client does, and how many of the
+// following bytes belong to it.
 
 #include <algorithm>
 #include <map>
@@ -30,7 +30,7 @@ constexpr size_t kMaxSteps = 200;
 
 class History {
  public:
-  // Of an agent, or of a server of MCP.
+  // The history of an agent's server, or of an MCP server.
   History(std::string_view input, bool is_agent) : all_(input), left_(input) {
     if (is_agent) {
       remote_ = std::make_unique<remote::AcpRemote>("https://x.example/acp", world_.services());

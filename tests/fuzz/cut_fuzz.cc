@@ -1,4 +1,4 @@
-// Fuzz target: cut_elements() keeps a text JSON, keeps what the filter keeps, and nothing else.
+// Fuzz target: cut_elements() leaves valid JSON, with exactly the elements that the filter keeps.
 
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kList = "tools";
 
-// Keeps those with an even number of bytes.
+// Keeps elements with an even number of bytes.
 struct Even final : rpc::ElementFilter {
   bool keeps(std::string_view element) override {
     const bool even = element.size() % 2 == 0;
@@ -23,7 +23,7 @@ struct Even final : rpc::ElementFilter {
   std::vector<std::string> kept;
 };
 
-// Keeps and remembers all.
+// Keeps and records all elements.
 struct All final : rpc::ElementFilter {
   bool keeps(std::string_view element) override {
     seen.emplace_back(element);

@@ -1,4 +1,4 @@
-// Fuzz target: EnvelopeParser against an independent judge, and against itself.
+// Fuzz target: EnvelopeParser, compared with an independent parser and with itself.
 
 #include <algorithm>
 #include <string>
@@ -63,7 +63,7 @@ void check_message(const rpc::ParsedMessage& message, std::string_view text) {
   require(oracle_accepts(written), "the decoded method can be written", text);
 }
 
-// A text with its newlines blanked means the same, and needs no more blanking.
+// A text whose newlines have been blanked has the same meaning, and does not change again.
 void check_again(std::string once, std::string_view original) {
   rpc::EnvelopeParser first(kLimits);
   rpc::EnvelopeParser second(kLimits);
@@ -81,7 +81,8 @@ void check_again(std::string once, std::string_view original) {
   }
 }
 
-// A peer may omit the version: what a lenient parser makes of a text is what a strict one takes.
+// A peer may omit the version. A lenient parser completes such a message, and a strict parser must
+// accept the completed message.
 void check_lenient(std::string_view original) {
   constexpr rpc::EnvelopeLimits kLenient{
       .depth = 24, .batch = 6, .id = 32, .method = 32, .version_optional = true};
@@ -102,13 +103,13 @@ void check_lenient(std::string_view original) {
     const auto completed = lenient.parse(bare);
     require(completed && completed->omits_version && completed->messages[0].ok(),
             "it is completed again", original);
-    return;  // the views of the document are gone
+    return;  // the document's views are invalid now
   }
 }
 
 void check(std::string_view original) {
   check_lenient(original);
-  // Without a byte behind it: a read past the end shows under the address sanitizer.
+  // No byte follows the text, so the address sanitizer notices a read beyond its end.
   std::vector<char> bytes(original.begin(), original.end());
   rpc::EnvelopeParser parser(kLimits);
   const auto document = parser.parse(bytes);

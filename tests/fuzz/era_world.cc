@@ -20,7 +20,7 @@ namespace {
 using std::chrono::seconds;
 
 constexpr size_t kDepth = 12;
-// How much deeper what the gateway writes may be than what it reads.
+// The gateway may write messages that are this much deeper than the messages that it reads.
 constexpr size_t kMoreDepth = 8;
 constexpr std::string_view kListen = "subscriptions/listen";
 
@@ -68,7 +68,7 @@ std::string decoded(std::string_view raw) {
   return std::string(rpc::decode_string(raw, scratch));
 }
 
-// Whether _meta can be added to, or is there to be read.
+// Whether _meta is an object, or can be added.
 bool has_room_for_meta(const rpc::Envelope& message) {
   if (message.params.empty()) return true;
   if (message.params.front() != '{') return false;
@@ -76,7 +76,8 @@ bool has_room_for_meta(const rpc::Envelope& message) {
   return meta ? meta->front() == '{' : meta.error() == rpc::MemberError::absent;
 }
 
-// Whether the head says what the body says: what `fields` do not repeat is repeated right.
+// Whether the header fields agree with the body. Fields that are not in `fields` are taken from the
+// body.
 bool is_repeated_by(const rpc::Envelope& request, std::string_view fields) {
   constexpr std::string_view kName = "mcp-name:";
   const std::string method = decoded(request.method);
@@ -97,7 +98,7 @@ bool is_repeated_by(const rpc::Envelope& request, std::string_view fields) {
   return is_right;
 }
 
-// Whether a part of the message is sealed or opened on its way. Escapes may spell any key.
+// Whether a part of the message may be sealed or opened on its way. Escapes could spell any key.
 bool may_hold_sealed(const std::string& message) {
   constexpr std::array<const char*, 5> kSigns = {"requestState", "nextCursor", "taskId", "task",
                                                  "\\"};
@@ -107,7 +108,7 @@ bool may_hold_sealed(const std::string& message) {
 
 }  // namespace
 
-// A client with a session and with requests that stand alone.
+// A client with a session, which also sends requests that stand alone.
 class EraWorld::Client final : public session::SessionSink {
  public:
   explicit Client(EraWorld& world) : caller(*world.bench_.callers.add(*this)), world_(world) {}
@@ -152,12 +153,12 @@ class EraWorld::Client final : public session::SessionSink {
 
   const session::Caller caller;
   session::SessionId session;
-  bool has_ended = false;                     // and is to be closed
-  std::map<session::Tag, std::string> waits;  // the raw ids of requests that are not answered
-  std::string last;                           // the last answer
+  bool has_ended = false;                     // and must be closed
+  std::map<session::Tag, std::string> waits;  // raw ids of unanswered requests
+  std::string last;                           // the latest answer
 
  private:
-  // The views are good as long as text_ and the parser.
+  // The views are valid as long as text_ and the parser are.
   rpc::Envelope read(rpc::EnvelopeParser& parser, std::string text) {
     world_.require_that(oracle_accepts(text), "a client is given JSON");
     world_.require_that(text.find('\n') == std::string::npos, "a client is given one line");
@@ -321,7 +322,7 @@ void EraWorld::child_says(std::string text) {
   text = filled(std::move(text));
   for (size_t index = bench_.launcher.launched(); index > 0; --index) {
     if (!bench_.child(index - 1).running()) continue;
-    // What it is the answer to is not known: an id may be used again.
+    // The answered request is unknown, because an id may be used again.
     std::erase_if(children_[index - 1].asked, [&](const Asked& asked) {
       return text.find("\"id\":" + asked.id) != std::string::npos;
     });
@@ -370,7 +371,7 @@ void EraWorld::kill_child() {
   settle();
 }
 
-// What it is sent, and what a right one does by itself.
+// Reads the messages to children, and does what a correct child would do.
 void EraWorld::settle() {
   for (size_t index = 0; index < bench_.launcher.launched(); ++index) settle_child(index);
   bench_.backend.check_invariants();
@@ -418,7 +419,7 @@ void EraWorld::check_line(size_t index, std::string line) {
   state.asked.push_back(std::move(asked));
 }
 
-// The request that is handed over now, if it is that one.
+// Checks a request that has just passed the gateway, if `asked` is that request.
 void EraWorld::check_passed(size_t index, const std::string& line, Asked& asked) {
   if (!passing_ || children_[index].peer_kind != PeerKind::stateless) return;
   if (may_hold_sealed(passing_->text)) return;
@@ -449,7 +450,7 @@ void EraWorld::check_era(const ChildState& state, const rpc::Envelope& message,
   }
 }
 
-// As children of their era do: a process that is greeted in the other one's way says no.
+// Answers a greeting as a child of its era does. A greeting of the other era is refused.
 void EraWorld::greet(FakeChild& child, ChildState& state, const Asked& asked) {
   const PeerKind peer_kind =
       asked.method == "initialize" ? PeerKind::stateful : PeerKind::stateless;

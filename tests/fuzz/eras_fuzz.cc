@@ -1,14 +1,14 @@
-// Fuzz target: a conversation of clients and children of MCP's both eras with a backend. See
-// EraWorld for what has to hold.
+// Fuzz target: conversations of clients and children of both eras of MCP with a backend. For the
+// invariants see EraWorld.
 //
-// The first byte of the input says of which era the children are and how they are shared. Each line
-// after it is something that happens; its first letter says what:
-//   M, m  a client of the modern era says the rest, anonymous or as a principal
-//   F     the head of the next one repeats this, a field NAME:VALUE
-//   L, l  the same clients, in a session
-//   R     a caller without either
+// The first byte of the input chooses the children's era and isolation. Each further line is an
+// event, whose first letter is its kind:
+//   M, m  a client of the modern era sends the rest, anonymously or as a principal
+//   F     the head of the next message has this field, NAME:VALUE
+//   L, l  these clients send the rest in a session
+//   R     a caller without a session and without an era sends the rest
 //   X, x  a client leaves
-//   C     a child says the rest;  A, E  it answers by this result, or error;  K  it is killed
+//   C     a child sends the rest;  A, E  it answers with this result, or error;  K  it is killed
 //   T, H  a second passes, or ten minutes
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Fuzz target: a framer gives the same frames however the stream is cut into pieces.
+// Fuzz target: a framer finds the same frames, however the stream is cut into pieces.
 //
 // The first byte of the input chooses the framing and the limit, the second how the stream is cut.
 
@@ -17,7 +17,7 @@ class Transcript final : public rpc::FrameSink {
   void on_frame(std::span<char> message) override {
     lines_.push_back("frame " + std::string(message.data(), message.size()));
     largest_ = std::max(largest_, message.size());
-    // A reader may change what it was given: that must not show anywhere else.
+    // A reader may change the bytes of its frame. Other frames must not be affected.
     std::fill(message.begin(), message.end(), '\n');
   }
   void on_oversized_frame(const rpc::OversizedFrame& frame) override {

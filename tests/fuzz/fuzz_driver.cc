@@ -1,11 +1,11 @@
-// Runs a fuzz target without libFuzzer: every file of a corpus, then a bounded number of mutated
-// and invented inputs from a printed seed, and some that are stretched.
+// Runs a fuzz target without libFuzzer: first every file of a corpus, then a bounded number of
+// mutated and invented inputs, and some stretched inputs. The seed is printed.
 //
 //   fuzz_<target> <corpus folder> <number of inputs> <number of stretched inputs>
 //
-// An input that costs more than most_cost() of its size ends the run like one that breaks a
-// promise, and so does one that costs kMostGrowth times as much when it is stretched to four times
-// its size. One that does not come to an end is stopped after kPatience.
+// The run fails if an input costs more than most_cost() of its size. It also fails if the cost
+// grows by kMostGrowth when the input is stretched to four times its size. An input that takes
+// longer than kPatience is stopped.
 
 #include <unistd.h>
 
@@ -30,9 +30,9 @@ using stdgate::test::require;
 constexpr unsigned kPatience = 20;  // seconds
 constexpr int kRetries = 5;
 constexpr size_t kStretched = 16 << 10;
-// Of what grows with its square it is 16, of what does not 4.
+// Quadratic cost grows by 16, linear cost by 4.
 constexpr double kMostGrowth = 10;
-constexpr double kNoise = 0.002;  // seconds, in which growth says nothing
+constexpr double kNoise = 0.002;  // in seconds; growth below it means nothing
 
 std::vector<std::string> read_corpus(const char* folder) {
   std::vector<std::string> corpus;
@@ -43,11 +43,11 @@ std::vector<std::string> read_corpus(const char* folder) {
   return corpus;
 }
 
-std::string_view under_test;  // for the handler of the alarm
+std::string_view under_test;  // shown by the alarm's handler
 
 void on_alarm(int /*signal*/) { require(false, "it takes too long", under_test); }
 
-// What it costs, in seconds.
+// The cost of the input in seconds.
 double run(const std::string& input, int times = 1) {
   under_test = input;
   alarm(kPatience);

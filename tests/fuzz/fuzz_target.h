@@ -1,5 +1,5 @@
-// What every fuzz target has: libFuzzer's entry point, a check that shows which input broke it, and
-// bounds on what an input may cost.
+// Shared by all fuzz targets: libFuzzer's entry point, a check that shows the failed input, and
+// bounds on the cost of an input.
 #pragma once
 
 #include <algorithm>
@@ -29,11 +29,11 @@ inline void require(bool holds, const char* what, std::string_view input) {
   std::abort();
 }
 
-// --- What an input costs: CPU time of this thread
+// --- The cost of an input: CPU time of this thread
 //
-// It is the least of several runs where the first run is suspicious, as the machine may be busy.
-// The bounds are generous: they find costs that grow with the square of the input, or a few bytes
-// that stop the loop, and not code that has become a little slower.
+// If the first run is suspicious, the cost is the least of several runs, because the machine may be
+// busy. The bounds are generous. They find quadratic costs and short inputs that stop the loop, but
+// not code that has become slightly slower.
 
 #if defined(NDEBUG) && !defined(STDGATE_SLOW_BUILD)
 inline constexpr double kSlowBuild = 1;
@@ -41,7 +41,7 @@ inline constexpr double kSlowBuild = 1;
 inline constexpr double kSlowBuild = 10;
 #endif
 
-// The bound for an input of so many bytes, in seconds.
+// The bound for an input of this many bytes, in seconds.
 inline double most_cost(size_t bytes) {
   constexpr double kAnyInput = 0.05;
   constexpr double kByte = 20e-6;

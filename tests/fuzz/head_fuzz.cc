@@ -1,5 +1,5 @@
-// Fuzz target: the head of a request is found in the same place however its bytes come, its parts
-// lie within it, and what has been admitted cannot be read as two requests.
+// Fuzz target: the end of a request's head is found at the same place however its bytes arrive. Its
+// parts lie within it. An admitted head cannot be read as two requests.
 
 #include <string>
 
@@ -31,7 +31,7 @@ struct Scan {
   friend bool operator==(const Scan&, const Scan&) = default;
 };
 
-// In pieces of `piece` bytes.
+// Scans in pieces of `piece` bytes.
 Scan scan(std::string_view bytes, size_t piece) {
   HeadScanner scanner;
   scanner.start(HeadScanner::Kind::request, kLimit);
@@ -60,7 +60,7 @@ size_t count_of(const http::RequestHead& head, std::string_view lower_name) {
 void check_parts(const http::Http1Head& head, std::string_view input) {
   const std::string_view block = head.block();
   for (const std::string_view part : {head.path(), head.query(), head.authority()}) {
-    // An absolute target without a path has that of the root, which stands nowhere.
+    // An absolute target without a path gets the root's path, which is not in the block.
     require(lies_within(part, block) || part == "/", "parts lie within the block", input);
   }
   for (const http::HeaderField& field : head.fields()) {

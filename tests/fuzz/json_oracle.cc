@@ -9,7 +9,7 @@
 namespace stdgate::test {
 namespace {
 
-// Cuts a text into strings, number-like words and single bytes, without judging them.
+// Cuts a text into strings, words that look like numbers, and single bytes, without checking them.
 template <class OnString, class OnNumber, class OnByte>
 void cut(std::string_view text, OnString on_string, OnNumber on_number, OnByte on_byte) {
   while (!text.empty()) {
@@ -48,7 +48,8 @@ std::string without_surrogates(std::string_view string) {
 
 bool is_number(std::string_view word) {
   static const std::regex kGrammar(R"(-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?)");
-  // A digit more or less changes nothing, and the expression recurses for each.
+  // Shortens long runs of digits, because the regular expression recurses for each digit. The
+  // number of digits does not affect the result.
   std::string shortened;
   for (size_t i = 0; i < word.size(); ++i) {
     const bool tenth_digit = i >= 10 && std::all_of(&word[i - 10], &word[i] + 1,
@@ -61,7 +62,7 @@ bool is_number(std::string_view word) {
 }  // namespace
 
 bool oracle_accepts(std::string_view text) {
-  if (text.starts_with("\xef\xbb\xbf")) return false;  // newer simdjson passes a byte order mark
+  if (text.starts_with("\xef\xbb\xbf")) return false;  // newer simdjson accepts a byte order mark
   std::string shown;
   cut(
       text, [&](std::string_view string) { shown += without_surrogates(string); },

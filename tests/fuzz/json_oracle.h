@@ -1,5 +1,5 @@
-// A second opinion on what is JSON, for tests: simdjson's DOM parser, with its known differences
-// from RFC 8259 taken out by rules of their own.
+// An independent parser of JSON for tests: simdjson's DOM parser. Its known differences from RFC
+// 8259 are covered by additional rules.
 #pragma once
 
 #include <cstddef>
@@ -7,12 +7,12 @@
 
 namespace stdgate::test {
 
-// Whether `text` is one JSON value. simdjson computes numbers and refuses those beyond its types,
-// and it refuses escaped lone surrogates; the grammar allows both. So numbers are judged by a
-// regular expression here and shown to simdjson as 0, and escaped surrogates are shown as \u0041.
+// Whether `text` is one JSON value. The grammar allows numbers beyond simdjson's types, and escaped
+// lone surrogates, which simdjson refuses. So a regular expression checks numbers, and simdjson
+// sees 0 instead. Escaped surrogates are replaced by \u0041.
 bool oracle_accepts(std::string_view text);
 
-// The most arrays and objects open at once anywhere in `text`, which need not be JSON.
+// The largest number of arrays and objects that are open at once in `text`, which need not be JSON.
 size_t deepest_nesting(std::string_view text);
 
 }  // namespace stdgate::test

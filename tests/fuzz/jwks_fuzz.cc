@@ -1,4 +1,4 @@
-// Fuzz target: any set of keys is read or refused, and a key that was read is for its algorithm.
+// Fuzz target: any set of keys is read or refused, and each key is only for its own algorithm.
 
 #include <array>
 #include <string>
@@ -21,7 +21,7 @@ void check(std::string_view text) {
     for (const char* id : {"", "k1", "k2"}) {
       evp_pkey_st* const key = keys->find(id, *algorithm);
       if (key == nullptr) continue;
-      // Verifying with it must be safe whatever it is.
+      // Verifying with any key must be safe.
       static_cast<void>(auth::verify(*algorithm, *key, "text", std::string(64, 's')));
     }
   }

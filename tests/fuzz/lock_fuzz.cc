@@ -1,4 +1,5 @@
-// Fuzz target: any text is a lock file or refused with a reason, and what it pins is pinned.
+// Fuzz target: any text is a lock file, or is refused with a reason. The elements in a lock file
+// are pinned.
 #include <string>
 
 #include "gateway/mcp/tool_lock.h"

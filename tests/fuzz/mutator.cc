@@ -137,7 +137,7 @@ Stretch::Stretch(std::string_view text, Mutator& mutator) {
   piece_ = text.substr(begin, size);
   after_ = text.substr(begin + size);
   if (mutator.below(2) == 0) return;
-  // Behind a word, of which it becomes a part.
+  // Behind the last word of the piece, so that the number becomes a part of the word.
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
   const size_t letter = piece_.find_last_of(kLetters);
   number_at_ = letter == std::string::npos ? piece_.size() : letter + 1;

@@ -1,8 +1,8 @@
-// Mutator: seeded random changes of a text, of the kinds that break parsers of JSON and of its
-// framing: bytes flipped, cut, doubled and moved, and words of both grammars put in.
+// Mutator: seeded random changes of a text that tend to break parsers of JSON and of its framing.
+// Bytes are flipped, cut, doubled and moved, and words of both grammars are inserted.
 //
-// Stretch: an input of any size, made of one by repeating a piece of it: what a parser does with
-// little again and again. If the pieces are numbered they differ, as keys have to.
+// Stretch: inputs of any size, made from one input by repeating a piece of it. Small costs of a
+// parser add up in such inputs. Numbered pieces differ, as keys must.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,11 @@ class Mutator {
  public:
   explicit Mutator(uint64_t seed) : random_(seed) {}
 
-  // One to four changes.
+  // Makes one to four changes.
   std::string mutate(std::string_view text);
-  // Bytes without sense, or mostly words.
+  // Random bytes, or mostly words.
   std::string invent();
-  // Below `bound`, which is not zero.
+  // A random number below `bound`, which must not be zero.
   size_t below(size_t bound) { return random_() % bound; }
 
  private:
@@ -33,9 +33,9 @@ class Mutator {
 
 class Stretch {
  public:
-  // Of a text that is not empty.
+  // `text` must not be empty.
   Stretch(std::string_view text, Mutator& mutator);
-  // At least so many bytes.
+  // A text of at least `size` bytes.
   [[nodiscard]] std::string text(size_t size) const;
 
  private:

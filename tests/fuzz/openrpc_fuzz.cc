@@ -1,5 +1,5 @@
-// Fuzz target: any text is an OpenRPC document or refused with places; params and results are
-// checked by it; and what a client sees of it has no method that it may not see.
+// Fuzz target: any text is an OpenRPC document, or is refused with the places of its errors. Params
+// and results are checked by the document. A client's view of it has no hidden method.
 #include <string>
 
 #include "gateway/schema/canonical_json.h"

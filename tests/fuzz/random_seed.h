@@ -1,5 +1,5 @@
-// The seed of a randomised test: fresh in each run and printed, or what STDGATE_TEST_SEED says, to
-// run a failed one again.
+// The seed of a randomised test: fresh in each run, and printed. STDGATE_TEST_SEED sets the seed,
+// to repeat a failed run.
 #pragma once
 
 #include <cstdint>

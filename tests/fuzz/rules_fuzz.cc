@@ -1,5 +1,5 @@
-// Fuzz target: what rules let through names nothing else, whichever of several members a reader
-// takes, in whatever spelling; and a pattern fits what its definition says.
+// Fuzz target: a message that rules allow names only allowed elements, whichever of repeated
+// members a reader takes, in whatever spelling. Patterns match as their definition says.
 
 #include <simdjson.h>
 
@@ -22,7 +22,7 @@ using simdjson::dom::object;
 
 constexpr const char* kTools = "read_*";
 
-// By the definition: each '*' takes some characters, or none.
+// The definition: each '*' matches any number of characters.
 bool fits(std::string_view pattern, std::string_view name) {
   if (pattern.empty()) return name.empty();
   if (pattern[0] != '*') {
@@ -35,7 +35,7 @@ bool fits(std::string_view pattern, std::string_view name) {
 }
 
 void check_pattern(std::string_view input) {
-  constexpr size_t kShort = 24;  // the definition takes its time
+  constexpr size_t kShort = 24;  // the definition is slow
   const size_t slash = input.find('/');
   if (slash == std::string_view::npos || slash > 6 || input.size() > kShort) return;
   const std::string_view pattern = input.substr(0, slash);
@@ -44,7 +44,7 @@ void check_pattern(std::string_view input) {
           input);
 }
 
-// The texts of all members of this name, in any case.
+// The texts of all members with this name, ignoring case.
 std::vector<std::string> texts_of(const object& in, std::string_view lower_name) {
   std::vector<std::string> texts;
   for (const auto member : in) {
@@ -55,7 +55,7 @@ std::vector<std::string> texts_of(const object& in, std::string_view lower_name)
   return texts;
 }
 
-// Whatever a reader of the whole message takes for the tool.
+// Checks every name that a reader of the whole message could take for the tool.
 void check_readings(const std::string& message, std::string_view input) {
   simdjson::dom::parser parser;
   element whole;

@@ -1,5 +1,6 @@
-// Fuzz target: any text is a JSON Schema or refused with a reason, and any value is checked by it
-// in bounded time, with the same verdict again. A line each; what comes first is the schema.
+// Fuzz target: any text is a JSON Schema, or is refused with a reason. Any value is checked by the
+// schema in bounded time, and a second check has the same result. The first line of the input is
+// the schema, the others are values.
 #include <algorithm>
 #include <string>
 
@@ -17,7 +18,7 @@ void check(std::string_view input) {
   if (!schema::is_json(schema)) return;
   const auto compiled = schema::JsonSchema::compile(schema);
   if (!compiled) return require(!compiled.error().empty(), "what is refused has a reason", input);
-  // A schema is a value too.
+  // A schema can be checked as a value too.
   for (const std::string& text : {value, schema}) {
     if (!schema::is_json(text)) continue;
     schema::SchemaCheck first;

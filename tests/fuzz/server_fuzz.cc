@@ -1,8 +1,8 @@
-// Fuzz target: the whole server in one process, given the bytes of a client on any transport. It
-// stays consistent, lets go of the connection, and serves the next client as before.
+// Fuzz target: the whole server in one process, with the bytes of a client on any transport. It
+// stays consistent, frees the connection, and serves the next client as usual.
 //
-// The first byte of the input says how its bytes are cut, and whether the client ends its stream,
-// is gone at once, or takes nothing.
+// The first byte of the input chooses how its bytes are cut, and whether the client ends its
+// stream, resets the connection, or reads nothing.
 
 #include <cerrno>
 #include <string>
@@ -24,7 +24,7 @@ class World : public HttpWorld {
   World() : HttpWorld(small()) {
     websocket::add_websocket_routes(router, backends);
     http::add_mcp_routes(router, "", sessions_, options.limits);
-    // Sessions are left behind: few, so that new ones take the place of old ones.
+    // Sessions are left open. Their limit is low, so that new sessions replace old sessions.
   }
   ~World() { server.reset(); }
 
@@ -72,7 +72,7 @@ void send(MemoryPeer& peer, std::string_view bytes, size_t piece) {
   }
 }
 
-// Whatever has been sent before.
+// The next client must be served, whatever was sent before.
 void check_next_client(World& world, std::string_view input) {
   MemoryPeer peer;
   connect(world, peer);

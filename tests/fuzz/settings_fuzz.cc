@@ -1,5 +1,5 @@
-// Fuzz target: any text is the settings of an MCP client or refused with a reason. An adopted text
-// starts `connect`, and says what it said before when it is put back.
+// Fuzz target: any text is the settings of an MCP client, or is refused with a reason. Adopted
+// settings start `connect`. Putting them back restores the original text.
 #include <set>
 #include <string>
 

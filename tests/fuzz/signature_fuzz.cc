@@ -1,4 +1,4 @@
-// Fuzz target: what parse_dictionary() takes is written in one way, which means the same.
+// Fuzz target: a field that parse_dictionary() accepts has a canonical form with the same meaning.
 
 #include <string>
 

@@ -1,8 +1,8 @@
-// Fuzz target: a file of state_dir, whatever stands in it, is read as it was written or not at all,
-// and what is answered from it is one message with the client's id.
+// Fuzz target: any file of state_dir is either read as it was written, or not at all. An answer
+// from its content is one message with the client's id.
 //
-// The input is the whole file, and also the text within a file whose frame is right: a digest keeps
-// nobody out who can write there.
+// The input serves as the whole file, and also as the text in a file with a correct frame. An
+// attacker who can write files can also compute the frame's digest.
 
 #include <string>
 
@@ -24,7 +24,7 @@ void check_file(std::string_view bytes) {
   require(framed == bytes, "a file is read as it was written", bytes);
 }
 
-// True: the server is remembered so.
+// Whether the file was accepted as the memory of a server.
 bool check_memory(mcp::ServerMemory& memory, std::string_view bytes) {
   if (!memory.read(std::string(bytes))) {
     require(memory.bytes() == 0 && memory.words().empty(), "what is no good is nothing", bytes);

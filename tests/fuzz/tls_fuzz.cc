@@ -1,8 +1,9 @@
-// Fuzz target: whatever a client sends on a TLS port, the stream stays consistent: it tells at most
-// one end or error, gives nothing that was not sealed, and holds no handshake that is over.
+// Fuzz target: whatever a client sends to a TLS port, the stream stays consistent. It reports at
+// most one end or error, delivers only sealed bytes, and keeps no finished handshake.
 //
-// The first byte of the input chooses where its bytes begin (the first of a connection, behind a
-// hello, on an open connection, instead of a part of a sealed record), the second how they are cut.
+// The first byte of the input chooses the place of the following bytes: the beginning of a
+// connection, behind a hello, an open connection, or a part of a sealed record. The second byte
+// chooses how they are cut.
 
 #include <cerrno>
 #include <string>

@@ -1,7 +1,7 @@
-// Fuzz target: no change of a good token leaves it good, of whatever algorithm and wherever.
+// Fuzz target: no change of a good token leaves it good, for any algorithm and at any place.
 //
-// The first byte of the input chooses the token, the next two a place in it, the fourth how many
-// bytes go; the rest takes their place.
+// The first byte of the input chooses the token, and the next two a place in it. The fourth is the
+// number of bytes to be replaced by the rest of the input.
 
 #include <array>
 #include <string>
@@ -24,7 +24,7 @@ struct FixedWallClock final : WallClock {
   }
 };
 
-// Keys are slow to make: one world for all inputs.
+// Making keys is slow, so all inputs share one world.
 struct World {
   World() {
     constexpr std::string_view kClaims =
@@ -46,7 +46,7 @@ struct World {
   ManualClock clock;
   FixedWallClock wall;
   TimerQueue timers;
-  FakeFetcher fetcher;  // asked for nothing: the keys are those of a file
+  FakeFetcher fetcher;  // unused: the keys are in a file
   RecordingLog log;
   Observer observer;
 };

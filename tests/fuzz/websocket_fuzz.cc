@@ -1,5 +1,5 @@
-// Fuzz target: the message reader takes from a client's bytes what wslay takes, refuses what wslay
-// refuses, with the same close code, and does so however the bytes are cut.
+// Fuzz target: the message reader accepts from a client what wslay accepts, and refuses what wslay
+// refuses with the same close code, however the bytes are cut.
 //
 // The first byte of the input chooses the limit, the second how the bytes are cut.
 
@@ -26,7 +26,7 @@ class Transcript final : public websocket::MessageSink {
  public:
   bool on_message(std::span<char> text) override {
     lines.push_back("message " + std::string(text.data(), text.size()));
-    std::fill(text.begin(), text.end(), '\n');  // must not show anywhere else
+    std::fill(text.begin(), text.end(), '\n');  // must not affect other messages
     return true;
   }
   bool on_ping(std::string_view payload) override {
@@ -50,13 +50,14 @@ Lines read(std::string bytes, size_t limit, size_t piece) {
     const auto taken = reader.feed({bytes.data() + at, size}, transcript);
     if (!taken) transcript.lines.push_back(failed(static_cast<int>(taken.error().code)));
     if (!taken || *taken < size) break;
-    // Storage that grows does so by a part of itself, or is one that the pool has kept.
+    // Growing storage grows in proportion to its size, or is replaced by storage that the pool has
+    // kept.
     require(reader.held() <= 2 * limit + websocket::kMaxControlPayload, "the limit", bytes);
   }
   return transcript.lines;
 }
 
-// wslay as the server of the same client.
+// wslay as the server for the same bytes.
 class Oracle {
  public:
   Oracle(std::string_view bytes, size_t limit) : bytes_(bytes) {
@@ -90,7 +91,7 @@ class Oracle {
     return static_cast<ssize_t>(count);
   }
 
-  // wslay takes binary messages; the reader does not.
+  // wslay accepts binary messages, but the reader does not.
   static void on_frame(wslay_event_context_ptr /*context*/,
                        const wslay_event_on_frame_recv_start_arg* frame, void* self) {
     auto& oracle = *static_cast<Oracle*>(self);
@@ -106,7 +107,7 @@ class Oracle {
     if (message->opcode == WSLAY_TEXT_FRAME) oracle.lines.push_back("message " + text);
     if (message->opcode == WSLAY_PING) oracle.lines.push_back("ping " + text);
     if (message->opcode != WSLAY_CONNECTION_CLOSE) return;
-    // wslay takes close payload of one byte.
+    // wslay accepts a close payload of one byte.
     if (text.size() == 1)
       return oracle.end(failed(static_cast<int>(websocket::CloseCode::protocol_error)));
     const std::string reason = text.size() > 2 ? text.substr(2) : "";
@@ -118,7 +119,7 @@ class Oracle {
     ended_ = true;
   }
 
-  // Of the close frame that it has queued by itself.
+  // The code of the close frame that wslay has queued.
   int close_code() {
     wslay_event_callbacks callbacks{};
     callbacks.send_callback = [](wslay_event_context_ptr, const uint8_t*, size_t size,
@@ -133,8 +134,8 @@ class Oracle {
   bool ended_ = false;
 };
 
-// In the last line only: a binary frame with a wrong length too, which wslay sees first; and codes
-// that were registered after wslay was written.
+// Differences are allowed in the last line only. A binary frame may also have a wrong length, which
+// wslay notices first. Some codes were registered after wslay was written.
 bool differ_rightly(const Lines& ours, const Lines& theirs) {
   if (ours.empty() || ours.size() != theirs.size() ||
       !std::equal(ours.begin(), ours.end() - 1, theirs.begin()) ||
@@ -149,10 +150,10 @@ bool differ_rightly(const Lines& ours, const Lines& theirs) {
 
 void check(std::string_view input) {
   if (input.size() < 2) return;
-  // wslay's limit is one of control frames too.
+  // wslay applies its limit to control frames as well.
   const size_t limit = static_cast<uint8_t>(input[0]) * 4 + websocket::kMaxControlPayload;
-  // Nothing ends within a header, which the reader judges by its beginning and wslay by the whole,
-  // or within a control frame, with which it is the other way round.
+  // The padding ensures that the input does not end inside a header or a control frame. The reader
+  // judges an incomplete header but not an incomplete control frame; wslay does the opposite.
   const std::string bytes = std::string(input.substr(2)) + std::string(kMaxControlFrame, '\0');
   const Lines whole = read(bytes, limit, bytes.size() + 1);
   const Lines theirs = Oracle(bytes, limit).lines;
