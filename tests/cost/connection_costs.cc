@@ -1,5 +1,5 @@
-// Whole connections without a socket: what the gateway answers itself, so that no child is
-// measured. The size is in messages, requests or connections.
+// Whole connections without a socket. The gateway answers by itself, so that no child is measured.
+// The size is a number of messages, requests or connections.
 #include <deque>
 #include <memory>
 #include <string>
@@ -20,7 +20,7 @@ constexpr std::string_view kUpgrade =
     "GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
     "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 
-// They outlive their connections.
+// A base class, because the peers must outlive their connections.
 struct Peers {
   std::deque<MemoryPeer> peers;
 };
@@ -39,7 +39,7 @@ struct Connections : Peers, HttpWorld {
     must(peer.received.starts_with("HTTP/1.1 101"), "a WebSocket");
     return peer;
   }
-  // Until all that has come has been read.
+  // Runs the loop until all received bytes have been read.
   void finish(MemoryPeer& peer) {
     size_t last = 0;
     for (int still = 0; still < 3; ++still) {
@@ -49,7 +49,7 @@ struct Connections : Peers, HttpWorld {
   }
 };
 
-// `run(world, peer, bytes)` is counted, with what `bytes_of(n)` gives.
+// Counts the cost of sending `bytes_of(n)`, until `last_answer` arrives.
 template <class Bytes>
 CostCase sent(const std::string& name, size_t size, bool upgrades, size_t piece, Bytes&& bytes_of,
               std::string_view last_answer) {
@@ -109,7 +109,7 @@ std::vector<CostCase> stream_costs() {
                frames(n, client_frame(Opcode::continuation, "x", false)) + last;
       },
       "last"));
-  // Within limits.batch.
+  // The size is within limits.batch.
   costs.push_back(sent(
       "a batch", 100, true, kWhole,
       [last](size_t n) { return client_frame("[1" + frames(n - 1, ",1") + "]") + last; }, "last"));
@@ -140,7 +140,7 @@ std::vector<CostCase> many_costs() {
     world.loop.run_once();
     must(world.observer.closed == n, "all are gone");
   };
-  // Each has more requests than its share, and waits to go on.
+  // Each client sends more requests than its share of a turn, so that its connection has to wait.
   const auto leave_in_the_middle = [](Connections& world, size_t n) {
     const std::string flood = frames(http::ConnectionMeter::kTurnShare + 1, kUnknown);
     for (MemoryPeer& peer : world.peers) peer.send(flood);

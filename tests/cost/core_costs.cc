@@ -1,5 +1,5 @@
-// The core with many sessions and calls: what one message costs must not grow with how many there
-// are. The size is in messages, and in sessions or calls that are there beside them.
+// The core with many sessions and calls. The cost of a message must not grow with their number. The
+// size is the number of messages, and also the number of other sessions or calls.
 #include <deque>
 #include <memory>
 #include <string>
@@ -22,7 +22,7 @@ backend::BackendOptions wide_options(config::Revision revision = config::Revisio
   return options;
 }
 
-// Sessions at one shared child.
+// Sessions that share one child.
 struct Shared {
   explicit Shared(size_t sessions) : bench(wide_options()) {
     for (size_t i = 0; i < sessions; ++i) clients.emplace_back(bench);
@@ -33,7 +33,7 @@ struct Shared {
   std::deque<SharedClient> clients;
 };
 
-// `prepare(n)` gives what `run(world, n)` is counted in.
+// Counts `run(world, n)` in the world that `prepare(n)` makes.
 template <class Prepare, class Run>
 CostCase core(const std::string& name, size_t size, Prepare&& prepare, Run&& run) {
   return {"core/" + name, size, [prepare, run](size_t n) -> Step {
@@ -48,7 +48,7 @@ std::unique_ptr<Shared> with_calls(size_t sessions, size_t calls) {
   return world;
 }
 
-// Each of so many sessions has been asked something that it has not answered.
+// This many sessions, each with a question that it has not answered.
 std::unique_ptr<Shared> with_questions(size_t sessions) {
   auto world = std::make_unique<Shared>(sessions);
   FakeChild& child = world->child();
@@ -123,9 +123,9 @@ struct Asked {
   std::deque<SharedClient> clients;
 };
 
-// So many calls have been answered by a question, which their clients have not answered yet.
+// This many calls, each answered by a question that its client has not answered.
 std::unique_ptr<Asked> with_rounds(size_t calls) {
-  constexpr size_t kOfSession = 100;  // below Session::kMaxAsks
+  constexpr size_t kOfSession = 100;  // less than Session::kMaxAsks
   auto world = std::make_unique<Asked>();
   for (size_t i = 0; i < calls; ++i) {
     if (i % kOfSession == 0) {
@@ -176,7 +176,7 @@ struct Streams {
   std::vector<std::string> ids;
 };
 
-// So many clients have a stream open at /sse.
+// This many clients with an open stream at /sse.
 std::unique_ptr<Streams> with_streams(size_t count) {
   auto streams = std::make_unique<Streams>(static_cast<uint32_t>(count + 1));
   for (size_t i = 0; i < count; ++i) {

@@ -1,11 +1,12 @@
-// Work is linear in the bytes that came: every parser, collector and list that a peer feeds costs
-// four times the size at most five times the instructions, that is 1.25 times a byte.
+// Work is linear in the number of bytes. At four times the size, every parser, collector and list
+// that peers feed takes at most five times the instructions: 1.25 times the cost per byte.
 //
-// Instructions are counted and not time, as these are the same in each run, however busy the
-// machine is. valgrind's callgrind counts them, because it sees all of them: copies in libc, what
-// llhttp, simdjson and OpenSSL do, allocation. Counters in our own code would miss the copy that
-// nobody thought of, and the processor's counters (perf_event_open) are not there in containers.
-// Sanitizers do not run under valgrind: there each case only has to do what it says.
+// The tests count instructions instead of time, because the counts are the same in each run,
+// however busy the machine is. The counter is valgrind's callgrind, which sees everything: copies
+// in libc, work of llhttp, simdjson and OpenSSL, and allocation. Counters in our own code would
+// miss an unexpected copy, and containers do not have the processor's counters (perf_event_open).
+// Sanitizers do not run under valgrind. With sanitizers, the tests only check that each case does
+// what it should.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -26,7 +27,7 @@ std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Of the file that callgrind has written; 0: it has not.
+// The count in the file that callgrind has written; 0: there is no file.
 uint64_t instructions_in(const std::string& path) {
   std::ifstream file(path);
   const std::string key = "totals: ";
@@ -39,7 +40,7 @@ uint64_t instructions_in(const std::string& path) {
 class CostPerByte : public testing::TestWithParam<size_t> {
  protected:
   static std::string quoted(const std::string& text) { return "'" + text + "'"; }
-  // Runs the group; what it has said is in `said`.
+  // Runs the group, and puts its output into `said`.
   int run(const std::string& group) {
     std::string command;
     if (STDGATE_COUNTS_COSTS) {

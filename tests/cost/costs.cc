@@ -1,14 +1,14 @@
-// stdgate_costs: what cost_test.cc runs under callgrind.
+// stdgate_costs: the program that cost_test.cc runs under callgrind.
 //
-//   GROUP [PART]  runs each case of the group, or those with this in their names, at its size and
-//                 at four times that, in this order
+//   GROUP [PART]  runs each case of the group, or the cases with PART in their names, at its size
+//                 and then at four times the size
 //   (none)        lists the groups and their cases
 #include <cstdio>
 
 #include "tests/cost/cost_case.h"
 
-// The one function that callgrind counts in. It writes a file whenever this returns, so it is
-// called once for each count. In C: callgrind looks for exactly this name.
+// Callgrind counts in this function, and writes a file whenever the function returns. So it is
+// called once per count. It is extern "C", because callgrind needs exactly this name.
 extern "C" [[gnu::noinline]] void stdgate_counted_step(const stdgate::test::Step* step) {
   (*step)();
   asm volatile("");

@@ -1,5 +1,5 @@
-// Header fields of a request, read before anybody is known. The size is in elements of one field,
-// or in bytes of it.
+// Header fields of a request, which are read before the client is authenticated. The size is the
+// number of elements in a field, or its bytes.
 #include <memory>
 #include <string>
 
@@ -24,7 +24,7 @@ std::string block_of(std::string_view fields, std::string_view target = "/rpc") 
          "\r\n\r\n";
 }
 
-// `read` gets the head with the fields that `fields_of` gives.
+// Counts `read` with a head that has the fields `fields_of(n)`.
 template <class Fields, class Read>
 CostCase head(const std::string& name, size_t size, Fields&& fields_of, Read&& read) {
   return {"head/" + name, size, [fields_of, read](size_t n) -> Step {
@@ -36,7 +36,7 @@ CostCase head(const std::string& name, size_t size, Fields&& fields_of, Read&& r
           }};
 }
 
-// The same field, so often.
+// This line, repeated.
 std::string fields(size_t count, std::string_view line) {
   return repeated(count, [line](size_t i) { return (i == 0 ? "" : "\r\n") + std::string(line); });
 }
@@ -176,7 +176,7 @@ std::vector<CostCase> list_costs() {
   return costs;
 }
 
-// Repeated fields are bounded by their number, http::Http1Head::kMaxField.
+// The number of repeated fields is bounded by http::Http1Head::kMaxField.
 std::vector<CostCase> repeated_costs() {
   constexpr size_t kFields = http::Http1Head::kMaxField / 4 - 2;
   std::vector<CostCase> costs;

@@ -1,5 +1,5 @@
-// What comes in pieces and is put together: header blocks, bodies, frames, lines, records. Pieces
-// are as small as a peer can make them. The size is in pieces, unless a case says otherwise.
+// Input in pieces that are joined: header blocks, bodies, frames, lines, records. Pieces are as
+// small as a peer can make them. The size is the number of pieces, unless a case says otherwise.
 #include <array>
 #include <memory>
 #include <string>
@@ -55,7 +55,7 @@ std::vector<CostCase> storage_costs() {
                                  must(queue.empty(), "consume");
                                };
                              }};
-  // Each piece has storage of its own.
+  // Each piece has its own storage.
   const auto pieces = CostCase{"storage/sent in large pieces", 200, [](size_t n) -> Step {
                                  return [n] {
                                    StoragePool storages;
@@ -80,7 +80,7 @@ std::vector<CostCase> storage_costs() {
 
 constexpr std::string_view kBegin = "POST /rpc HTTP/1.1\r\nHost: a\r\n";
 
-// Of the limits and the storage that a request needs.
+// A request with the limits and storage that it needs.
 struct HeadReader {
   HeadReader() { limits.headers = kLimit; }
 
@@ -90,7 +90,7 @@ struct HeadReader {
   http::Http1Request request{storages, limits, timeouts};
 };
 
-// One byte more each time, as a connection gives them.
+// Reads a head that grows by one byte at a time, as on a connection.
 Step read_head(const std::string& text, std::shared_ptr<HeadReader> reader) {
   return [text = std::string(text), reader = std::move(reader)]() mutable {
     http::Http1Request::Step step;
@@ -111,7 +111,7 @@ CostCase head_in_bytes(const std::string& name, size_t size,
           }};
 }
 
-// There has been a head that was the same but for its last byte.
+// The previous head was equal except for its last byte.
 CostCase head_nearly_repeated() {
   return {"head/nearly the last one, byte by byte", 4000, [](size_t n) -> Step {
             const std::string same = std::string(kBegin) + "a: " + std::string(n, 'x');
@@ -155,7 +155,7 @@ std::vector<CostCase> http_costs() {
       body("by length, byte by byte", 2000, false, [](size_t n) { return std::string(n, 'x'); }),
       body("chunks of a byte", 1000, true, chunks, SIZE_MAX / 2),
       body("chunks of a byte, byte by byte", 300, true, chunks),
-      // Within BodyReader::kMaxTrailer.
+      // The size is within BodyReader::kMaxTrailer.
       body(
           "trailers, byte by byte", 200, true,
           [](size_t n) { return "0\r\n" + repeated(n, [](size_t) { return "a:\r\n"; }) + "\r\n"; }),
@@ -188,7 +188,7 @@ std::string ping_frame(std::string_view payload) {
   return client_frame(websocket::Opcode::ping, payload);
 }
 
-// `pieces`: what is fed at a time is as long as these; all of it at once if there are none.
+// `piece`: how many bytes are fed at a time.
 CostCase frames(const std::string& name, size_t size, size_t messages, size_t piece,
                 std::function<std::string(size_t)> bytes_of) {
   return {"websocket/" + name, size, [messages, piece, bytes_of](size_t n) -> Step {
@@ -208,7 +208,7 @@ CostCase frames(const std::string& name, size_t size, size_t messages, size_t pi
 std::vector<CostCase> websocket_costs() {
   constexpr size_t kWhole = SIZE_MAX / 2;
   std::vector<CostCase> costs;
-  // The first fragment is as long as all the others' frames together.
+  // The first fragment is as long as the frames of all other fragments together.
   costs.push_back(frames("fragments of a byte behind a long one", 500, 1, kWhole, [](size_t n) {
     return text_frame(std::string(32 * n, 'x'), false) +
            repeated(n, [](size_t) { return next_frame("x"); }) + next_frame("", true);
@@ -314,7 +314,7 @@ std::vector<CostCase> child_costs() {
            }}};
 }
 
-// What a TLS stream is given while it is paused, or before its first record is whole.
+// Input of a TLS stream that is paused, or whose first record is incomplete.
 std::vector<CostCase> tls_costs() {
   return {{"tls/bytes before the first record is whole", 2000, [](size_t n) -> Step {
              return [n] {

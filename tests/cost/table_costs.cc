@@ -1,4 +1,5 @@
-// Lists and tables that grow with what peers send. The size is in entries, and as many messages.
+// Lists and tables that grow with the input of peers. The size is the number of entries, and the
+// number of messages.
 #include <array>
 #include <memory>
 #include <string>
@@ -22,7 +23,7 @@ namespace stdgate::test {
 
 namespace {
 
-// Does `work(n)`, which keeps nothing.
+// Counts `work(n)`, which keeps nothing.
 template <class Work>
 CostCase entries(const std::string& name, size_t size, Work&& work) {
   return {name, size, [work](size_t n) -> Step { return [work, n] { work(n); }; }};
@@ -40,7 +41,7 @@ session::SessionId session_of(size_t i) { return {static_cast<uint32_t>(i), 1}; 
 
 // --- Calls ---------------------------------------------------------------------------------------
 
-// Ids that one client has chosen.
+// Calls with ids that a client has chosen.
 void index_calls(size_t n) {
   call::CallStore calls(1, 2);
   std::vector<call::CallPtr> taken;
@@ -58,7 +59,7 @@ void index_calls(size_t n) {
   }
 }
 
-// Cancelled from the back, while the first waits.
+// Calls are cancelled from the end of the queue, while the first waits.
 void queue_calls(size_t n) {
   config::PoolConfig config;
   config.queue = static_cast<uint32_t>(n);
@@ -118,7 +119,7 @@ void log_events(size_t n) {
   must(log.bytes() == n / 2, "the oldest go");
 }
 
-// A client comes back again and again, to a stream of which nothing is left to be told.
+// A client resumes a stream again and again, although no events are left for it.
 void resume_streams(size_t n) {
   StoragePool storages;
   session::ReplayLog log(n, SIZE_MAX, storages);
@@ -132,7 +133,7 @@ void resume_streams(size_t n) {
   }
 }
 
-// As many sessions of one key, which then unsubscribe.
+// This many sessions subscribe to one key, and then unsubscribe.
 void share_subscription(size_t n) {
   session::Subscriptions all;
   const std::string key = "file:///a";
@@ -144,7 +145,7 @@ void share_subscription(size_t n) {
   for (size_t i = 0; i < n; ++i) must(all.withdraw(session_of(i), key).known, "withdraw");
 }
 
-// Keys that are to be ended, and are asked for again meanwhile.
+// Subscriptions to keys end, and are requested again meanwhile.
 void end_subscriptions(size_t n) {
   session::Subscriptions all;
   const auto key = [](size_t i) { return "file:///" + std::to_string(i); };
@@ -176,7 +177,7 @@ void count_clients(size_t n) {
   }
 }
 
-// More clients than are known have a call under way, and go on calling.
+// More clients than the table holds have a call in flight, and continue to call.
 void crowd_quotas(size_t n) {
   policy::ClientQuotas quotas({.rate = {}, .in_flight = 1, .sessions = 0});
   for (size_t i = 0; i < n; ++i) keep(quotas.begin_call({nullptr, client(i)}, at(0)));
@@ -191,7 +192,7 @@ void end_ids(size_t n) {
 
 // --- The loop ------------------------------------------------------------------------------------
 
-// All ask to be flushed, and all are gone in the same turn.
+// All objects ask to be flushed, and are destroyed in the same turn of the loop.
 void forget_flushes(size_t n) {
   struct Nothing final : net::Flushable {
     void flush() override {}
@@ -214,7 +215,7 @@ void arm_timers(size_t n) {
   all.clear();
 }
 
-// The first timer that is due ends all the others.
+// The first due timer destroys all other timers.
 void end_due_timers(size_t n) {
   TimerQueue timers;
   std::vector<std::unique_ptr<Timer>> all;
@@ -232,7 +233,8 @@ struct Waiter final : tls::Handshakes::Waiter {
   size_t turns = 0;
 };
 
-// One client has its share under way and many others waiting, behind which another client waits.
+// One client has its share of handshakes in progress and many waiting. Another client waits behind
+// them.
 void wait_for_handshakes(size_t n) {
   tls::Handshakes handshakes(4 * n);
   std::vector<Waiter> waiting(2 * n);

@@ -1,5 +1,5 @@
-// Texts that are there as a whole: messages of clients and children, and what is looked for in
-// them. The size is in bytes or in members.
+// Texts that are complete at once: messages of clients and children, and searches in them. The size
+// is in bytes or in members.
 #include <array>
 #include <memory>
 #include <string>
@@ -33,7 +33,7 @@ std::string message(std::string_view params) {
   return R"({"jsonrpc":"2.0","id":1,"method":"m","params":)" + std::string(params) + "}";
 }
 
-// {"k100000":1,"k100001":1,…}
+// An object with this many members: {"k100000":1,"k100001":1,…}
 std::string object_of(size_t members) {
   return "{" +
          repeated(members,
@@ -58,7 +58,7 @@ CostCase parse(const std::string& name, size_t size, bool is_good, Text&& text_o
           }};
 }
 
-// `read` gets a text that lasts.
+// Counts `read(text)`. The text outlives the step.
 template <class Text, class Read>
 CostCase reading(const std::string& name, size_t size, Text&& text_of, Read&& read) {
   return {name, size, [text_of, read](size_t n) -> Step {
@@ -101,7 +101,7 @@ std::vector<CostCase> envelope_costs() {
   return costs;
 }
 
-// Keeps every second element.
+// A filter that keeps every second element.
 struct EverySecond final : rpc::ElementFilter {
   bool keeps(std::string_view element) override {
     keep(rpc::find_clear_member(element, "name"));
@@ -151,7 +151,7 @@ std::vector<CostCase> member_costs() {
   return costs;
 }
 
-// A message longer than limits.message.
+// A message that is longer than limits.message.
 std::vector<CostCase> skipped_costs() {
   const auto skip = [](std::string& text, size_t piece) {
     rpc::SkippedMessage skipped;
@@ -178,7 +178,7 @@ std::string tools(size_t count, std::string_view schema) {
          array_of(count, R"({"name":"t","inputSchema":)" + std::string(schema) + "}") + "}}";
 }
 
-// One tool with so many arguments that are marked.
+// A tool with this many arguments that are marked to be repeated.
 std::string marked_tool(size_t arguments) {
   const std::string properties = repeated(arguments, [](size_t i) {
     return (i == 0 ? "\"a" : ",\"a") + std::to_string(i) +
@@ -187,7 +187,7 @@ std::string marked_tool(size_t arguments) {
   return tools(1, R"({"properties":{)" + properties + "}}");
 }
 
-// As deep as paths are followed, and far wider.
+// A schema as deep as the gateway follows paths, and much wider.
 std::string nested_tool(size_t width) {
   std::string schema = R"({"type":"string"})";
   for (size_t depth = 0; depth < 40; ++depth) {
@@ -225,7 +225,7 @@ std::vector<CostCase> mcp_costs() {
         must(!mcp::cache_key(request.envelope(), "tools/list").empty(), "key");
       }));
   costs.push_back(reading(
-      // It is sorted, so it may grow a little faster.
+      // The members are sorted, so the cost may grow slightly faster.
       "mcp/essence of a request", 1000, [](size_t n) { return message(object_of(n)); },
       [](std::string& text) {
         const rpc::KnownMessage request(text);
@@ -262,7 +262,8 @@ std::vector<CostCase> mcp_costs() {
   return costs;
 }
 
-// --- Others --------------------------------------------------------------------------------------
+// --- Other texts
+// --------------------------------------------------------------------------------------
 
 std::vector<CostCase> other_costs() {
   std::vector<CostCase> costs;
@@ -300,7 +301,7 @@ std::vector<CostCase> other_costs() {
   return costs;
 }
 
-// Schemas that a server lists, and arguments of a client.
+// Schemas from a server's list, and arguments of a client.
 std::vector<CostCase> schema_costs() {
   const auto references = [](size_t size) -> Step {
     const std::string schema =
