@@ -12,11 +12,11 @@ namespace {
 
 struct Constant {
   std::string path;
-  std::string text;  // the source that defines it
+  std::string text;  // the text of the source that defines it
   std::string value;
 };
 
-// The words of "Class::kName": the scope, empty when there is none, and the name.
+// The parts of "Class::kName": the scope, which may be empty, and the name.
 struct QualifiedName {
   explicit QualifiedName(const std::string& text) {
     const size_t colons = text.rfind("::");
@@ -77,7 +77,8 @@ std::optional<uint64_t> value_of_term(const std::string& term, const Constant& w
   return value_of_name(term, where, sources, depth);
 }
 
-// Products and shifts of numbers, times and other constants, from left to right. Times are in ms.
+// Evaluates products and shifts of numbers, times and other constants, from left to right. Times
+// are in ms.
 std::optional<uint64_t> value_of(const std::string& expression, const Constant& where,
                                  const Sources& sources, int depth) {
   static const std::regex kOperator(R"(\s*(\*|<<)\s*)");
@@ -138,7 +139,7 @@ std::vector<std::string> limit_faults(std::string_view page, const Sources& sour
 }
 
 std::vector<std::string> unknown_types(std::string_view page, const Sources& sources) {
-  // A name of several words, or of one that is followed by a member.
+  // A name of several words, or a name with a member behind it.
   static const std::regex kNamed(R"(`([A-Z][a-z0-9]+[A-Za-z0-9]*)(?:::\w+(?:\(\))?)?`)");
   static const std::regex kDeclared(R"((?:class|struct|using) (?:\[\[\w+\]\] )?([A-Z]\w*))");
   std::set<std::string> types;

@@ -1,4 +1,4 @@
-// The rules of pages that name what sources define find what is planted, and nothing else.
+// The rules for pages that name definitions in sources find planted faults, and nothing else.
 #include <gmock/gmock.h>
 
 #include <cstdint>
@@ -34,7 +34,7 @@ const Sources& sources() {
 TEST(Limits, ValuesOfConstants) {
   const struct {
     const char* page;
-    const char* fault;  // nullptr: none
+    const char* fault;  // null: no fault
   } cases[] = {
       {"2 MiB (`kMaxFile`), 8 KiB (`Log::kMaxLine`), 16 KiB (`b::kMaxLine`)", nullptr},
       {"500 ms (`Log::kWait`), 10 s (`Store::kTime`), 65536 (`kMaxIds`)", nullptr},

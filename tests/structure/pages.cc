@@ -16,7 +16,7 @@ constexpr std::string_view kConfiguration = "docs/configuration.md";
 constexpr std::string_view kDecisions = "docs/decisions/";
 constexpr std::string_view kTable = "docs/decisions/README.md";
 
-// Without fenced blocks of code.
+// The lines outside of fenced code blocks.
 std::vector<std::string_view> prose_of(std::string_view page) {
   std::vector<std::string_view> prose;
   bool in_code = false;
@@ -32,10 +32,10 @@ std::vector<std::string_view> prose_of(std::string_view page) {
 
 struct Spans {
   std::string text;               // the prose, without code
-  std::vector<std::string> code;  // what stood in backticks
+  std::vector<std::string> code;  // the texts in backticks
 };
 
-// A span of code may go on in the next line.
+// A code span may continue in the next line.
 Spans spans_of(std::string_view page) {
   Spans spans;
   bool in_code = false;
@@ -58,7 +58,7 @@ Spans spans_of(std::string_view page) {
   return spans;
 }
 
-// Of a heading's text, before it is made unique.
+// The anchor of a heading's text, before it is made unique.
 std::string anchor_of(std::string_view heading) {
   std::string anchor;
   for (const char c : heading) {
@@ -97,7 +97,7 @@ bool exists(const Pages& pages, std::string path) {
   return inside != pages.files.end() && inside->starts_with(path);
 }
 
-// Why the target of a link in the page `path` is none; empty: it is one.
+// Why a link's target in the page `path` is invalid; empty: it is valid.
 std::string link_fault(const Pages& pages, const std::string& path, const std::string& target) {
   const size_t hash = std::min(target.find('#'), target.size());
   std::string file = path;
@@ -115,7 +115,7 @@ std::string link_fault(const Pages& pages, const std::string& path, const std::s
   return "";
 }
 
-// The file that a span of code names, arguments behind it left out; empty: none.
+// The file that a code span names, without arguments behind it; empty: it names no file.
 std::string file_named_by(const std::string& code) {
   static const std::regex kPath(
       R"(^(?:gateway|transports|metrics|tests|deploy|docs)/[A-Za-z0-9_./-]+)");
@@ -127,7 +127,7 @@ std::string file_named_by(const std::string& code) {
   if (!std::regex_search(code, match, kPath)) {
     return "";
   }
-  // Patterns and placeholders name no one file.
+  // A pattern or placeholder does not name a single file.
   const std::string& rest = match.suffix();
   return rest.empty() || rest.starts_with(' ') ? match.str() : "";
 }
@@ -140,7 +140,7 @@ bool is_somewhere(const Pages& pages, const std::string& name) {
                });
 }
 
-// "limits.message" for each row `message` of the section `limits`, "pool.max" for one of
+// "limits.message" for a row `message` in the section `limits`, and "pool.max" for a row `max` in
 // `backends.<name>.pool`.
 std::set<std::string> keys_of(std::string_view reference) {
   static const std::regex kSection(R"(^## `(?:[^`]*\.)?([a-z]+)`$)");
@@ -158,7 +158,7 @@ std::set<std::string> keys_of(std::string_view reference) {
   return keys;
 }
 
-// The key that a span of code names, a value behind it left out; empty: none.
+// The key that a code span names, without a value behind it; empty: it names no key.
 std::string key_named_by(const std::string& code) {
   static const std::regex kForm(
       R"(^((?:limits|timeouts|pool|rlimits|log|metrics)\.[a-z_]+)(?::.*)?$)");
@@ -166,7 +166,7 @@ std::string key_named_by(const std::string& code) {
   return std::regex_match(code, match, kForm) ? match[1].str() : "";
 }
 
-// "| 7 | [title](0007-file.md) | date |", as the table has to list a decision.
+// A row of the table of decisions: "| 7 | [title](0007-file.md) | date |".
 std::string row_of(std::string_view file, std::string_view number, std::string_view title,
                    std::string_view date) {
   std::string row = "| ";
@@ -174,7 +174,7 @@ std::string row_of(std::string_view file, std::string_view number, std::string_v
   return row.append(") | ").append(date).append(" |");
 }
 
-// `number` gets that of the page.
+// `number` is set to the number of the page.
 std::string decision_fault(std::string_view path, std::string_view page, std::string_view table,
                            size_t& number) {
   static const std::regex kForm(
@@ -198,7 +198,7 @@ std::string decision_fault(std::string_view path, std::string_view page, std::st
   return "";
 }
 
-// The numbers of the table's rows, from the top.
+// The numbers in the rows of the table, in their order.
 std::vector<size_t> rows_of(std::string_view table) {
   static const std::regex kRow(R"(^\| (\d+) \| \[.*)");
   std::vector<size_t> numbers;

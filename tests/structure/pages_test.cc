@@ -1,4 +1,4 @@
-// The rules of pages find what is planted, and nothing else.
+// The rules for pages find planted faults, and nothing else.
 #include <gmock/gmock.h>
 
 #include <string>
@@ -25,7 +25,8 @@ TEST(Pages, Anchors) {
       UnorderedElementsAre("birds-eye-view", "limits-by-name", "backendsnamepool", "log", "log-1"));
 }
 
-// Each text is the page docs/a.md beside docs/b.md, which has the heading "Here", and tests/run.
+// A project with three files: the page docs/a.md with this text, docs/b.md with the heading "Here",
+// and tests/run.
 Pages around(const std::string& text) {
   return {{{"docs/a.md", text}, {"docs/b.md", "# Here\n"}},
           {"docs/a.md", "docs/b.md", "gateway/rpc/fault.cc", "tests/run"}};
@@ -34,7 +35,7 @@ Pages around(const std::string& text) {
 TEST(Pages, Links) {
   const struct {
     const char* text;
-    const char* violation;  // without the path; nullptr: none
+    const char* violation;  // without the path; null: no violation
   } cases[] = {
       {"[b](b.md), [b](b.md#here), [run](../tests/run), [tests](../tests)", nullptr},
       {"# Top\n[top](#top)", nullptr},
@@ -62,7 +63,7 @@ TEST(Pages, Links) {
 TEST(Pages, FilesInBackticks) {
   const struct {
     const char* text;
-    const char* missing;  // nullptr: none
+    const char* missing;  // null: nothing is missing
   } cases[] = {
       {"`gateway/rpc/fault.cc`, `fault.cc`, `tests/run --quick`, `tests`, `gateway/rpc`", nullptr},
       {"`gateway/config/options/<section>_options.h`, `tests/fuzz_*`, `std::string.h`", nullptr},
@@ -95,7 +96,7 @@ TEST(Pages, Keys) {
       "## `backends.<name>.pool`\n\n| `max` | number |\n";
   const struct {
     const char* text;
-    const char* missing;  // nullptr: none
+    const char* missing;  // null: nothing is missing
   } cases[] = {
       {"`limits.message`, `pool.max: 3`, `limits.*`, `pool.cc.x`, limits.none", nullptr},
       {"`limits.max`", "limits.max"},
@@ -122,7 +123,7 @@ TEST(Pages, Decisions) {
     std::string file;
     std::string text;
     std::string table;
-    std::string violation;  // without the path; empty: none
+    std::string violation;  // without the path; empty: no violation
   } cases[] = {
       {"0001-one.md", page, row, ""},
       {"0007-one.md", "# 7. One thing\n\n2026-01-02 · accepted\n\nText.\n",

@@ -10,11 +10,11 @@
 namespace stdgate {
 namespace {
 
-// Paths are patterns, in which '*' stands for any characters, slashes included.
+// Patterns for paths. '*' matches any characters, including slashes.
 using Patterns = std::vector<std::string_view>;
 
-// A file belongs to the first layer whose pattern it matches. It may include what the layer names,
-// and its own layer.
+// A file belongs to the first layer whose pattern it matches. A file may include files of its own
+// layer and files that the layer lists.
 struct Layer {
   std::string_view files;
   Patterns may_include;
@@ -34,7 +34,7 @@ const std::vector<Layer>& layers() {
   static const Patterns kCall = kSession + Patterns{"gateway/call/*"};
   static const Patterns kPool = kCall + Patterns{"gateway/pool/*"};
   static const Patterns kBackend = kPool + Patterns{"gateway/backend/*"};
-  // What is in front of the core knows what answers it by an interface.
+  // Layers in front of the core know the core only by an interface.
   static const Patterns kUpstream = kPool + Patterns{"gateway/backend/upstream.h"};
   static const Patterns kAll = {"gateway/*", "transports/*", "metrics/*"};
   static const std::vector<Layer> kTable = {
@@ -59,7 +59,7 @@ const std::vector<Layer>& layers() {
        kRpc + Patterns{"gateway/mcp/param_headers.h", "gateway/mcp/mcp_revision.h"}},
       {"gateway/app/command_*", kConfig},
       {"gateway/demo/*", kRpc},
-      // Used by the composition root alone, and yet they see no edge.
+      // Parts of the composition root that know no edge.
       {"gateway/app/shutdown.*", kUpstream},
       {"gateway/app/state_report.*",
        kUpstream + Patterns{"gateway/app/reloads.h", "gateway/app/state_counts.h",
@@ -68,7 +68,7 @@ const std::vector<Layer>& layers() {
       {"gateway/app/client_snippets.*", kRpc},
       {"gateway/app/dialects.*",
        kBackend + Patterns{"gateway/mcp/*", "gateway/lsp/*", "gateway/acp/*"}},
-      // Programs of their own behind a word, which start children and judge by rules.
+      // Commands that run as programs of their own. They start children and apply rules.
       {"gateway/tools/*",
        kPool + Patterns{"gateway/app/client_snippets.h", "gateway/app/command_*",
                         "gateway/app/dialects.h", "gateway/app/permissions.h", "gateway/mcp/*",
@@ -86,7 +86,7 @@ const std::vector<Layer>& layers() {
                                                "transports/net/peer_certificate.h"}},
       {"transports/tls/*",
        kConfig + Patterns{"gateway/audit.h", "gateway/observer.h", "transports/net/*"}},
-      // A program of its own on libc alone.
+      // A separate program that uses libc only.
       {"transports/stdio/guard/*", {"transports/net/file_descriptor.h"}},
       {"transports/stdio/*", kPool + Patterns{"transports/net/*"}},
       {"transports/http/*",
@@ -105,8 +105,8 @@ const std::vector<Layer>& layers() {
   return kTable;
 }
 
-// A part's code lies in the namespace of its part; gateway/base and what tells observers in the one
-// that holds them all.
+// The namespace of each part's code. gateway/base, and types for observers, are in the outer
+// namespace.
 struct Part {
   std::string_view files;
   std::string_view name;
@@ -152,7 +152,8 @@ const std::vector<Part>& parts() {
   return kTable;
 }
 
-// The only files that may include the headers of a library, or of what is to be exchanged as one.
+// Headers of libraries, and of parts that must be replaceable, with the only files that may include
+// them.
 struct Library {
   std::string_view headers;
   Patterns users;
@@ -165,9 +166,9 @@ const std::vector<Library>& libraries() {
       {"openssl/*",
        {"transports/seal/*", "transports/tls/*", "transports/auth/*", "transports/fetch/*"}},
       {"llhttp.h", {"transports/http/http1_*"}},
-      // What is in front of and behind exchanges does not know which codec carries them.
+      // Code around exchanges does not know which codec carries them.
       {"transports/http/http1_*", {"transports/http/http1_*", "transports/http/server.cc"}},
-      {"wslay/*", {}},  // the peer in tests
+      {"wslay/*", {}},  // used by tests as a peer
       {"prometheus/*", {"metrics/prometheus/*"}},
       {"spdlog/*", {"metrics/logs/*"}},
       {"yaml-cpp/*", {"gateway/config/*.cc", "gateway/config/section_reader.h"}},
@@ -181,8 +182,8 @@ const std::vector<Library>& libraries() {
   return kTable;
 }
 
-// The core is given time, chance and its environment; it takes none itself. Error codes are known
-// to one file.
+// Calls that the core must not make: time, randomness and the environment are passed in. Error
+// codes are known to a single file.
 struct BannedCall {
   const char* expression;
   Patterns files;
@@ -191,7 +192,7 @@ struct BannedCall {
 
 const std::vector<BannedCall>& banned_calls() {
   static const std::vector<BannedCall> kTable = {
-      // The demo server is a process of its own and has nobody to give it the time.
+      // The demo server is a separate process, so it reads the clock itself.
       {R"((steady|system|high_resolution)_clock::now)",
        {"gateway/*"},
        {"gateway/main.cc", "gateway/app/*", "gateway/demo/*"}},
@@ -200,17 +201,17 @@ const std::vector<BannedCall>& banned_calls() {
        {"gateway/main.cc", "gateway/app/*", "gateway/demo/*"}},
       {R"(\bgetenv\b)", {"gateway/*"}, {"gateway/main.cc", "gateway/app/*"}},
       {R"(\brand\s*\()", {"gateway/*"}, {"gateway/main.cc", "gateway/app/*"}},
-      // Codes of JSON-RPC errors.
+      // Error codes of JSON-RPC.
       {R"(-32\d{3}\b)",
        {"gateway/*", "transports/*", "metrics/*"},
        {"gateway/rpc/fault.cc", "gateway/demo/*"}},
       {R"(\brandom_device\b)", {"gateway/*"}, {"gateway/main.cc", "gateway/app/*"}},
-      // Messages of JSON-RPC are written by rpc/message_text.
+      // Only rpc/message_text writes JSON-RPC messages.
       {R"re(\{"jsonrpc":"2\.0","(id|method)":"?\)")re",
        {"gateway/*", "transports/*", "metrics/*"},
        {"gateway/rpc/*", "gateway/demo/*"}},
-      // With a std::string it is std::quoted() where a header has included <iomanip>, as in some
-      // releases of the library.
+      // A call with a std::string would be std::quoted() if a header includes <iomanip>, as some
+      // releases of the standard library do.
       {R"(\bquoted\()", {"gateway/*", "transports/*", "metrics/*"}, {}},
   };
   return kTable;
@@ -232,7 +233,7 @@ bool is_source(std::string_view path) {
 }
 
 struct Include {
-  bool ours = false;  // in quotes
+  bool ours = false;  // in quotation marks
   std::string header;
 };
 
@@ -248,7 +249,7 @@ std::vector<Include> includes_of(std::string_view text) {
   return includes;
 }
 
-// What one check() of a file reports to.
+// Collects the violations of one file.
 class Report {
  public:
   explicit Report(std::string_view path) : path_(path) {}
@@ -309,7 +310,7 @@ void check_name(std::string_view path, Report& report) {
   }
 }
 
-// The namespace of another part may be opened for declarations only.
+// The namespace of another part may only be opened for declarations.
 void check_namespace(std::string_view path, std::string_view text, Report& report) {
   const auto part = std::find_if(parts().begin(), parts().end(),
                                  [&](const Part& some) { return matches(path, some.files); });
@@ -351,7 +352,7 @@ bool is_path_character(char c) {
          c == '/';
 }
 
-// Whether `text` names the absolute path `folder`, or what lies in it.
+// Whether `text` names the absolute path `folder`, or a path in it.
 bool names_folder(std::string_view text, std::string_view folder) {
   for (size_t at = text.find(folder); at != text.npos; at = text.find(folder, at + 1)) {
     const size_t end = at + folder.size();
@@ -363,7 +364,7 @@ bool names_folder(std::string_view text, std::string_view folder) {
   return false;
 }
 
-// The first folder of an absolute path ("/a" of "/a/project"), unless every system has it.
+// The first folder of an absolute path ("/a" of "/a/project"), unless every system has this folder.
 std::string_view own_top_folder(std::string_view checkout) {
   static const Patterns kEverywhere = {"/",    "/bin", "/build", "/dev", "/etc", "/home", "/mnt",
                                        "/opt", "/run", "/srv",   "/tmp", "/usr", "/var"};
@@ -371,7 +372,7 @@ std::string_view own_top_folder(std::string_view checkout) {
   return matches_any(top, kEverywhere) ? std::string_view() : top;
 }
 
-// The hosts of all URLs in `text`.
+// The host of each URL in `text`.
 std::vector<std::string_view> hosts_in(std::string_view text) {
   std::vector<std::string_view> hosts;
   for (size_t at = text.find("://"); at != text.npos; at = text.find("://", at)) {
@@ -385,7 +386,7 @@ std::vector<std::string_view> hosts_in(std::string_view text) {
   return hosts;
 }
 
-// What `path` includes, and what that includes of the project; `reached` grows by it.
+// Adds to `reached` what `path` includes of the project, directly and indirectly.
 void reach(const std::map<std::string, std::string>& sources, const std::string& path,
            std::set<std::string>& reached) {
   const auto source = sources.find(path);

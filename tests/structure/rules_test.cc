@@ -1,4 +1,4 @@
-// The rules find what is planted, and nothing else.
+// The rules find planted violations, and nothing else.
 #include "tests/structure/rules.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ using testing::IsEmpty;
 struct Case {
   const char* path;
   const char* text;
-  const char* violation;  // without the path; nullptr: none
+  const char* violation;  // without the path; null: no violation
 };
 
 void check(const Case& expected) {
@@ -197,7 +197,7 @@ TEST(Rules, Length) {
   check({"gateway/base/a.cc", (text + "\n").c_str(), "is longer than 500 lines"});
 }
 
-// Put together here, as this file must not hold them either.
+// Built from parts, because this file must not contain such a URL itself.
 std::string url(const std::string& host) {
   return "https:/"
          "/" +
@@ -210,7 +210,7 @@ TEST(Rules, NamesOfOneMachine) {
   const struct {
     std::string text;
     std::string checkout;
-    std::string violation;  // without the path; empty: none
+    std::string violation;  // without the path; empty: no violation
   } cases[] = {
       {"cd /here/project/tests", "/here/project", folder + "/here/project"},
       {"at /here/project", "/here/project", folder + "/here/project"},
@@ -239,7 +239,7 @@ TEST(Rules, NamesOfOneMachine) {
 }
 
 TEST(Rules, IntegersOfFixedWidthAreIncluded) {
-  const std::string type = std::string("int64") + "_t";  // not to be found in this file
+  const std::string type = std::string("int64") + "_t";  // split, so that this file does not use it
   const std::string uses = "u" + type + " a;\n";
   EXPECT_THAT(integers_by_luck({{"a.h", uses}, {"b.h", "#include <array>\n" + uses}}),
               ElementsAre("a.h: uses integers of fixed width; include <cstdint>",
@@ -249,7 +249,7 @@ TEST(Rules, IntegersOfFixedWidthAreIncluded) {
                                 {"c.cc", "#include \"b.h\"\nstd::" + type + " c;\n"},
                                 {"d.cc", "// " + type + "\nstd::string my_" + type + "ype;\n"}}),
               IsEmpty());
-  // That includes itself.
+  // A header that includes itself.
   EXPECT_THAT(integers_by_luck({{"a.h", "#include \"a.h\"\n" + uses}}), testing::SizeIs(1));
 }
 

@@ -1,4 +1,4 @@
-// The project's own tree keeps its rules.
+// The project's own files follow the rules.
 #include <gmock/gmock.h>
 #include <stdio.h>
 
@@ -65,8 +65,8 @@ TEST(SourceTree, ClassesHaveABound) {
   EXPECT_THAT(long_classes(sources_under(STDGATE_SOURCE_DIR)), testing::IsEmpty());
 }
 
-// What git has, or would have: all but what is ignored. Empty where this is no checkout (a
-// release's archive), which then holds only what git had.
+// The files that git has or would add, without ignored files. Empty outside of a checkout, as in a
+// release's archive, which contains only files that git had.
 std::vector<fs::path> committed_files(const fs::path& root) {
   const std::string command = "git -c safe.directory='*' -C '" + root.string() +
                               "' ls-files -z --cached --others --exclude-standard 2>/dev/null";
@@ -105,7 +105,7 @@ TEST(SourceTree, FilesNameNothingOfThisMachine) {
   }
 }
 
-// All files but what a build, npm or git keep here.
+// All files, without those of a build, npm or git.
 Pages pages_under(const fs::path& root) {
   Pages pages;
   for (auto entry = fs::recursive_directory_iterator(root);
