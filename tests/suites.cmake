@@ -1,8 +1,8 @@
-# Which tests a program has: read by CTest before it runs, with `program` and `timeout`. One test a suite: to start a process
-# takes longer than most cases, with sanitizers ten times as long.
+# The tests of a program. CTest reads this file before it runs them, with `program` and `timeout` set. Each suite is one
+# test, because starting a process takes longer than most cases, with sanitizers ten times as long.
 if(EXISTS "${program}")
   execute_process(COMMAND "${program}" --gtest_list_tests OUTPUT_VARIABLE listed COMMAND_ERROR_IS_FATAL ANY)
-  # "Suite." or "Instance/Suite.  # TypeParam = …"; cases are indented.
+  # A suite is listed as "Suite." or "Instance/Suite.  # TypeParam = …". Cases are indented.
   string(REGEX MATCHALL "\n[^ \n]+\\." suites "\n${listed}")
   foreach(suite IN LISTS suites)
     string(REGEX MATCH "[^\n]+[^.]" suite "${suite}")
