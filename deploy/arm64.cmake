@@ -1,5 +1,5 @@
-# The toolchain of a build for arm64 on another machine: Debian's cross compiler, and the libraries in the
-# root of deploy/arm64-root. This machine's own headers and libraries are not found.
+# The toolchain for building for arm64 on another machine: Debian's cross compiler, and the libraries in the root of
+# deploy/arm64-root. Headers and libraries of this machine are not used.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
@@ -14,7 +14,7 @@ set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 set(ENV{PKG_CONFIG_LIBDIR} ${STDGATE_CROSS_ROOT}/usr/lib/aarch64-linux-gnu/pkgconfig)
-# Headers of libraries without a target of CMake's.
+# Headers of libraries that have no CMake target.
 foreach(language C CXX)
   set(CMAKE_${language}_STANDARD_INCLUDE_DIRECTORIES
     ${STDGATE_CROSS_ROOT}/usr/include ${STDGATE_CROSS_ROOT}/usr/include/aarch64-linux-gnu)

@@ -1,9 +1,9 @@
-# The libraries of a static build, by the names that find_package() and pkg_check_modules() give them in
-# any other: Debian's archives, those of deploy/static-libraries, and spdlog and fmt as headers, which
-# Debian has no archives of.
+# The libraries of a static build, under the names that find_package() and pkg_check_modules() give them in other
+# builds. They are Debian's archives and the archives of deploy/static-libraries. spdlog and fmt are used as headers,
+# because Debian has no archives of them.
 find_package(Threads REQUIRED)
 set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
-# Of deploy/static-libraries; for another architecture in the root of its toolchain.
+# The libraries of deploy/static-libraries. For another architecture they are in the root of the toolchain.
 set(own_libraries ${PROJECT_SOURCE_DIR}/build/static-libraries)
 if(CMAKE_CROSSCOMPILING)
   set(own_libraries ${STDGATE_CROSS_ROOT}/usr/local)
@@ -12,7 +12,7 @@ endif()
 find_package(simdjson REQUIRED PATHS ${own_libraries} NO_DEFAULT_PATH)
 find_package(prometheus-cpp REQUIRED PATHS ${own_libraries} NO_DEFAULT_PATH)
 
-# static_library(TARGET ARCHIVE [LIBRARY…]): an archive, and what has to stand behind it on the command line.
+# static_library(TARGET ARCHIVE [LIBRARY…]): an archive, and the libraries that must follow it on the command line.
 function(static_library target archive)
   find_library(${archive}_ARCHIVE ${archive} REQUIRED HINTS ${own_libraries}/lib)
   add_library(${target} STATIC IMPORTED GLOBAL)

@@ -1,7 +1,7 @@
-# What `stdgate --version` says beside the version: the commit, and the platform by Debian's names.
+# The commit and the platform (by Debian's names), which `stdgate --version` prints after the version.
 #
-# A release is built outside of the repository, and names its commit (deploy/release). Elsewhere git is asked, again
-# after each commit.
+# A release is built outside of the repository, so deploy/release sets the commit. Other builds ask git, again after
+# each commit.
 set(STDGATE_COMMIT "$ENV{STDGATE_COMMIT}" CACHE STRING "The commit that is built; empty: git is asked")
 set(STDGATE_COMMIT_TEXT "${STDGATE_COMMIT}")
 if(NOT STDGATE_COMMIT_TEXT AND EXISTS ${PROJECT_SOURCE_DIR}/.git)
