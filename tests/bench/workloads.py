@@ -181,7 +181,7 @@ class Idle(Workload):
         if turn > 0:
             program.stop()
             program.start()
-        # A warm-up, so that one-time costs of the first calls do not count as costs of a connection.
+        # A warm-up, so that the first calls' single costs do not count as costs of a connection.
         warm = "ws" if "ws" in program.targets else self.way
         measuring.load(program, warm, ["--clients", "16", "--seconds", "0.3", "--warm-up", "0"])
         report = measuring.load(program, self.way, [

@@ -25,8 +25,8 @@ tl::expected<std::string, std::string> read_file(const std::string& file, size_t
 bool hides(const std::string& printed) { return printed.find("***") != std::string::npos; }
 
 void check(std::string_view text) {
-  // The fuzzer can learn the secret from the comparisons below. Such a file would show the secret
-  // by itself.
+  // The fuzzer can learn the secret from the comparisons below. A file with the secret would show
+  // it by itself.
   if (text.find("the-secret-of-ada") != std::string_view::npos) return;
   const auto config = config::parse_config(std::string(text), variable, {}, read_file);
   if (!config) {

@@ -1,5 +1,5 @@
-// Fuzz target: a message that rules allow names only allowed elements, whichever of repeated
-// members a reader takes, in whatever spelling. Patterns match as their definition says.
+// Fuzz target: a message that rules allow names only allowed elements, in any spelling, and
+// whichever of repeated members a reader takes. Patterns match as their definition says.
 
 #include <simdjson.h>
 

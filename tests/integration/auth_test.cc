@@ -221,7 +221,7 @@ TEST_F(Auth, EachRequestIsJudged) {
   }));
 }
 
-// Sessions, streams and events of another principal are answered like invented ones.
+// Sessions, streams and events of another principal are answered as if they did not exist.
 TEST_F(Auth, SessionsAreTheirPrincipals) {
   GatewaySetup setup = mcp_setup(two_people(folder_) +
                                  "listen: [\"127.0.0.1:0\", { address: \"127.0.0.1:0\", "

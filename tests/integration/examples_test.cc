@@ -126,7 +126,7 @@ TEST(Examples, TwoBackends) {
   expect_mcp_session(client, "/mcp");
 }
 
-// replicas_test.cc tests the load balancers in front of it, nginx and HAProxy.
+// The load balancers of this example, nginx and HAProxy, are tested in replicas_test.cc.
 TEST(Examples, Replicas) {
   const StandIns stand_ins;
   const GatewayProcess gateway(served(read_example("replicas.yaml"), stand_ins));

@@ -111,7 +111,8 @@ TEST_P(LyingDiscovery, IsNoDiscovery) {
   }
 }
 
-// If the configuration demands the modern era, such a child does not start, and calls are told why.
+// If the configuration demands the modern era, a child without a valid discovery does not start,
+// and calls are told why.
 TEST_P(LyingDiscovery, IsNoModernChild) {
   const DiscoveryLie& lie = GetParam();
   GatewayProcess gateway(

@@ -334,7 +334,7 @@ class DyingBetweenRounds : public testing::Test {
   }
 };
 
-// The process has taken the state of the call with it.
+// The state of the call was in the process, and is lost with the process.
 TEST_F(DyingBetweenRounds, TheCallEnds) {
   GatewayProcess gateway(setup());
   WebSocketClient socket(gateway.url());

@@ -1,5 +1,5 @@
-// A pool of servers that keep their state in the process. Whatever a process gives to a client for
-// its return is routed back to this process, and is worthless to other clients.
+// A pool of servers that keep their state in the process. States, tasks and cursors of a process
+// are routed back to this process, and are worthless to other clients.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>

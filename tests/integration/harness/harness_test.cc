@@ -134,7 +134,7 @@ TEST(Processes, ZombiesAreSeenAsChildren) {
 
 namespace stdgate::harness::http_client_test {
 
-// Tests of HttpClient: it reads correct responses, and throws at malformed ones.
+// Tests of HttpClient: it reads correct responses, and throws at malformed responses.
 
 namespace {
 
@@ -349,7 +349,7 @@ TEST(MetricsText, RefusesWhatIsMalformed) {
 namespace stdgate::harness::websocket_client_test {
 
 // Tests of WebSocketClient: it writes the examples of section 5 of RFC 6455, reads correct frames,
-// and throws at wrong ones.
+// and throws at wrong frames.
 
 namespace {
 

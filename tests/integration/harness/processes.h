@@ -31,9 +31,9 @@ size_t peak_resident_bytes(pid_t pid);
 // Bytes that a process has written to files, pipes and sockets (proc(5): wchar).
 size_t bytes_written_by(pid_t pid);
 
-// The readable part of a file. Empty if there is no such file, or if it belongs to a process that
-// is gone or of another user. A part if the process ends meanwhile. Uses read(), because iterators
-// would throw in that case.
+// Reads a file as far as possible, with read(), because iterators would throw if the process ends
+// meanwhile. Empty if the file does not exist, or if it belongs to a process that is gone or of
+// another user. Incomplete if the process ends meanwhile.
 std::string read_file(const std::filesystem::path& path);
 
 // One line per process, for messages.

@@ -1,6 +1,6 @@
 // Two tools of the conformance suite, as a legacy server without a library might have them. The ids of their requests
-// to the client are names. They ask whatever the client has declared. If the client answers with an error, the call
-// ends with that error.
+// to the client are names. They send requests even if the client has not declared the capability. If the client answers
+// with an error, the call ends with that error.
 const tools = {
   test_input_required_result_elicitation: async (ask) => {
     const { content } = await ask('user_name', 'elicitation/create', {

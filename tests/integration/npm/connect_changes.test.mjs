@@ -113,7 +113,7 @@ const slowServers = {
 };
 
 describe('a server that is slow to read', { timeout: 240_000 }, () => {
-  // More requests than connect buffers for such a server.
+  // More requests than connect buffers for a server that does not read.
   const amounts = { http: [1500, 2000], ws: [600, 50_000] };
 
   // A client that has greeted the server and sent more than connect reads.

@@ -48,5 +48,5 @@ export class Home {
   }
 }
 
-// The socket on which the gateway of such a home listens.
+// The socket on which the gateway of a home listens.
 export const socket = (home) => home.path('run/stdgate.sock');

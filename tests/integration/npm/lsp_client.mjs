@@ -63,7 +63,7 @@ export class LspClient {
       this.diagnostics.set(uri, diagnostics);
     });
     connection.onUnhandledProgress((progress) => this.progress.push(progress));
-    connection.onNotification(() => {}); // such as logs
+    connection.onNotification(() => {}); // ignored, such as logs
     connection.onRequest(ApplyWorkspaceEditRequest.type, ({ edit }) => {
       this.edits.push(edit);
       return this.editAnswer;

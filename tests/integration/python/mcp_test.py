@@ -97,7 +97,7 @@ class AutoWithoutSessions(Official):
     async def test_a_server_that_was_killed(self):
         async with self.serve(ECHO, "--bridge", "true") as gate, self.open(gate.port) as client:
             await self.assert_echo(client, "one")
-            # Another server may be starting, so only the present ones are killed.
+            # Only the present servers are killed, because another server may be starting.
             killed = gate.kill_children()
             await eventually(lambda: not set(killed) & set(gate.children()), "the end of the servers")
             await self.assert_echo(client, "two")
