@@ -180,8 +180,7 @@ Admission Backend::forward(const call::Notification& notification,
 }
 
 bool Backend::cancel_call(session::Caller caller, std::string_view id) {
-  call::CallPtr ended = bridge_->take_asking(caller, id);
-  if (!ended) ended = chain().take_held(caller, id);
+  call::CallPtr ended = chain().take_held(caller, id);
   if (!ended && !pool_.request_cancel(caller, id, &ended)) return false;
   if (ended) {
     // The client is told before other consequences of the end.
@@ -196,7 +195,6 @@ bool Backend::cancel_call(session::Caller caller, std::string_view id) {
 std::vector<call::CallPtr> Backend::withdraw(session::Caller caller) {
   const auto is_its = [caller](const call::Call& call) { return call.caller == caller; };
   std::vector<call::CallPtr> calls = pool_.withdraw(is_its);
-  for (call::CallPtr& call : bridge_->withdraw(caller)) calls.push_back(std::move(call));
   for (call::CallPtr& call : chain().take_held(is_its)) calls.push_back(std::move(call));
   return calls;
 }
@@ -295,7 +293,6 @@ void Backend::check_invariants() {
   bridge_->check_invariants();
   const auto check = [this](const call::Call& call) { sessions_.check_owner(call); };
   pool_.for_each_call(check);
-  bridge_->for_each_call(check);
   chain().for_each_held(check);
 }
 

@@ -48,6 +48,7 @@ uint64_t CallIndex::hash(session::Caller caller, std::string_view id) const {
 }
 
 void CallIndex::add(Call& call) {
+  if (call.link != nullptr) return;
   if (size_ == buckets_.size()) grow();
   ++size_;
   call.hash = hash(call.caller, call.id);
@@ -71,22 +72,11 @@ void CallIndex::remove(Call& call) {
 }
 
 Call* CallIndex::find(session::Caller caller, std::string_view id) const {
-  return find_if(caller, id, [](const Call& call) { return call.place != CallPlace::nowhere; });
-}
-
-Call* CallIndex::find_among(session::Caller caller, std::string_view id,
-                            const std::function<bool(const Call&)>& accepts) const {
-  return find_if(caller, id, accepts);
-}
-
-template <class Accepts>
-Call* CallIndex::find_if(session::Caller caller, std::string_view id,
-                         const Accepts& accepts) const {
   const uint64_t wanted = hash(caller, id);
   Call* call = buckets_[wanted & (buckets_.size() - 1)];
   for (; call != nullptr; call = call->next) {
     const bool is_it = call->hash == wanted && call->caller == caller && call->id == id;
-    if (is_it && accepts(*call)) return call;
+    if (is_it && call->place != CallPlace::nowhere) return call;
   }
   return nullptr;
 }

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,15 +26,13 @@ class CallIndex {
   CallIndex(const CallIndex&) = delete;
   CallIndex& operator=(const CallIndex&) = delete;
 
-  // The call must be in no index yet; `caller` and `id` must not change while it is.
+  // Without effect for a call that is in the index. `caller` and `id` must not change while it is.
   void add(Call& call);
   // Without effect for a call that is in no index.
   void remove(Call& call);
-  // A call that waits or is in flight: the latest, if its client uses an id twice. Null: none.
+  // A call that is held, waits or is in flight: the latest, if its client uses an id twice. Null:
+  // none.
   [[nodiscard]] Call* find(session::Caller caller, std::string_view id) const;
-  // Like find(), but among calls in any place: the latest that `accepts(call)`.
-  [[nodiscard]] Call* find_among(session::Caller caller, std::string_view id,
-                                 const std::function<bool(const Call&)>& accepts) const;
 
   [[nodiscard]] size_t size() const { return size_; }
 
@@ -46,9 +43,6 @@ class CallIndex {
   static constexpr uint64_t kMoreSalt = 0xD6E8FEB86659FD93;
 
   [[nodiscard]] uint64_t hash(session::Caller caller, std::string_view id) const;
-  template <class Accepts>
-  [[nodiscard]] Call* find_if(session::Caller caller, std::string_view id,
-                              const Accepts& accepts) const;
   void put(Call& call);
   void grow();
 

@@ -125,6 +125,10 @@ void Chain::release(const Filter& filter) {
 }
 
 void Chain::release(HeldCalls::Held held) {
+  if (held.request == nullptr) {
+    const auto keeper = std::ranges::find(keepers_, held.call->at, &Row::place);
+    return keeper->filter->on_overdue(std::move(held.call));
+  }
   if (held.call->deadline <= services_.clock.now()) {
     const rpc::FaultReport report =
         gave_up(*held.call, CallPlace::held, held.call->arrived, services_.config);
@@ -269,7 +273,7 @@ bool Chain::gave(const Arrival& request) const {
 }
 
 void Chain::drop_kept() {
-  for (const Row& row : keepers_) row.filter->drop_kept();
+  for (const Row& row : caches_) row.filter->drop_kept();
 }
 
 // --- Held calls -----------------------------------------------------------------------------

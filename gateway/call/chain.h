@@ -75,13 +75,14 @@ class Chain {
     enlist<&Some::on_ended, &Filter::on_ended>(ended_, row, true);
     enlist<&Some::on_lost, &Filter::on_lost>(lost_, row, true);
     enlist<&Some::on_released, &Filter::on_released>(holders_, row, false);
+    enlist<&Some::on_overdue, &Filter::on_overdue>(keepers_, row, false);
     enlist<&Some::admits, &Filter::admits>(gates_, row, false);
     enlist<&Some::on_child_message, &Filter::on_child_message>(child_messages_, row, true);
     enlist<&Some::on_child_gone, &Filter::on_child_gone>(child_ends_, row, true);
     enlist<&Some::needed_until, &Filter::needed_until>(needs_, row, true);
     enlist<&Some::work_of, &Filter::work_of>(works_, row, true);
     enlist<&Some::gave, &Filter::gave>(givers_, row, true);
-    enlist<&Some::drop_kept, &Filter::drop_kept>(keepers_, row, true);
+    enlist<&Some::drop_kept, &Filter::drop_kept>(caches_, row, true);
   }
 
   // Constructs a filter that nothing else uses, adds it like add(), and owns it.
@@ -107,6 +108,12 @@ class Chain {
   bool hold(CallPtr& call, const Request& request, TimePoint until);
   // Releases all calls that this filter holds.
   void release(const Filter& filter);
+  // Keeps a call without its request, for the filter that has it now. The filter bounds these
+  // calls, and hears of their ends in on_end(). `until`: see Filter::on_overdue(); max(): the call
+  // may stay.
+  void keep(CallPtr call, TimePoint until) { held_->keep(std::move(call), until); }
+  // Gives a kept call back to its filter.
+  CallPtr take_kept(const Call& call) { return std::move(held_->take(call).call); }
 
   // --- Up, from the place of the call
   // A child has answered.
@@ -146,7 +153,7 @@ class Chain {
   [[nodiscard]] bool gave(const Arrival& request) const;
   void drop_kept();
 
-  // --- Held calls, which end with their clients
+  // --- Held calls, with and without requests, which end with their clients
   // Null: no call with this id is held.
   CallPtr take_held(session::Caller caller, std::string_view id);
   std::vector<CallPtr> take_held(const std::function<bool(const Call&)>& matches);
@@ -196,13 +203,14 @@ class Chain {
   Rows ended_;
   Rows lost_;
   Rows holders_;
+  Rows keepers_;
   Rows gates_;
   Rows child_messages_;
   Rows child_ends_;
   Rows needs_;
   Rows works_;
   Rows givers_;
-  Rows keepers_;
+  Rows caches_;
   std::optional<HeldCalls> held_;  // nothing: no filter holds calls
   std::string text_;               // scratch: text of an answer
 };

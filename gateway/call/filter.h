@@ -139,6 +139,8 @@ class Filter {
                        const rpc::FaultReport& /*report*/) {}
   // The filter has held the call (Chain::hold), and its time is over.
   virtual void on_released(CallPtr /*call*/, const Request& /*request*/) {}
+  // The filter has kept the call (Chain::keep), and its time is over.
+  virtual void on_overdue(CallPtr /*call*/) {}
   // Called exactly once for each call that has begun. The filter may replace the reply to the
   // client.
   virtual void on_end(const Call& /*call*/, End& /*end*/) {}

@@ -74,30 +74,48 @@ HeldCalls::HeldCalls(const Services& services, std::function<void(Held)> on_due)
 
 void HeldCalls::hold(CallPtr call, const Request& request, TimePoint until) {
   STDGATE_CHECK(has_room(request.message.text.size()));
-  call->place = CallPlace::held;
-  call->ticket = ++begun_;
-  services_.calls.index().add(*call);
   Held held{std::move(call), std::make_unique<KeptRequest>(request), until};
   held.until = std::min(until, held.call->deadline);
   held.memory = Share({request.context.account, services_.held}, Holding::calls);
   held.memory.set(sizeof(Call) + held.request->memory() + held.call->kept_bytes);
+  ++requests_;
   bytes_ += held.request->bytes();
-  if (!timer_.armed() || held.until < timer_.due()) timer_.arm(held.until);
+  add(std::move(held));
+}
+
+// A call that a child has had may have a deadline, which counts again when it is sent again.
+void HeldCalls::keep(CallPtr call, TimePoint until) {
+  services_.calls.deadlines().remove(*call);
+  add({std::move(call), nullptr, until});
+}
+
+void HeldCalls::add(Held held) {
+  Call& call = *held.call;
+  call.place = CallPlace::held;
+  call.ticket = ++begun_;
+  services_.calls.index().add(call);
+  if (held.until != TimePoint::max()) {
+    due_.emplace(held.until, begun_);
+    if (!timer_.armed() || held.until < timer_.due()) timer_.arm(held.until);
+  }
   held_.emplace(begun_, std::move(held));
 }
 
 const Call* HeldCalls::next_at(uint8_t place, uint64_t last) const {
   for (auto held = held_.upper_bound(last); held != held_.end(); ++held) {
-    if (held->second.call->at == place) return held->second.call.get();
+    const Held& one = held->second;
+    if (one.call->at == place && one.request != nullptr) return one.call.get();
   }
   return nullptr;
 }
 
 HeldCalls::Held HeldCalls::take_out(Table::iterator held) {
   Held taken = std::move(held_.extract(held).mapped());
-  bytes_ -= taken.request->bytes();
+  due_.erase({taken.until, taken.call->ticket});
   taken.call->place = CallPlace::nowhere;
-  services_.calls.index().remove(*taken.call);
+  if (taken.request == nullptr) return taken;
+  --requests_;
+  bytes_ -= taken.request->bytes();
   return taken;
 }
 
@@ -118,21 +136,19 @@ std::vector<CallPtr> HeldCalls::take_all(const std::function<bool(const Call&)>&
   return taken;
 }
 
+// The end of a call may end others that are due too.
 void HeldCalls::look_at_time() {
   const TimePoint now = services_.clock.now();
-  std::vector<Held> due;
-  std::optional<TimePoint> first;
-  for (auto next = held_.begin(); next != held_.end();) {
-    const auto held = next++;
-    const TimePoint until = held->second.until;
-    if (until <= now) {
-      due.push_back(take_out(held));
-    } else {
-      first = std::min(first.value_or(until), until);
-    }
+  std::vector<uint64_t> tickets;
+  for (const auto& [until, ticket] : due_) {
+    if (until > now) break;
+    tickets.push_back(ticket);
   }
-  if (first) timer_.arm(*first);
-  for (Held& held : due) on_due_(std::move(held));
+  for (const uint64_t ticket : tickets) {
+    const auto held = held_.find(ticket);
+    if (held != held_.end()) on_due_(take_out(held));
+  }
+  if (!due_.empty()) timer_.arm(due_.begin()->first);
 }
 
 }  // namespace stdgate::call

@@ -1,9 +1,11 @@
-// HeldCalls: requests that filters hold (Chain::hold), until the filter releases them or their time
-// is up.
+// HeldCalls: the calls in the hands of filters, until the filter lets them go or their time is up.
 //
-// A held call stays in the index of calls, keeps its deadline, and ends with its client like any
-// other call; the filter that holds it need not care for that. Owner: the chain. Limits: the limits
-// of a pool's queue (config.pool.queue calls, config.pool.queue_bytes of their texts).
+// A call is held with its request (Chain::hold), which goes on to the filters below, or kept
+// without it (Chain::keep): then its filter answers it, or sends another request. Either call stays
+// in the index of calls, and ends with its client like any other call; the filter need not care for
+// that. Owner: the chain. Limits: for calls with a request, the limits of a pool's queue
+// (config.pool.queue calls, config.pool.queue_bytes of their texts); others are bounded by their
+// filters.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +13,10 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gateway/base/time.h"
@@ -50,9 +54,9 @@ class HeldCalls {
  public:
   struct Held {
     CallPtr call;
-    std::unique_ptr<KeptRequest> request;
-    TimePoint until{};  // not after its deadline
-    Share memory{};
+    std::unique_ptr<KeptRequest> request;  // null: the call is kept without it
+    TimePoint until{};                     // with a request, not after the deadline of the call
+    Share memory{};                        // of the request
   };
   struct Services {
     CallStore& calls;
@@ -65,12 +69,14 @@ class HeldCalls {
   HeldCalls(const Services& services, std::function<void(Held)> on_due);
 
   [[nodiscard]] bool has_room(size_t bytes) const {
-    return held_.size() < services_.config.queue && bytes_ + bytes <= services_.config.queue_bytes;
+    return requests_ < services_.config.queue && bytes_ + bytes <= services_.config.queue_bytes;
   }
   // Only while has_room().
   void hold(CallPtr call, const Request& request, TimePoint until);
-  // The first call that the filter at this place holds and that came after the ticket `last`; null:
-  // none.
+  // `until`: max(): the call may stay.
+  void keep(CallPtr call, TimePoint until);
+  // The first call with a request that the filter at this place holds and that came after the
+  // ticket `last`; null: none.
   [[nodiscard]] const Call* next_at(uint8_t place, uint64_t last) const;
   Held take(const Call& call);
   // The client's call with this id; null: it is not held.
@@ -88,6 +94,7 @@ class HeldCalls {
  private:
   using Table = std::map<uint64_t, Held>;
 
+  void add(Held held);
   Held take_out(Table::iterator held);
   void look_at_time();
 
@@ -95,8 +102,10 @@ class HeldCalls {
   const std::function<void(Held)> on_due_;
   Table held_;  // by Call::ticket, in the order of arrival
   uint64_t begun_ = 0;
-  size_t bytes_ = 0;  // of the texts of held calls
-  Timer timer_;       // due no later than the first call
+  size_t requests_ = 0;                           // calls that are held with one
+  size_t bytes_ = 0;                              // of the texts of these
+  std::set<std::pair<TimePoint, uint64_t>> due_;  // until when, and the ticket
+  Timer timer_;                                   // due no later than the first of them
 };
 
 }  // namespace stdgate::call

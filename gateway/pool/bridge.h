@@ -4,12 +4,10 @@
 // A protocol with one kind of peers uses this class, which does nothing. A protocol with two kinds
 // makes its own bridge (Dialect::make_bridge). The bridge has filters in the chain, hears of what
 // the pool cannot give to a child, asks clients of one kind what children of the other want to
-// know, and listens at children for clients. Calls that it keeps are at no child. Owner: the
-// backend.
+// know, and listens at children for clients. Owner: the backend.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string_view>
 #include <tl/expected.hpp>
 #include <vector>
@@ -67,18 +65,13 @@ class Bridge {
   // The child of a call that listens has gone for this reason. Another child may take its place.
   virtual void on_listener_lost(call::CallPtr /*call*/, const rpc::FaultReport& /*report*/) {}
 
-  // --- Calls that it keeps while their clients are asked
-  // Removes the client's call with this id, which is given up; null: it is not here.
-  virtual call::CallPtr take_asking(session::Caller /*caller*/, std::string_view /*id*/) {
-    return nullptr;
-  }
-  virtual std::vector<call::CallPtr> withdraw(session::Caller /*caller*/) { return {}; }
+  // --- Calls that wait for their clients
   // Clients are asked nothing more.
   virtual void drain() {}
+  // Calls that the chain keeps while their clients are asked.
   [[nodiscard]] virtual size_t asking() const { return 0; }
   // Calls at children whose clients have been answered and may come back.
   [[nodiscard]] virtual size_t parked() const { return 0; }
-  virtual void for_each_call(const std::function<void(const call::Call&)>& /*visit*/) const {}
 
   // --- Questions of children
   // Whether a client that has greeted so may be asked this.

@@ -26,7 +26,7 @@ Aggregate::Aggregate(const AggregateServices& services)
       routes_(members_, answers_, tasks_, services.payer),
       under_way_({services.chain, services.calls, services.traces, services.callers, members_,
                   routes_, tasks_, sessions_, changes_, services.core.clock, services.payer}),
-      listening_(services.chain, services.callers, clients_),
+      listening_(services.chain, services.calls, services.callers, clients_),
       ends_(members_, listening_, tasks_, services.callers, services.core.clock,
             services.core.timers),
       sessions_(members_, under_way_, clients_, tasks_, services.callers, services.core.clock,
@@ -36,7 +36,7 @@ Aggregate::Aggregate(const AggregateServices& services)
       clashes_(services.config.name, services.core.log),
       own_({services.config, services.chain, services.dialect, members_, answers_, sessions_,
             changes_}),
-      review_timer_(services.core.timers, [this] { review(); }) {
+      review_timer_(services.core.timers, [this] { services_.chain.release(*this); }) {
   take_members();
 }
 
@@ -76,9 +76,8 @@ void Aggregate::check_invariants() const {
     STDGATE_CHECK(call.caller.is_none() || services_.callers.find(call.caller) != nullptr);
     STDGATE_CHECK(call.session.is_none() || sessions_.find(call.session) != nullptr);
   };
-  for (const Waiting& waiting : waiting_) check(*waiting.call);
+  services_.chain.for_each_held(check);
   under_way_.for_each_call(check);
-  listening_.for_each_call(check);
   STDGATE_CHECK(clients_.size() == sessions_.size() + listening_.size());
 }
 
@@ -91,15 +90,15 @@ void Aggregate::on_begin(call::Call& call, const call::Arrival& arrival) {
   }
 }
 
-void Aggregate::take(call::CallPtr call, const call::Request& request, Kept kept) {
-  if (call->link == nullptr) services_.calls.index().add(*call);
+void Aggregate::take(call::CallPtr call, const call::Request& request) {
+  services_.calls.index().add(*call);
   call->place = call::CallPlace::waiting;
-  if (request.intent.listens) return listen(std::move(call), request, std::move(kept));
+  if (request.intent.listens) return listen(std::move(call), request);
   switch (own_.take(call, request)) {
     case OwnRequests::Taking::answered:
       return;
     case OwnRequests::Taking::open:
-      return hold(std::move(call), request, std::move(kept));
+      return hold(std::move(call), request);
     case OwnRequests::Taking::of_member:
       break;
   }
@@ -110,9 +109,9 @@ void Aggregate::take(call::CallPtr call, const call::Request& request, Kept kept
         return services_.chain.on_fault(
             std::move(call), rpc::faults::overloaded("too many subscriptions of this session"));
       }
-      return under_way_.hand_over(std::move(call), request, route, std::move(kept));
+      return under_way_.hand_over(std::move(call), request, route);
     case Route::Kind::open:
-      return hold(std::move(call), request, std::move(kept));
+      return hold(std::move(call), request);
     case Route::Kind::malformed:
       return services_.chain.answer_error(*call, {rpc::RpcError::invalid_params, route.problem});
     case Route::Kind::unknown:
@@ -135,7 +134,7 @@ bool Aggregate::lacks_room(const call::Request& request, const Route& route) {
   return session != nullptr && !session->may_subscribe(std::string(route.name));
 }
 
-void Aggregate::listen(call::CallPtr call, const call::Request& request, Kept kept) {
+void Aggregate::listen(call::CallPtr call, const call::Request& request) {
   // The call has waited; calls that listened before have already been ended.
   if (is_draining_) {
     return services_.chain.on_fault(std::move(call), rpc::faults::shutting_down());
@@ -146,7 +145,7 @@ void Aggregate::listen(call::CallPtr call, const call::Request& request, Kept ke
   }
   const bool is_open = std::ranges::any_of(
       wished->uris, [&](const std::string& uri) { return routes_.is_open(uri, request.context); });
-  if (is_open) return hold(std::move(call), request, std::move(kept));
+  if (is_open) return hold(std::move(call), request);
   std::map<size_t, ListenedWishes> at_members;
   ListenedWishes heard;
   for (std::string& uri : wished->uris) {
@@ -167,7 +166,7 @@ void Aggregate::listen(call::CallPtr call, const call::Request& request, Kept ke
   // The wishes are kept for the members too, and the request for when it is made again there.
   if (!at_members.empty()) call->kept_bytes += 2 * call->request.size();
   call->charge({request.context.account, services_.payer.held});
-  if (!at_members.empty() && kept == nullptr) kept = std::make_shared<KeptRequest>(request);
+  const Kept kept = at_members.empty() ? nullptr : std::make_shared<KeptRequest>(request);
   const uint64_t key = ++last_listener_;
   listening_.begin(key, std::move(call), request.intent.lists, heard);
   changes_.note_clients();
@@ -175,7 +174,7 @@ void Aggregate::listen(call::CallPtr call, const call::Request& request, Kept ke
   for (auto& [member, wishes] : at_members) ends_.open(key, member, std::move(wishes), kept);
 }
 
-void Aggregate::hold(call::CallPtr call, const call::Request& request, Kept kept) {
+void Aggregate::hold(call::CallPtr call, const call::Request& request) {
   if (is_draining_) {
     return services_.chain.on_fault(std::move(call), rpc::faults::shutting_down());
   }
@@ -183,18 +182,9 @@ void Aggregate::hold(call::CallPtr call, const call::Request& request, Kept kept
   for (const ListKind kind : kListed) {
     due = std::min(due, answers_.waited_until(kind, request.context));
   }
-  if (kept == nullptr) kept = under_way_.keep(*call, request);
-  waiting_.push_back({std::move(call), std::move(kept)});
-  if (due != TimePoint::max() && (!review_timer_.armed() || due < review_timer_.due())) {
-    review_timer_.arm(due);
-  }
-}
-
-void Aggregate::review() {
-  for (Waiting& waiting : std::exchange(waiting_, {})) {
-    const Kept kept = std::move(waiting.kept);
-    take(std::move(waiting.call), kept->request(), kept);
-  }
+  if (services_.chain.hold(call, request, due)) return;
+  services_.chain.on_fault(std::move(call), rpc::faults::overloaded("too many calls wait for the "
+                                                                    "lists of the members"));
 }
 
 size_t Aggregate::own_callers() const {
@@ -215,32 +205,20 @@ std::vector<std::string> Aggregate::member_names() const {
 bool Aggregate::cancel(session::Caller caller, std::string_view id) {
   const call::Call* const call = services_.calls.index().find(caller, id);
   if (call == nullptr) return false;
-  const session::Tag tag = call->tag;
   session::ReplySink* const sink = services_.callers.find(caller);
-  if (const call::CallPtr withdrawn = under_way_.withdraw(*call)) {
-    services_.chain.end(*withdrawn, Outcome::cancelled(), "client_cancelled");
-  } else {
-    end_calls([call](const call::Call& some) { return &some == call; }, "client_cancelled",
-              nullptr);
-  }
+  call::CallPtr cancelled = services_.chain.take_held(caller, id);
+  if (!cancelled) cancelled = under_way_.withdraw(*call);
+  if (!cancelled) return false;
+  const session::Tag tag = cancelled->tag;
+  services_.chain.end(*cancelled, Outcome::cancelled(), "client_cancelled");
   if (sink != nullptr) sink->on_cancelled(tag);
   return true;
 }
 
 void Aggregate::end_calls(const std::function<bool(const call::Call&)>& fits,
                           std::string_view detail, const rpc::FaultReport* report) {
-  std::vector<call::CallPtr> ended;
-  std::erase_if(waiting_, [&](Waiting& waiting) {
-    if (!fits(*waiting.call)) return false;
-    ended.push_back(std::move(waiting.call));
-    return true;
-  });
+  std::vector<call::CallPtr> ended = services_.chain.take_held(fits);
   for (call::CallPtr& call : under_way_.withdraw(fits)) ended.push_back(std::move(call));
-  const size_t listeners = listening_.size();
-  for (const uint64_t key : listening_.withdraw(fits, Outcome::cancelled(), detail)) {
-    ends_.close(key);
-  }
-  if (listening_.size() != listeners) changes_.note_clients();
   for (call::CallPtr& call : ended) {
     if (report == nullptr) {
       services_.chain.end(*call, Outcome::cancelled(), detail);
@@ -250,11 +228,15 @@ void Aggregate::end_calls(const std::function<bool(const call::Call&)>& fits,
   }
 }
 
-void Aggregate::end_listening() {
-  listening_.end_all();
+// A call that listens ends with the calls at the members that serve it.
+void Aggregate::on_end(const call::Call& call, call::End& /*end*/) {
+  const auto key = listening_.note_end(call);
+  if (!key) return;
+  ends_.close(*key);
   changes_.note_clients();
-  ends_.close_all();
 }
+
+void Aggregate::end_listening() { listening_.end_all(); }
 
 // --- What members offer --------------------------------------------------------------------------
 
@@ -263,7 +245,7 @@ void Aggregate::on_lists(Member& member, MemberView& view, uint8_t news) {
   if (view.part != nullptr) audience.session = view.part->session().id;
   changes_.gather(&member, audience, news);
   if (&view == member.common_view()) clashes_.review(members_.all());
-  if (!waiting_.empty()) review_timer_.arm(now());
+  if (services_.chain.held() > listening_.size()) review_timer_.arm(now());
 }
 
 void Aggregate::on_lists_changed(Member& member, std::string_view identity, uint8_t lists) {
@@ -273,7 +255,7 @@ void Aggregate::on_lists_changed(Member& member, std::string_view identity, uint
 void Aggregate::describe(pool::BackendStatus& status) const {
   status.sessions = sessions_.size();
   status.in_flight = under_way_.size() + listening_.size();
-  status.queued = waiting_.size();
+  status.queued = services_.chain.held() - listening_.size();
   answers_.describe(status);
 }
 

@@ -50,8 +50,13 @@ class Aggregate final : public call::Filter {
 
   void on_begin(call::Call& call, const call::Arrival& arrival) override;
   void on_request(call::CallPtr& call, const call::Request& request) override {
-    take(std::move(call), request, nullptr);
+    take(std::move(call), request);
   }
+  // The lists that the call waits for have come, or are late.
+  void on_released(call::CallPtr call, const call::Request& request) override {
+    take(std::move(call), request);
+  }
+  void on_end(const call::Call& call, call::End& end) override;
 
   // The configuration has other members now; these have to be attached.
   void take_members();
@@ -59,7 +64,9 @@ class Aggregate final : public call::Filter {
   void attach(const backend::Upstreams& upstreams, const config::Config& config);
   VirtualSessions& sessions() { return sessions_; }
   [[nodiscard]] const VirtualSessions& sessions() const { return sessions_; }
-  [[nodiscard]] size_t calls() const { return waiting_.size() + under_way_.size() + ends_.size(); }
+  [[nodiscard]] size_t calls() const {
+    return services_.chain.held() + under_way_.size() + ends_.size();
+  }
   [[nodiscard]] size_t own_callers() const;
   [[nodiscard]] std::vector<std::string> member_names() const;
 
@@ -94,18 +101,11 @@ class Aggregate final : public call::Filter {
   void check_invariants() const;
 
  private:
-  // A call that waits for lists.
-  struct Waiting {
-    call::CallPtr call;
-    Kept kept;
-  };
-
-  // `kept`: it has waited; null: it comes.
-  void take(call::CallPtr call, const call::Request& request, Kept kept);
-  void listen(call::CallPtr call, const call::Request& request, Kept kept);
+  void take(call::CallPtr call, const call::Request& request);
+  void listen(call::CallPtr call, const call::Request& request);
   bool lacks_room(const call::Request& request, const Route& route);
-  void hold(call::CallPtr call, const call::Request& request, Kept kept);
-  void review();
+  // The call waits for lists.
+  void hold(call::CallPtr call, const call::Request& request);
 
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
 
@@ -121,14 +121,13 @@ class Aggregate final : public call::Filter {
   MemberCalls under_way_;
   Listening listening_;
   ListeningEnds ends_;
-  std::vector<Waiting> waiting_;
   VirtualSessions sessions_;
   uint64_t last_listener_ = 0;
   bool is_draining_ = false;
   ListChanges changes_;
   NameClashes clashes_;
   OwnRequests own_;
-  Timer review_timer_;
+  Timer review_timer_;  // of calls that wait: lists have come
 };
 
 }  // namespace stdgate::servers

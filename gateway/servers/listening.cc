@@ -88,7 +88,9 @@ void Listening::begin(uint64_t key, call::CallPtr call, uint8_t lists,
   call->has_begun = true;
   const call::Call& kept = *call;
   clients_.come(kept.identity, Presence::As::listener);
-  listeners_.emplace(key, Listener{std::move(call), lists});
+  keys_.of(call->slots) = key;
+  listeners_.emplace(key, Listener{kept, lists});
+  chain_.keep(std::move(call), TimePoint::max());
   session::ReplySink* const sink = callers_.find(kept.caller);
   if (sink == nullptr) return;
   sink->on_event(kept.tag, mcp::listening_acknowledgement(kept.id, lists, heard.uris, heard.tasks));
@@ -101,7 +103,7 @@ void Listening::on_event(uint64_t key, std::string_view notification) {
   std::string text(notification);
   const rpc::KnownMessage known(text);
   const std::string plain = mcp::untagged(known.envelope());
-  if (!plain.empty()) tell(*found->second.call, plain);
+  if (!plain.empty()) tell(found->second.call, plain);
 }
 
 void Listening::tell(const call::Call& call, std::string_view notification) {
@@ -119,38 +121,28 @@ void Listening::tell(const call::Call& call, std::string_view notification) {
 
 void Listening::tell_changed(const ListNews& news) {
   for (const auto& [key, listener] : listeners_) {
-    const call::CallPtr& call = listener.call;
-    const auto lists = static_cast<uint8_t>(news.of(call->identity, {}) & listener.lists);
+    const call::Call& call = listener.call;
+    const auto lists = static_cast<uint8_t>(news.of(call.identity, {}) & listener.lists);
     for (const mcp::McpList& list : mcp::kMcpLists) {
       if ((list.bit & lists) == 0) continue;
-      tell(*call, rpc::notification_text(list.changed));
+      tell(call, rpc::notification_text(list.changed));
     }
   }
 }
 
 void Listening::end_all() {
-  for (auto& [key, listener] : std::exchange(listeners_, {})) {
-    const call::CallPtr& call = listener.call;
-    clients_.go(call->identity, Presence::As::listener);
+  const auto listens = [this](const call::Call& call) { return keys_.find(call.slots) != nullptr; };
+  for (const call::CallPtr& call : chain_.take_held(listens)) {
     chain_.answer(*call, Outcome::ok(), mcp::listening_end(call->id));
   }
 }
 
-std::vector<uint64_t> Listening::withdraw(const std::function<bool(const call::Call&)>& fits,
-                                          Outcome outcome, std::string_view detail) {
-  std::vector<uint64_t> keys;
-  for (auto listener = listeners_.begin(); listener != listeners_.end();) {
-    if (!fits(*listener->second.call)) {
-      ++listener;
-      continue;
-    }
-    const call::CallPtr call = std::move(listener->second.call);
-    keys.push_back(listener->first);
-    listener = listeners_.erase(listener);
-    clients_.go(call->identity, Presence::As::listener);
-    chain_.end(*call, outcome, detail);
-  }
-  return keys;
+std::optional<uint64_t> Listening::note_end(const call::Call& call) {
+  const uint64_t* const key = keys_.find(call.slots);
+  if (key == nullptr) return std::nullopt;
+  listeners_.erase(*key);
+  clients_.go(call.identity, Presence::As::listener);
+  return *key;
 }
 
 void MemberListening::settle(backend::Upstream& upstream,

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -93,17 +92,18 @@ struct ListenedWishes {
 
 // Listening: the calls of modern clients that listen (subscriptions/listen) at a virtual server.
 //
-// Job: keep these calls; tell their clients of changed lists, updated resources and tasks. Owner:
-// the virtual server. Limits: kMaxUris URIs, and as many tasks, of at most kMaxUri bytes each for a
-// call, further ones are not promised; CapacityFilter::kMaxListening for a call, and the limits of
-// calls.
+// Job: tell their clients of changed lists, updated resources and tasks. The chain keeps the calls
+// (Chain::keep). Owner: the virtual server. Limits: kMaxUris URIs, and as many tasks, of at most
+// kMaxUri bytes each for a call, further ones are not promised; CapacityFilter::kMaxListening for a
+// call, and the limits of calls.
 class Listening {
  public:
   static constexpr size_t kMaxUris = session::Subscriptions::kMaxPerSession;
   static constexpr size_t kMaxUri = session::Subscriptions::kMaxKey;
 
-  Listening(call::Chain& chain, session::Callers& callers, Presence& clients)
-      : chain_(chain), callers_(callers), clients_(clients) {}
+  Listening(call::Chain& chain, call::CallStore& calls, session::Callers& callers,
+            Presence& clients)
+      : chain_(chain), callers_(callers), clients_(clients), keys_(calls.reserve<uint64_t>()) {}
 
   // The wishes of a request with these params, as far as they may be watched. An error: readers
   // could see different ones.
@@ -120,19 +120,14 @@ class Listening {
   void tell_changed(const ListNews& news);
   // Ends all calls with a result.
   void end_all();
-  // Ends the calls that fit without an answer, and returns their keys.
-  std::vector<uint64_t> withdraw(const std::function<bool(const call::Call&)>& fits,
-                                 Outcome outcome, std::string_view detail);
+  // A call has ended. Returns its key; nothing: it did not listen.
+  std::optional<uint64_t> note_end(const call::Call& call);
   [[nodiscard]] size_t size() const { return listeners_.size(); }
-  template <class Visitor>
-  void for_each_call(Visitor&& visit) const {
-    for (const auto& [key, listener] : listeners_) visit(*listener.call);
-  }
   [[nodiscard]] bool has(uint64_t key) const { return listeners_.contains(key); }
 
  private:
   struct Listener {
-    call::CallPtr call;
+    const call::Call& call;
     uint8_t lists = 0;  // whose changes it hears of: bits of the dialect
   };
   void tell(const call::Call& call, std::string_view notification);
@@ -140,6 +135,7 @@ class Listening {
   call::Chain& chain_;
   session::Callers& callers_;
   Presence& clients_;
+  const call::Slot<uint64_t> keys_;
   std::map<uint64_t, Listener> listeners_;
 };
 

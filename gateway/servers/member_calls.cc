@@ -320,6 +320,7 @@ void ListeningEnds::open(uint64_t key, size_t member, ListenedWishes wishes, con
   const std::string_view meta = rpc::member_or_empty(of_client.message.params, "_meta");
   std::string text = Listening::request_for(tag, meta.empty() ? "{}" : meta, wishes);
   ends_.emplace(tag, End{key, member, upstream, std::move(wishes), kept});
+  tags_.emplace(key, tag);
   call::CallContext context = of_client.context;
   context.caller = caller_.caller();
   context.session = {};
@@ -334,17 +335,18 @@ void ListeningEnds::open(uint64_t key, size_t member, ListenedWishes wishes, con
 }
 
 void ListeningEnds::open_again() {
-  for (End& lost : std::exchange(lost_, {})) {
-    if (!listening_.has(lost.key)) continue;
+  for (auto& [key, lost] : std::exchange(lost_, {})) {
+    if (!listening_.has(key)) continue;
     const Kept kept = std::move(lost.kept);
     open(lost.key, lost.member, std::move(lost.wishes), kept);
   }
 }
 
 void ListeningEnds::lose(session::Tag tag) {
-  auto end = ends_.extract(tag);
-  if (end.empty()) return;
-  lost_.push_back(std::move(end.mapped()));
+  std::optional<End> end = take(tag);
+  if (!end) return;
+  const uint64_t key = end->key;
+  lost_.emplace(key, *std::move(end));
   if (!again_timer_.armed()) again_timer_.arm(clock_.now() + MemberState::kRetry);
 }
 
@@ -353,7 +355,7 @@ void ListeningEnds::on_reply(session::Tag tag, const session::Reply& reply) {
   const MemberAnswer returned(reply);
   const bool is_refused = !reply.fault && returned.envelope().kind == rpc::MessageKind::error;
   if (is_refused) {
-    ends_.erase(tag);
+    take(tag);
   } else {
     lose(tag);
   }
@@ -374,34 +376,26 @@ void ListeningEnds::on_event(session::Tag tag, std::string_view notification) {
   listening_.on_event(key, shown.empty() ? notification : shown);
 }
 
+std::optional<ListeningEnds::End> ListeningEnds::take(session::Tag tag) {
+  auto node = ends_.extract(tag);
+  if (node.empty()) return std::nullopt;
+  tags_.erase({node.mapped().key, tag});
+  return std::move(node.mapped());
+}
+
 void ListeningEnds::close(uint64_t key) {
-  std::erase_if(lost_, [key](const End& end) { return end.key == key; });
-  std::vector<session::Tag> tags;
-  for (const auto& [tag, end] : ends_) {
-    if (end.key == key) tags.push_back(tag);
-  }
-  close(tags);
-}
-
-void ListeningEnds::close_all() {
-  lost_.clear();
-  std::vector<session::Tag> tags;
-  tags.reserve(ends_.size());
-  for (const auto& [tag, end] : ends_) tags.push_back(tag);
-  close(tags);
-}
-
-void ListeningEnds::close(const std::vector<session::Tag>& tags) {
-  for (const session::Tag tag : tags) {
-    auto end = ends_.extract(tag);
-    if (end.empty()) continue;
+  lost_.erase(key);
+  for (auto of_call = tags_.lower_bound({key, 0}); of_call != tags_.end() && of_call->first == key;
+       of_call = tags_.lower_bound({key, 0})) {
+    const session::Tag tag = of_call->second;
+    const std::optional<End> end = take(tag);
     std::string text = cancel_notice(tag);
     const rpc::KnownMessage known(text);
     call::CallContext context;
     context.caller = caller_.caller();
     context.arrived = clock_.now();
     context.is_of_server = true;
-    end.mapped().upstream->take_cancel({known.envelope()}, context);
+    end->upstream->take_cancel({known.envelope()}, context);
   }
 }
 

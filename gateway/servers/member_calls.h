@@ -12,8 +12,10 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gateway/backend/upstream.h"
@@ -56,11 +58,10 @@ class MemberCalls final : public session::ReplySink {
 
   explicit MemberCalls(const Services& services);
 
-  // Sends the call to the member of a route (Route::Kind::member). `kept`: the request, if it has
-  // waited.
-  void hand_over(call::CallPtr call, const call::Request& request, const Route& route, Kept kept);
-  // Keeps a request of this call.
-  [[nodiscard]] Kept keep(call::Call& call, const call::Request& request) const;
+  // Sends the call to the member of a route (Route::Kind::member). `kept`: the request, if another
+  // member had the call before.
+  void hand_over(call::CallPtr call, const call::Request& request, const Route& route,
+                 Kept kept = nullptr);
   // Takes a call back; its member is told. Null: no member has it.
   call::CallPtr withdraw(const call::Call& call);
   std::vector<call::CallPtr> withdraw(const std::function<bool(const call::Call&)>& fits);
@@ -107,6 +108,8 @@ class MemberCalls final : public session::ReplySink {
 
   session::Tag add(Handed handed);
   Handed* find(session::Tag tag);
+  // Keeps a request of this call.
+  [[nodiscard]] Kept keep(call::Call& call, const call::Request& request) const;
   // Nothing: the call is not there any more.
   std::optional<Handed> take(session::Tag tag);
   std::vector<session::Tag> tags(const std::function<bool(const Handed&)>& fits) const;
@@ -145,9 +148,8 @@ class ListeningEnds final : public session::ReplySink {
 
   // Begins a call at the member for the client's call `key`, whose request is kept.
   void open(uint64_t key, size_t member, ListenedWishes wishes, const Kept& kept);
-  // Ends the calls at members that belong to the client's call; the members are told.
+  // Ends the calls at members that serve the client's call; the members are told.
   void close(uint64_t key);
-  void close_all();
   [[nodiscard]] size_t size() const { return ends_.size(); }
   [[nodiscard]] bool has_caller() const { return !caller_.is_none(); }
 
@@ -168,7 +170,8 @@ class ListeningEnds final : public session::ReplySink {
   // The call with this tag has ended at its member.
   void lose(session::Tag tag);
   void open_again();
-  void close(const std::vector<session::Tag>& tags);
+  // Nothing: the call is not there any more.
+  std::optional<End> take(session::Tag tag);
 
   Members& members_;
   Listening& listening_;
@@ -176,7 +179,8 @@ class ListeningEnds final : public session::ReplySink {
   const Clock& clock_;
   session::CallerSlot caller_;
   std::map<session::Tag, End> ends_;
-  std::vector<End> lost_;  // are made again
+  std::set<std::pair<uint64_t, session::Tag>> tags_;  // of `ends_`, by the client's call
+  std::multimap<uint64_t, End> lost_;                 // are made again; by the client's call
   session::Tag last_tag_ = 0;
   Timer again_timer_;
 };

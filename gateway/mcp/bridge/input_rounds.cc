@@ -28,8 +28,7 @@ InputRounds::InputRounds(const pool::PoolServices& services, pool::Pool& pool,
       chain_(services.chain),
       input_timeout_(input_timeout),
       traces_(traces),
-      asked_(services.calls.reserve<Asked>()),
-      timer_(services.core.timers, [this] { look_at_time(); }) {}
+      asked_(services.calls.reserve<Asked>()) {}
 
 void InputRounds::note(const rpc::Envelope& request, std::string_view method, call::Call& call) {
   if (call.client_kind == PeerKind::stateless || pool_.peer_kind() == PeerKind::stateful) return;
@@ -50,7 +49,6 @@ bool InputRounds::take_answer(call::CallPtr& call, const rpc::Envelope& answer) 
   }
   const auto demands = kInput.demands(answer);
   if (!demands) return false;
-  services_.calls.deadlines().remove(*call);
   if (pool_.is_draining()) {
     chain_.on_fault(std::move(call), rpc::faults::shutting_down());
     return true;
@@ -74,22 +72,23 @@ bool InputRounds::take_answer(call::CallPtr& call, const rpc::Envelope& answer) 
     fail(std::move(call), why);
     return true;
   }
-  const TimePoint expires =
-      std::min(now() + input_timeout_, call::latest_end(*call, services_.config));
-  Share held(call->held.payer(), Holding::calls);
   const bool returns = services_.config.pool.sticky && !demands->state.empty();
-  const uint64_t child = returns ? call->child : 0;
-  Round round{std::move(call),     demands->state, child,          {},
-              demands->all.size(), expires,        std::move(held)};
+  Round round{
+      .call = *call,
+      .state = std::string(demands->state),
+      .child = returns ? call->child : 0,
+      .open = demands->all.size(),
+      .expires = std::min(now() + input_timeout_, call::latest_end(*call, services_.config)),
+      .held = Share(call->held.payer(), Holding::calls)};
   round.charge();
   if (round.open == 0) {
-    go_on(std::move(round));
+    go_on(std::move(call), round);
     return true;
   }
-  if (!timer_.armed() || round.expires < timer_.due()) timer_.arm(round.expires);
   services_.core.observer.on_call_parked(services_.backend);
-  asked_.of(round.call->slots).round = number;
+  asked_.of(call->slots).round = number;
   rounds_bytes_ += round.bytes();
+  chain_.keep(std::move(call), round.expires);
   rounds_.emplace(number, std::move(round));
   return true;
 }
@@ -131,7 +130,8 @@ const char* InputRounds::ask_all(uint64_t number, const call::Call& call,
 void InputRounds::on_round_answer(uint64_t number, std::string_view key,
                                   const rpc::Envelope* answer) {
   const auto found = rounds_.find(number);
-  if (found == rounds_.end()) return;
+  const bool is_kept = found != rounds_.end() && found->second.call.place == call::CallPlace::held;
+  if (!is_kept) return;  // the call is ending
   if (answer == nullptr || answer->kind != rpc::MessageKind::result) {
     return fail(end(found, ParkedEnd::given_up), kDeclined);
   }
@@ -145,14 +145,13 @@ void InputRounds::on_round_answer(uint64_t number, std::string_view key,
     return fail(end(found, ParkedEnd::given_up), "the client's answers are too large");
   }
   if (--round.open > 0) return;
-  Round whole = take_out(found);
-  services_.core.observer.on_parked_call_ended(services_.backend, ParkedEnd::resumed);
-  go_on(std::move(whole));
+  call::CallPtr call = chain_.take_kept(round.call);
+  asked_.of(call->slots).round = 0;
+  go_on(std::move(call), take_out(found, ParkedEnd::resumed));
 }
 
 // Sends the same request with another id.
-void InputRounds::go_on(Round round) {
-  call::CallPtr& call = round.call;
+void InputRounds::go_on(call::CallPtr call, const Round& round) {
   std::string request = call->request;
   const rpc::KnownMessage former(request);
   std::string text = kInput.with_answers(former.envelope(), round.answers, round.state);
@@ -175,6 +174,7 @@ void InputRounds::go_on(Round round) {
   call->route = {round.child, round.child != 0, changes.peer_kind};
   traces_.tell_child(sent, *call, message);
   call->heard = now();
+  services_.calls.deadlines().remove(*call);
   call->deadline = call::due_after(*call, call->heard, services_.config);
   call->cancelled = false;
   call->at = call::Call::kBelowAll;
@@ -203,46 +203,38 @@ void InputRounds::withdraw_questions(session::SessionId id, uint64_t number) {
   if (session != nullptr) sessions_.questions().withdraw(*session, number);
 }
 
-InputRounds::Round InputRounds::take_out(Rounds::iterator round) {
+InputRounds::Round InputRounds::take_out(Rounds::iterator round, ParkedEnd how) {
   Round taken = std::move(rounds_.extract(round).mapped());
   rounds_bytes_ -= taken.bytes();
-  asked_.of(taken.call->slots).round = 0;
+  services_.core.observer.on_parked_call_ended(services_.backend, how);
   return taken;
 }
 
-call::CallPtr InputRounds::end(Rounds::iterator round, ParkedEnd how) {
+void InputRounds::forget(Rounds::iterator round, ParkedEnd how) {
   const uint64_t number = round->first;
-  Round ended = take_out(round);
-  services_.core.observer.on_parked_call_ended(services_.backend, how);
-  withdraw_questions(ended.call->session, number);
-  return std::move(ended.call);
+  const session::SessionId session = take_out(round, how).call.session;
+  withdraw_questions(session, number);
 }
 
-call::CallPtr InputRounds::take(session::Caller caller, std::string_view id) {
-  const auto waits = [this](const call::Call& call) {
-    const Asked* const asked = asked_.find(call.slots);
-    return asked != nullptr && asked->round != 0;
-  };
-  const call::Call* const call = services_.calls.index().find_among(caller, id, waits);
-  if (call == nullptr) return nullptr;
-  return end(rounds_.find(asked_.find(call->slots)->round), ParkedEnd::given_up);
+call::CallPtr InputRounds::end(Rounds::iterator round, ParkedEnd how) {
+  call::CallPtr call = chain_.take_kept(round->second.call);
+  asked_.of(call->slots).round = 0;
+  forget(round, how);
+  return call;
 }
 
-std::vector<call::CallPtr> InputRounds::withdraw(session::Caller caller) {
-  std::vector<call::CallPtr> calls;
-  for (auto next = rounds_.begin(); next != rounds_.end();) {
-    const auto round = next++;
-    if (round->second.call->caller == caller) {
-      calls.push_back(end(round, ParkedEnd::given_up));
-    }
-  }
-  return calls;
-}
-
-std::vector<call::CallPtr> InputRounds::withdraw_all() {
+std::vector<call::CallPtr> InputRounds::take_all() {
   std::vector<call::CallPtr> calls;
   while (!rounds_.empty()) calls.push_back(end(rounds_.begin(), ParkedEnd::failed));
   return calls;
+}
+
+void InputRounds::note_end(const call::Call& call, Outcome outcome) {
+  kept_ -= call.request.size();
+  const Asked* const asked = asked_.find(call.slots);
+  if (asked == nullptr || asked->round == 0) return;
+  const bool is_given_up = outcome == Outcome::cancelled();
+  forget(rounds_.find(asked->round), is_given_up ? ParkedEnd::given_up : ParkedEnd::failed);
 }
 
 void InputRounds::drain() {
@@ -251,24 +243,13 @@ void InputRounds::drain() {
   }
 }
 
-void InputRounds::look_at_time() {
-  std::vector<call::CallPtr> expired;
-  std::optional<TimePoint> first;
-  for (auto next = rounds_.begin(); next != rounds_.end();) {
-    const auto round = next++;
-    if (round->second.expires <= now()) {
-      expired.push_back(end(round, ParkedEnd::expired));
-    } else {
-      first = std::min(first.value_or(round->second.expires), round->second.expires);
-    }
-  }
-  if (first) timer_.arm(*first);
-  for (call::CallPtr& call : expired) {
-    const rpc::FaultReport report = now() >= call::latest_end(*call, services_.config)
-                                        ? call::gave_up(*call, call->place, now(), services_.config)
-                                        : call::gave_up_question(services_.config, input_timeout_);
-    chain_.on_fault(std::move(call), report);
-  }
+void InputRounds::expire(call::CallPtr call) {
+  const auto round = rounds_.find(std::exchange(asked_.of(call->slots).round, 0));
+  const rpc::FaultReport report = now() >= call::latest_end(*call, services_.config)
+                                      ? call::gave_up(*call, call->place, now(), services_.config)
+                                      : call::gave_up_question(services_.config, input_timeout_);
+  forget(round, ParkedEnd::expired);
+  chain_.on_fault(std::move(call), report);
 }
 
 }  // namespace stdgate::mcp

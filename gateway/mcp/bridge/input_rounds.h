@@ -7,9 +7,9 @@
 //   its answers  ─▶ tools/call, inputResponses, requestState  ─▶
 //                ◀───────────────────────────────────────────── the result
 //
-// Between the answer and the next request the call is held here, and at no child. The state that a
-// child has given goes back to that child, unless config.pool.sticky is off. A call without a state
-// goes to any child. Calls end here as everywhere in the backend. Owner: the bridge. Limits:
+// Between the answer and the next request the chain keeps the call (Chain::keep), and no child has
+// it. The state that a child has given goes back to that child, unless config.pool.sticky is off. A
+// call without a state goes to any child. Owner: the bridge. Limits:
 // kMaxRounds rounds of a call, kMaxQuestions in one round, Session::kMaxAsks of a session; the
 // input timeout for each round; for all calls that are here at a time, the limits of a pool's
 // queue.
@@ -44,14 +44,12 @@ class InputRounds {
 
   // A call of a session is about to be sent: keeps the call's text, if its client could be asked.
   void note(const rpc::Envelope& request, std::string_view method, call::Call& call);
-  // A call with a kept text has ended.
-  void note_end(const call::Call& call) { kept_ -= call.request.size(); }
+  // A call with a kept text has ended. If its client is being asked, the questions are withdrawn.
+  void note_end(const call::Call& call, Outcome outcome);
   // A child has answered. False: the answer is for the client.
   bool take_answer(call::CallPtr& call, const rpc::Envelope& answer);
-  // Removes the client's call with this id, which is given up; null: the call is not here.
-  call::CallPtr take(session::Caller caller, std::string_view id);
-  std::vector<call::CallPtr> withdraw(session::Caller caller);
-  std::vector<call::CallPtr> withdraw_all();
+  // The client has not answered in time.
+  void expire(call::CallPtr call);
   // Whether the call's client has been asked.
   [[nodiscard]] bool has_asked_for(const call::Call& call) const {
     return asked_.find(call.slots) != nullptr;
@@ -59,21 +57,19 @@ class InputRounds {
   // See pool::Bridge.
   void on_round_answer(uint64_t number, std::string_view key, const rpc::Envelope* answer);
   [[nodiscard]] TimePoint needed_until(uint64_t child) const;
+  // Ends all rounds, and takes their calls back.
+  std::vector<call::CallPtr> take_all();
   // Stops asking clients.
   void drain();
   [[nodiscard]] size_t size() const { return rounds_.size(); }
-  template <class Visitor>
-  void for_each_call(Visitor&& visit) const {
-    for (const auto& [number, round] : rounds_) visit(*round.call);
-  }
 
  private:
   struct Round {
-    call::CallPtr call;
-    std::string state;    // raw JSON; empty: the child has given none
-    uint64_t child = 0;   // number of the child that gets the state back; 0: any child may continue
-    std::string answers;  // members of inputResponses
-    size_t open = 0;      // questions without an answer
+    const call::Call& call;  // the chain keeps it
+    std::string state;       // raw JSON; empty: the child has given none
+    uint64_t child = 0;  // number of the child that gets the state back; 0: any child may continue
+    std::string answers{};  // members of inputResponses
+    size_t open = 0;        // questions without an answer
     TimePoint expires{};
     Share held{};  // of these texts
 
@@ -91,13 +87,15 @@ class InputRounds {
   [[nodiscard]] bool has_room(size_t bytes) const;
   // Asks the client all questions. Returns why not; null: it is asked.
   const char* ask_all(uint64_t number, const call::Call& call, const InputDemands& demands);
-  void go_on(Round round);
-  // Removes the call of this round.
-  Round take_out(Rounds::iterator round);
+  void go_on(call::CallPtr call, const Round& round);
+  // Removes the round, whose call goes on, or ends.
+  Round take_out(Rounds::iterator round, ParkedEnd how);
   void fail(call::CallPtr call, std::string_view why);
+  // Ends the round, and withdraws its questions.
+  void forget(Rounds::iterator round, ParkedEnd how);
+  // Ends the round, and takes its call back.
   call::CallPtr end(Rounds::iterator round, ParkedEnd how);
   void withdraw_questions(session::SessionId session, uint64_t number);
-  void look_at_time();
 
   const pool::PoolServices& services_;
   pool::Pool& pool_;
@@ -111,7 +109,6 @@ class InputRounds {
   size_t rounds_bytes_ = 0;
   size_t kept_ = 0;  // size of kept texts, of calls at children too
   uint64_t begun_ = 0;
-  Timer timer_;  // due no later than the first round
 };
 
 }  // namespace stdgate::mcp

@@ -45,7 +45,7 @@ void BridgeFilter::on_end(const call::Call& call, call::End& end) {
   if (call.listens) {
     parts_.watches.close(call);
   } else if (!call.request.empty()) {
-    parts_.rounds.note_end(call);
+    parts_.rounds.note_end(call, end.outcome);
   }
 }
 
@@ -113,7 +113,7 @@ void McpBridge::note_severity(session::Session& session) const {
 
 std::vector<call::CallPtr> McpBridge::on_children_separated() {
   parts_.note_sharing(false);
-  std::vector<call::CallPtr> calls = rounds_.withdraw_all();
+  std::vector<call::CallPtr> calls = rounds_.take_all();
   // Calls of sessions that share children, and calls that listen for them.
   const auto is_affected = [this](const call::Call& call) {
     const bool is_shared = !call.session.is_none() && !parts_.pool.lane().has(call.session);

@@ -6,7 +6,6 @@
 // Owner: the backend.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +46,7 @@ class BridgeFilter final : public call::Filter {
     if (call->alone && parts_.trips.take_fault(call, report)) call = nullptr;
   }
   void on_lost(call::CallPtr& call, std::string_view text, const rpc::FaultReport& report) override;
+  void on_overdue(call::CallPtr call) override { parts_.rounds.expire(std::move(call)); }
   void on_end(const call::Call& call, call::End& end) override;
 
  private:
@@ -69,21 +69,12 @@ class McpBridge final : public pool::Bridge {
     return modern_.swallows(method, context);
   }
 
-  call::CallPtr take_asking(session::Caller caller, std::string_view id) override {
-    return rounds_.take(caller, id);
-  }
-  std::vector<call::CallPtr> withdraw(session::Caller caller) override {
-    return rounds_.withdraw(caller);
-  }
   void drain() override {
     trips_.drain();
     rounds_.drain();
   }
   [[nodiscard]] size_t asking() const override { return rounds_.size(); }
   [[nodiscard]] size_t parked() const override { return trips_.parked(); }
-  void for_each_call(const std::function<void(const call::Call&)>& visit) const override {
-    rounds_.for_each_call(visit);
-  }
 
   [[nodiscard]] bool may_be_asked(std::string_view greeting, const rpc::Envelope& ask,
                                   std::string_view method) const override {

@@ -73,6 +73,11 @@ class Watcher final : public call::Filter {
     note("released " + std::string(request.message.text));
     chain->go_on(std::move(call), request);
   }
+  void on_overdue(call::CallPtr call) override {
+    note("overdue " + call->id);
+    if (at_overdue) at_overdue(call);
+    chain->on_fault(std::move(call), rpc::faults::because(rpc::Fault::timeout, "late"));
+  }
   bool on_child_message(call::ChildMessage& message) override {
     note("child says " + std::string(message.method()));
     if (!told_instead.empty()) message.replace(told_instead);
@@ -91,6 +96,7 @@ class Watcher final : public call::Filter {
   TimePoint needed = TimePoint::min();
   call::ChildWork work;
   std::function<void(call::CallPtr&)> at_request;
+  std::function<void(call::CallPtr&)> at_overdue;
   std::function<void(call::CallPtr&, call::Answer&)> at_answer;
   call::Passage passage = call::Passage::open;
 
@@ -133,9 +139,18 @@ struct ChainOfTwo : testing::Test {
   }
   // Makes the second filter hold every request for `time`.
   void hold_for(Duration time) {
+    second.at_request = nullptr;
     second.at_whole_request = [this, time](call::CallPtr& call, const call::Request& request) {
       has_room = chain.hold(call, request, clock.now() + time);
       if (call != nullptr) chain.on_fault(std::move(call), rpc::faults::overloaded("full"));
+    };
+  }
+  // The second filter keeps each call without its request, for this time; max(): without an end.
+  void keep_for(Duration time) {
+    second.at_request = [this, time](call::CallPtr& call) {
+      kept = call.get();
+      const bool may_stay = time == Duration::max();
+      chain.keep(std::move(call), may_stay ? TimePoint::max() : clock.now() + time);
     };
   }
   void advance(Duration time) {
@@ -165,6 +180,7 @@ struct ChainOfTwo : testing::Test {
   Watcher second{"second", seen, calls};
   Bottom bottom;
   bool has_room = false;
+  const call::Call* kept = nullptr;
 };
 
 TEST_F(ChainOfTwo, RequestsGoDownAndAnswersUp) {
@@ -332,11 +348,11 @@ TEST_F(ChainOfTwo, AHeldCallIsFoundByItsClientAndId) {
   const call::CallPtr cancelled = chain.take_held(client.caller(), "1");
   ASSERT_NE(cancelled, nullptr);
   EXPECT_EQ(cancelled->id, "1");
-  EXPECT_EQ(calls.index().size(), 1U);
+  EXPECT_EQ(chain.held(), 1U);
   const auto left = chain.take_held([](const call::Call&) { return true; });
   ASSERT_EQ(left.size(), 1U);
   EXPECT_EQ(left.front()->id, "2");
-  EXPECT_EQ(calls.index().size(), 0U);
+  EXPECT_EQ(calls.index().find(client.caller(), "2"), nullptr) << "it is about to end";
   advance(std::chrono::seconds(5));
   EXPECT_EQ(bottom.taken, nullptr);
 }
@@ -358,6 +374,81 @@ TEST_F(ChainOfTwo, OnlySoManyCallsAreHeld) {
   send("6");
   EXPECT_FALSE(has_room);
   chain.fail_held(rpc::faults::shutting_down());
+}
+
+// --- Calls that are kept without their requests
+
+TEST_F(ChainOfTwo, AKeptCallComesBackWhenItsTimeIsUp) {
+  keep_for(std::chrono::seconds(5));
+  send();
+  EXPECT_EQ(chain.held(), 1U);
+  seen.clear();
+  chain.release(second);
+  advance(std::chrono::seconds(4));
+  EXPECT_EQ(chain.held(), 1U) << "only calls with requests are released";
+  advance(std::chrono::seconds(1));
+  EXPECT_EQ(chain.held(), 0U);
+  EXPECT_THAT(take_seen(),
+              ElementsAre("second: overdue 1", "first: fault timeout", "second: end timeout 2",
+                          "first: end timeout 2", "second: ended", "first: ended"));
+  EXPECT_EQ(client.answers.size(), 1U);
+}
+
+TEST_F(ChainOfTwo, AnAnsweredCallThatIsKeptEndsWithoutItsDeadline) {
+  config.timeout = std::chrono::seconds(2);
+  second.at_answer = [this](call::CallPtr& call, call::Answer&) {
+    chain.keep(std::move(call), clock.now() + std::chrono::seconds(5));
+  };
+  send();
+  answer(R"({"jsonrpc":"2.0","id":77,"result":1})");
+  EXPECT_EQ(chain.held(), 1U);
+  advance(std::chrono::seconds(3));
+  EXPECT_EQ(chain.held(), 1U);
+  EXPECT_TRUE(client.answers.empty());
+  advance(std::chrono::seconds(2));
+  EXPECT_EQ(client.answers.size(), 1U);
+}
+
+TEST_F(ChainOfTwo, AKeptCallIsFoundByItsClientAndIdAndByItsFilter) {
+  keep_for(Duration::max());
+  send("1");
+  const call::Call& one = *kept;
+  send("2");
+  const call::CallPtr cancelled = chain.take_held(client.caller(), "2");
+  ASSERT_NE(cancelled, nullptr);
+  EXPECT_EQ(cancelled->id, "2");
+  advance(std::chrono::hours(100));
+  EXPECT_EQ(chain.held(), 1U) << "it may stay";
+  const call::CallPtr back = chain.take_kept(one);
+  ASSERT_NE(back, nullptr);
+  EXPECT_EQ(back->id, "1");
+  EXPECT_EQ(back->place, call::CallPlace::nowhere);
+  EXPECT_EQ(chain.held(), 0U);
+}
+
+TEST_F(ChainOfTwo, KeptCallsTakeNoRoomInTheQueue) {
+  config.pool.queue = 1;
+  keep_for(Duration::max());
+  for (const char* const id : {"1", "2", "3"}) send(id);
+  hold_for(std::chrono::seconds(5));
+  send("4");
+  EXPECT_TRUE(has_room);
+  EXPECT_EQ(chain.held(), 4U);
+  send("5");
+  EXPECT_FALSE(has_room);
+  chain.fail_held(rpc::faults::shutting_down());
+  EXPECT_EQ(client.answers.size(), 5U);
+}
+
+TEST_F(ChainOfTwo, ACallThatIsDueMayEndAnotherThatIsDueToo) {
+  keep_for(std::chrono::seconds(5));
+  for (const char* const id : {"1", "2"}) send(id);
+  second.at_overdue = [this](call::CallPtr& /*call*/) {
+    chain.fail_held(rpc::faults::shutting_down());
+  };
+  advance(std::chrono::seconds(5));
+  EXPECT_EQ(chain.held(), 0U);
+  EXPECT_EQ(client.answers.size(), 2U);
 }
 
 // --- Children
