@@ -57,39 +57,51 @@ tl::expected<void, rpc::FaultReport> SessionMemos::keep(const call::ClientIntent
   if (auto usable = sessions_.use(call.session); !usable) return usable;
   if (intent.memo == call::SessionMemo::none) {
     const session::Session* const session = sessions_.find(call.session);
-    if (session != nullptr && session->is_unproven) call.memo = call::SessionMemo::first;
+    const bool is_unproven = session != nullptr && session->is_unproven;
+    if (is_unproven) notes_.of(call.slots).memo = call::SessionMemo::first;
     return {};
   }
-  call.memo = intent.memo;
-  const bool is_key =
-      intent.memo == call::SessionMemo::subscribe || intent.memo == call::SessionMemo::unsubscribe;
-  call.memo_text = is_key ? rpc::decode_string(intent.memo_text, key_) : intent.memo_text;
+  const Note& note = note_of(intent, call);
   const pool::SessionMemory* const memory = pool_.lane().memory_of(call.session);
-  if (memory == nullptr || intent.memo != call::SessionMemo::subscribe ||
-      memory->has_room_for(call.memo_text)) {
+  if (memory == nullptr || note.memo != call::SessionMemo::subscribe ||
+      memory->has_room_for(note.text)) {
     return {};
   }
   return tl::unexpected(rpc::faults::overloaded("this session has too many subscriptions"));
 }
 
+const SessionMemos::Note& SessionMemos::note_of(const call::ClientIntent& intent,
+                                                call::Call& call) {
+  Note& note = notes_.of(call.slots);
+  note.memo = intent.memo;
+  if (note.memo == call::SessionMemo::greeting) {
+    call.greeting = intent.memo_text;
+  } else {
+    note.text = rpc::decode_string(intent.memo_text, key_);
+    call.kept_bytes += note.text.size();
+  }
+  return note;
+}
+
 void SessionMemos::recall(const call::ClientIntent& intent, call::Call& call,
                           const rpc::Envelope& answer) {
   sessions_.touch(call.session);
-  call.memo = intent.memo;
-  call.memo_text = intent.memo_text;
-  learn(call, answer);
+  learn(call, note_of(intent, call), answer);
 }
 
 // The greeting of a session that shares children identifies the client.
-void SessionMemos::learn(call::Call& call, const rpc::Envelope& answer) {
-  if (call.memo == call::SessionMemo::first) return prove(call);
+void SessionMemos::learn(call::Call& call, const Note& note, const rpc::Envelope& answer) {
+  using Memo = call::SessionMemo;
+  if (note.memo == Memo::first) return prove(call);
+  const bool is_greeting = note.memo == Memo::greeting;
   if (pool::SessionMemory* const memory = pool_.lane().memory_of(call.session); memory != nullptr) {
-    memory->learn(call, answer, dialect_);
+    is_greeting ? memory->learn_greeting(call.greeting, answer, dialect_)
+                : memory->learn(note.memo, note.text);
     sessions_.charge(call.session);
   }
-  if (call.memo != call::SessionMemo::greeting) return;
-  call.revision = dialect_.agreed_revision(answer, call.memo_text);
-  sessions_.introduce(call.session, call.memo_text);
+  if (!is_greeting) return;
+  call.revision = dialect_.agreed_revision(answer, call.greeting);
+  sessions_.introduce(call.session, call.greeting);
   sessions_.charge(call.session);
   if (session::Session* const session = sessions_.find_mutable(call.session)) {
     session->revision = call.revision;

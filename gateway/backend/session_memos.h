@@ -28,6 +28,7 @@ class SessionMemos final : public call::Filter {
         bridge_(bridge),
         dialect_(dialect),
         chain_(chain),
+        notes_(calls.reserve<Note>()),
         subscribed_(calls.reserve<call::KeptText>()) {}
 
   void on_begin(call::Call& call, const call::Arrival& /*arrival*/) override {
@@ -35,8 +36,8 @@ class SessionMemos final : public call::Filter {
   }
   void on_request(call::CallPtr& call, const call::Request& request) override;
   void on_answer(call::CallPtr& call, call::Answer& answer) override {
-    const bool has_memo = call->memo != call::SessionMemo::none;
-    if (has_memo && answer.outcome == Outcome::ok()) learn(*call, answer.message);
+    const Note* const note = notes_.find(call->slots);
+    if (note != nullptr && answer.outcome == Outcome::ok()) learn(*call, *note, answer.message);
   }
   void on_end(const call::Call& call, call::End& end) override {
     const call::KeptText* const key = subscribed_.find(call.slots);
@@ -47,9 +48,22 @@ class SessionMemos final : public call::Filter {
   void recall(const call::ClientIntent& intent, call::Call& call, const rpc::Envelope& answer);
 
  private:
+  // What the session tells its child by a call. `text`: decoded; of a greeting, see Call.
+  struct Note {
+    call::SessionMemo memo = call::SessionMemo::none;
+    std::string text;
+
+    void clear() {
+      memo = call::SessionMemo::none;
+      call::clear_text(text);
+    }
+  };
+
   // Notes a call that a session makes. The session counts as used; an error refuses the call.
   tl::expected<void, rpc::FaultReport> keep(const call::ClientIntent& intent, call::Call& call);
-  void learn(call::Call& call, const rpc::Envelope& answer);
+  // Notes what the session tells its child by this call.
+  const Note& note_of(const call::ClientIntent& intent, call::Call& call);
+  void learn(call::Call& call, const Note& note, const rpc::Envelope& answer);
   void prove(const call::Call& call);
   void accept_severity(call::CallPtr& call, const call::ClientIntent& intent);
   void accept_subscription(call::CallPtr& call, const call::ClientIntent& intent);
@@ -68,6 +82,7 @@ class SessionMemos final : public call::Filter {
   pool::Bridge& bridge_;
   const pool::Dialect& dialect_;
   call::Chain& chain_;
+  const call::Slot<Note> notes_;
   const call::Slot<call::KeptText> subscribed_;  // the key that the call subscribes to
   std::string key_;                              // scratch
 };

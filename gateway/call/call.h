@@ -184,12 +184,11 @@ struct CallFacts {
   bool listens = false;    // it stays open, and is made for its events
   bool has_begun = false;  // its client has been told that listening has begun
   bool wants_events = false;
-  bool is_own = false;                   // the gateway makes it for a session: it is not reported
-  bool cancelled = false;                // the child has been told once
-  bool greets = false;                   // see ClientIntent
-  bool introduces = false;               // see ClientIntent
-  bool cancel_on_send = false;           // its client has cancelled it before it was sent
-  SessionMemo memo = SessionMemo::none;  // see ClientIntent
+  bool is_own = false;          // the gateway makes it for a session: it is not reported
+  bool cancelled = false;       // the child has been told once
+  bool greets = false;          // see ClientIntent
+  bool introduces = false;      // see ClientIntent
+  bool cancel_on_send = false;  // its client has cancelled it before it was sent
   CallPlace place = CallPlace::nowhere;
   // Place of the filter in whose hands it is, see Chain.
   static constexpr uint8_t kBelowAll = UINT8_MAX;
@@ -225,9 +224,9 @@ struct Call : CallFacts {
   std::string id;                  // raw JSON, as the client sent it
   std::string principal;           // name of the caller; empty: anonymous
   std::string progress_token;      // raw JSON, as the client sent it; empty: none
-  std::string memo_text;           // see ClientIntent
+  std::string greeting;            // params of the session's greeting, if it is that
   std::string request;             // its text, if it may be sent again: InputRounds, listens
-  std::string identity;            // who may continue it (claims, RoundTrips); empty: nobody
+  std::string identity;            // policy::identity_of(), where a filter needs it
   Share held{{}, Holding::calls};  // the texts that are kept during the call
   CallSlots slots;                 // state of the filters
   CallStore* store = nullptr;      // gave out the call, and takes it back
@@ -244,7 +243,7 @@ struct Call : CallFacts {
 
   // Charges the texts that are kept while a child has the call. Most calls have none.
   void charge(const Payer& payer) {
-    const size_t texts = request.size() + memo_text.size() + kept_bytes;
+    const size_t texts = request.size() + greeting.size() + kept_bytes;
     if (texts == 0) return;
     held.move_to(payer);
     held.set(sizeof(Call) + texts);

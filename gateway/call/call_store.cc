@@ -203,7 +203,7 @@ void CallStore::give_back(std::unique_ptr<Call> call) {
   if (kept_.size() == kMaxKept) return;
   static_cast<CallFacts&>(*call) = kNoFacts;
   if (call->held.account() != nullptr) call->held = {};
-  for (std::string* text : {&call->id, &call->principal, &call->progress_token, &call->memo_text,
+  for (std::string* text : {&call->id, &call->principal, &call->progress_token, &call->greeting,
                             &call->request, &call->identity}) {
     clear_text(*text);
   }

@@ -51,7 +51,7 @@ void EraAnswers::translate(call::Call& call, PeerKind client, call::Answer& answ
   text = ",";
   const bool is_another = client == PeerKind::stateless
                               ? bridge_to_modern(seen, call.method_name, text)
-                              : bridge_to_legacy(seen, call.method_name, call.memo_text, text);
+                              : bridge_to_legacy(seen, call.method_name, call.greeting, text);
   if (!is_another) return;
   text += '}';
   answer.tail = text;

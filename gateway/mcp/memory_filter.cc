@@ -252,7 +252,7 @@ void MemoryFilter::on_answer(call::CallPtr& call, call::Answer& answer) {
         memory_->learn_greeting({}, call->child_kind.value_or(PeerKind::stateful), answer.payload);
     if (learned == Learned::changed) tell_all_that_share(UINT8_MAX);
   } else if (method == kInitialize) {
-    note_greeting(call->memo_text, answer.message);
+    note_greeting(call->greeting, answer.message);
   }
 }
 

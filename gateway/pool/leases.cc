@@ -137,7 +137,7 @@ bool Leases::notify(Lease& lease, const call::Outgoing& message) {
 }
 
 void Leases::send(Lease& lease, call::CallPtr call, const call::Outgoing& message) {
-  if (call->memo != call::SessionMemo::greeting) lease.memory.note_served();
+  if (call->greeting.empty()) lease.memory.note_served();
   lease.child->send(std::move(call), message);
 }
 

@@ -6,23 +6,25 @@
 
 namespace stdgate::pool {
 
-void SessionMemory::learn(const call::Call& call, const rpc::Envelope& answer,
-                          const Dialect& dialect) {
-  switch (call.memo) {
-    case call::SessionMemo::greeting:
-      terms_ = dialect.terms(answer);
-      is_repeatable_ = terms_ && !call.memo_text.empty() && call.memo_text.size() <= kMaxGreeting;
-      if (is_repeatable_) greeting_ = call.memo_text;
-      break;
+void SessionMemory::learn_greeting(std::string_view greeting, const rpc::Envelope& answer,
+                                   const Dialect& dialect) {
+  terms_ = dialect.terms(answer);
+  is_repeatable_ = terms_ && !greeting.empty() && greeting.size() <= kMaxGreeting;
+  if (is_repeatable_) greeting_ = greeting;
+}
+
+void SessionMemory::learn(call::SessionMemo memo, std::string_view text) {
+  switch (memo) {
     case call::SessionMemo::severity:
-      severity_ = session::parse_severity(call.memo_text);
+      severity_ = session::parse_severity(text);
       break;
     case call::SessionMemo::subscribe:
-      subscribe(call.memo_text);
+      subscribe(text);
       break;
     case call::SessionMemo::unsubscribe:
-      subscription_bytes_ -= subscriptions_.erase(call.memo_text) * call.memo_text.size();
+      subscription_bytes_ -= subscriptions_.erase(std::string(text)) * text.size();
       break;
+    case call::SessionMemo::greeting:
     case call::SessionMemo::completion:
     case call::SessionMemo::first:
     case call::SessionMemo::none:

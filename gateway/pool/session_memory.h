@@ -37,8 +37,11 @@ class SessionMemory {
  public:
   static constexpr size_t kMaxGreeting = 64 << 10;
 
-  // The child has answered a call of the session, with a result.
-  void learn(const call::Call& call, const rpc::Envelope& answer, const Dialect& dialect);
+  // The child has answered the session's greeting (params), with a result.
+  void learn_greeting(std::string_view greeting, const rpc::Envelope& answer,
+                      const Dialect& dialect);
+  // The child has answered another request of the session, with a result. `text`: decoded.
+  void learn(call::SessionMemo memo, std::string_view text);
   // Takes over what is known about the client from elsewhere.
   void adopt(const Knowledge& known);
   // See Knowledge::asks_first.

@@ -49,7 +49,7 @@ void RefusedGreetings::ask_shared_child(call::CallPtr call, const rpc::Envelope&
 // A shared child answers the greeting with the facts from its own greeting.
 void RefusedGreetings::greet(call::CallPtr call, bool at_shared) {
   call->greets = call->introduces = !at_shared;
-  std::string text = services_.dialect.greet(0, call->memo_text);
+  std::string text = services_.dialect.greet(0, call->greeting);
   const rpc::KnownMessage greeting(text);
   call->route = {};
   call->at = call::Call::kBelowAll;
@@ -106,7 +106,7 @@ void RefusedGreetings::separate_children() {
 
 // Only the text of a greeting is kept, so only a greeting can be sent to another child.
 void RefusedGreetings::go_on_alone(call::CallPtr call) {
-  if (call->memo != call::SessionMemo::greeting || !pool_.lane().has(call->session)) {
+  if (call->greeting.empty() || !pool_.lane().has(call->session)) {
     const auto report = rpc::faults::child_failed("the server is another one now");
     return chain_.on_fault(std::move(call), report);
   }
