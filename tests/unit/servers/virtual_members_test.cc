@@ -20,6 +20,7 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -113,9 +114,28 @@ TEST_F(StartingMember, TheFirstListOfAClientWaitsForIt) {
             1);
 }
 
+TEST_F(StartingMember, OnlySoManyCallsWaitForItsList) {
+  const size_t most = config::PoolConfig().queue;
+  FakeSession session(bench.callers);
+  bench.open(session);
+  for (size_t i = 0; i < most; ++i) bench.send(session, kToolsList);
+  bench.advance(milliseconds(1));
+  EXPECT_THAT(session.take(), IsEmpty());
+  EXPECT_EQ(bench.server->status().queued, most);
+  bench.send(session, kToolsList);
+  EXPECT_THAT(session.take(), ElementsAre(HasSubstr("too many calls wait for the lists")));
+  bench.advance(seconds(20));
+  EXPECT_EQ(std::ranges::count_if(session.take(),
+                                  [](const std::string& text) {
+                                    return text.find(R"("result":)") != std::string::npos;
+                                  }),
+            most);
+  EXPECT_EQ(bench.server->status().queued, 0U);
+}
+
 // Many lists and calls ask for the state of a member, and a whole status is much larger.
 TEST_F(StartingMember, IsKnownWithoutItsWholeStatus) {
-  EXPECT_THAT(bench.server->members(), testing::ElementsAre("good", "slow"));
+  EXPECT_THAT(bench.server->members(), ElementsAre("good", "slow"));
   EXPECT_EQ(bench.member(1).status_taken, 0U);
   FakeSession session(bench.callers);
   bench.open(session);
@@ -338,6 +358,7 @@ TEST_F(OtherMembers, ACallThatIsUnderWayAtOneThatLeavesIsAnswered) {
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 config::ServerConfig with_prefixes(
