@@ -57,7 +57,7 @@ TlsFindings check_tls(const config::Config& config, std::chrono::sys_seconds now
 }
 
 Listeners::Listeners(const Services& services)
-    : services_(services), look_(services.timers, [this] { drop_unused_layers(); }) {}
+    : services_(services), drop_timer_(services.timers, [this] { drop_unused_layers(); }) {}
 
 tl::expected<void, std::string> Listeners::open(const config::Config& config) {
   for (size_t i = 0; i < config.listen.size(); ++i) {
@@ -165,11 +165,12 @@ void Listeners::settle() {
   for (const Client& client : clients_) {
     const Client* const next = find(wanted_, client);
     if (next == nullptr) {
-      forget_layer(server.close_listener(client.address), client.layer);
+      server.close_listener(client.address, retire(client.layer));
       log_one("listener closed", client);
     } else if (next->layer != client.layer || next->anonymous != client.anonymous) {
-      const uint32_t former = server.change_listener(client.address, next->traits());
-      if (next->layer != client.layer) forget_layer(former, client.layer);
+      const bool is_retired = next->layer != client.layer;
+      server.change_listener(client.address, next->traits(),
+                             is_retired ? retire(client.layer) : nullptr);
       log_one("listener changed", *next);
     }
   }
@@ -185,24 +186,17 @@ void Listeners::log_one(const char* event, const Client& client) const {
                        {"anonymous", client.anonymous}});
 }
 
-void Listeners::forget_layer(uint32_t listener, const tls::TlsLayer* layer) {
-  if (layer == nullptr) return;
+std::function<void()> Listeners::retire(const tls::TlsLayer* layer) {
+  if (layer == nullptr) return nullptr;
   services_.tls.retire(*layer);
-  former_.push_back({listener, layer});
-  look_.arm(services_.clock.now() + kLook);
+  return [this, layer] {
+    unused_.push_back(layer);
+    drop_timer_.arm(services_.clock.now() + Duration{1});  // not in this turn
+  };
 }
 
-// Closes a layer at the second look: the last connections of the first look are destroyed by then.
 void Listeners::drop_unused_layers() {
-  std::erase_if(former_, [this](FormerLayer& former) {
-    if (former.is_unused) {
-      services_.tls.close(*former.layer);
-      return true;
-    }
-    former.is_unused = !services_.clients.has_connections_of(former.listener);
-    return false;
-  });
-  if (!former_.empty()) look_.arm(services_.clock.now() + kLook);
+  for (const tls::TlsLayer* const layer : std::exchange(unused_, {})) services_.tls.close(*layer);
 }
 
 http::Listening Listeners::bound() const {

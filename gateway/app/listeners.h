@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -106,15 +107,6 @@ class Listeners {
 
     [[nodiscard]] http::ListenerTraits traits() const { return {layer, anonymous}; }
   };
-  // A layer of connections whose listener is closed or has another layer now.
-  struct FormerLayer {
-    uint32_t listener;
-    const tls::TlsLayer* layer;
-    bool is_unused = false;  // at the last check
-  };
-
-  static constexpr Duration kLook = std::chrono::seconds(1);
-
   // Not opened yet.
   static Client described(const config::Config& config, size_t index);
   // Null: the configuration has no listener in the same place.
@@ -123,7 +115,9 @@ class Listeners {
   tl::expected<Client, std::string> changed(Client client, const Client& present);
   tl::expected<void, std::string> open_layer(Client& client);
   void withdraw();
-  void forget_layer(uint32_t listener, const tls::TlsLayer* layer);
+  // No new connection gets the layer. Returns what to do when the last of its connections has
+  // ended.
+  std::function<void()> retire(const tls::TlsLayer* layer);
   void drop_unused_layers();
   void log_one(const char* event, const Client& client) const;
 
@@ -131,8 +125,8 @@ class Listeners {
   std::vector<Client> clients_;
   std::vector<Client> wanted_;  // between prepare() and settle()
   std::optional<http::BoundAddress> admin_;
-  std::vector<FormerLayer> former_;
-  Timer look_;
+  std::vector<const tls::TlsLayer*> unused_;  // closed in the next turn, after their connections
+  Timer drop_timer_;
 };
 
 }  // namespace stdgate::app

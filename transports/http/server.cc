@@ -59,6 +59,7 @@ Server::Server(const HttpServices& services, const Router& router)
 Server::~Server() {
   services_.accounts.gateway().set_events(nullptr);
   listeners_.clear();
+  leaving_.clear();
   while (!connections_.empty()) connections_.back()->cut();
   services_.loop.forget(*this);
 }
@@ -199,12 +200,14 @@ void Server::remove(ClientConnection& connection) {
   } else {
     clients_.remove(connection.client());
   }
+  const uint32_t listener = connection.peer().traits.listener;
   const size_t place = connection.place();
   STDGATE_CHECK(place < connections_.size() && connections_[place].get() == &connection);
   services_.loop.retire(std::exchange(connections_[place], std::move(connections_.back())));
   connections_.pop_back();
   if (place < connections_.size()) connections_[place]->set_place(place);
   services_.observer.on_connection_closed(connection.kind());
+  note_left(listener);
   if (connections_.empty() && on_gone_) std::exchange(on_gone_, nullptr)();
 }
 
@@ -304,35 +307,44 @@ std::vector<Server::Listening>::iterator Server::listening_at(const Address& bou
   return place;
 }
 
-uint32_t Server::close_listener(const Address& bound) {
+void Server::close_listener(const Address& bound, std::function<void()> on_left) {
   const auto place = listening_at(bound);
   place->listener->take_waiting();
   const uint32_t number = place->number;
   listeners_.erase(place);
-  let_leave(number);
-  return number;
+  let_leave(number, std::move(on_left));
 }
 
-uint32_t Server::change_listener(const Address& bound, const ListenerTraits& traits) {
+void Server::change_listener(const Address& bound, const ListenerTraits& traits,
+                             std::function<void()> on_left) {
   const auto place = listening_at(bound);
   const uint32_t number = std::exchange(place->number, ++last_listener_);
   place->traits = traits;
-  let_leave(number);
-  return number;
+  let_leave(number, std::move(on_left));
 }
 
-bool Server::has_connections_of(uint32_t listener) const {
-  return std::ranges::any_of(connections_, [listener](const auto& connection) {
-    return connection->peer().traits.listener == listener;
-  });
-}
-
-void Server::let_leave(uint32_t listener) {
+void Server::let_leave(uint32_t listener, std::function<void()> on_left) {
+  size_t count = 0;
   for (const auto& connection : connections_) {
-    if (connection->peer().traits.listener == listener) connection->leave();
+    if (connection->peer().traits.listener != listener) continue;
+    connection->leave();
+    ++count;
+  }
+  if (count > 0) {
+    leaving_.emplace(listener, Leaving{count, std::move(on_left)});
+  } else if (on_left) {
+    on_left();
   }
   left_at_ = services_.loop.now();
   leave_timer_.arm(left_at_ + kLastRequests);
+}
+
+void Server::note_left(uint32_t listener) {
+  const auto leaving = leaving_.find(listener);
+  if (leaving == leaving_.end() || --leaving->second.connections > 0) return;
+  const auto on_left = std::move(leaving->second.on_left);
+  leaving_.erase(leaving);
+  if (on_left) on_left();
 }
 
 void Server::end_leaving() {

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -91,12 +92,13 @@ class Server final : private net::ListenerEvents, private AccountEvents, private
                                             net::FileDescriptor passed = {});
 
   // Closes the listener that is bound there. Requests that its clients have sent are answered; then
-  // their connections end, after timeouts.drain the busy ones too. Gives its number.
-  uint32_t close_listener(const Address& bound);
-  // Its next connections are accepted so, under another number; its present ones end as with
-  // close_listener(). Gives its former number.
-  uint32_t change_listener(const Address& bound, const ListenerTraits& traits);
-  [[nodiscard]] bool has_connections_of(uint32_t listener) const;
+  // their connections end, after timeouts.drain the busy ones too. `on_left` is called once when
+  // the last of these connections has ended, possibly at once; they are destroyed with the turn.
+  void close_listener(const Address& bound, std::function<void()> on_left = nullptr);
+  // The next connections of the listener get these traits. Its present ones end as with
+  // close_listener().
+  void change_listener(const Address& bound, const ListenerTraits& traits,
+                       std::function<void()> on_left = nullptr);
   // Accepts no more but what waits to be accepted. Open connections are served as before, but for
   // the `Connection: close` of their next answer, after which they are closed.
   void stop_accepting();
@@ -158,8 +160,15 @@ class Server final : private net::ListenerEvents, private AccountEvents, private
     uint32_t number = 0;  // which no other one has had
   };
 
+  // The connections of a listener that was closed or changed.
+  struct Leaving {
+    size_t connections = 0;
+    std::function<void()> on_left;
+  };
+
   [[nodiscard]] std::vector<Listening>::iterator listening_at(const Address& bound);
-  void let_leave(uint32_t listener);
+  void let_leave(uint32_t listener, std::function<void()> on_left);
+  void note_left(uint32_t listener);
   void end_leaving();
   void on_connection(net::Listener& listener) override;
   void on_accept_error(int error) override;
@@ -181,6 +190,7 @@ class Server final : private net::ListenerEvents, private AccountEvents, private
   const std::shared_ptr<SpareExchanges> spares_;
   std::vector<Listening> listeners_;
   uint32_t last_listener_ = 0;
+  std::map<uint32_t, Leaving> leaving_;                         // by the listener's former number
   std::vector<std::unique_ptr<ClientConnection>> connections_;  // each knows its place
   std::vector<ClientConnection*> to_resume_;
   std::vector<ClientConnection*> resuming_;

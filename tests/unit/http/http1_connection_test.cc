@@ -326,6 +326,36 @@ TEST(Connection, CloseAllCancelsCalls) {
   EXPECT_TRUE(client.wait_closed());
 }
 
+TEST(Connection, TheLastOneOfAClosedListenerIsTold) {
+  HttpWorld world;
+  TestClient idle(world);
+  TestClient busy(world);
+  EXPECT_EQ(idle.ask(get("/")).status, 200);
+  busy.send(post(call("1", "hold", "[]")));
+  ASSERT_TRUE(world.until([&] { return world.child().held.size() == 1; }));
+  int told = 0;
+  world.server->close_listener(world.address, [&told] { ++told; });
+  EXPECT_TRUE(idle.wait_closed());
+  EXPECT_EQ(told, 0) << "a call is under way on the other one";
+  world.child().answer_held("1");
+  EXPECT_EQ(busy.answer().status, 200);
+  EXPECT_TRUE(world.until([&] { return told == 1; }));
+  EXPECT_EQ(world.server->connections(), 0u);
+}
+
+TEST(Connection, AListenerWithoutAnyHasLostTheLastAtOnce) {
+  HttpWorld world;
+  int told = 0;
+  world.server->change_listener(world.address, {}, [&told] { ++told; });
+  EXPECT_EQ(told, 1);
+  TestClient client(world);
+  EXPECT_EQ(client.ask(get("/")).status, 200);
+  world.server->change_listener(world.address, {}, [&told] { ++told; });
+  EXPECT_EQ(told, 1);
+  EXPECT_TRUE(client.wait_closed());
+  EXPECT_TRUE(world.until([&] { return told == 2; }));
+}
+
 TEST(Connection, IsSmallWhenIdle) {
   EXPECT_LT(sizeof(http::Http1Connection) + sizeof(net::ByteStream), 768u);
 }
