@@ -89,9 +89,7 @@ class Account {
   // refused.
   [[nodiscard]] MemoryLack lack() const {
     if (is_beyond_bound()) return MemoryLack::of_holder;
-    if (parent_ == nullptr) return MemoryLack::none;
-    const size_t most = may_hold_all_ && !parent_->is_beyond_bound() ? bound_ : parent_->left();
-    return used_ > most ? MemoryLack::of_gateway : MemoryLack::none;
+    return used_ > most() ? MemoryLack::of_gateway : MemoryLack::none;
   }
   [[nodiscard]] bool takes_more() const { return lack() == MemoryLack::none; }
 
@@ -102,18 +100,12 @@ class Account {
   static size_t tight_part(size_t bound) {
     return static_cast<size_t>(static_cast<double>(bound) * kTight);
   }
-  void change(size_t from, size_t to) {
-    STDGATE_CHECK(from <= used_);
-    used_ = used_ - from + to;
-    if (parent_ != nullptr) parent_->change(from, to);
-    if (!is_tight_ && used_ > tight_) {
-      is_tight_ = true;
-      const auto& on_tight = parent_ == nullptr ? on_tight_ : parent_->on_tight_;
-      if (on_tight) on_tight();
-    } else if (is_tight_ && used_ < tight_ - tight_ / 16) {
-      is_tight_ = false;
-    }
+  // What it may hold, if it is not beyond its bound.
+  [[nodiscard]] size_t most() const {
+    if (parent_ == nullptr) return bound_;
+    return may_hold_all_ && !parent_->is_beyond_bound() ? bound_ : parent_->left();
   }
+  void change(size_t from, size_t to);
   void tell_over() {
     AccountEvents* const events = parent_ == nullptr ? events_ : parent_->events_;
     if (events != nullptr && is_over()) events->on_account_over();
@@ -203,14 +195,7 @@ class Share {
         held_(other.held_),
         bytes_(std::exchange(other.bytes_, 0)),
         holding_(other.holding_) {}
-  Share& operator=(Share&& other) noexcept {
-    set(0);
-    account_ = std::move(other.account_);
-    held_ = other.held_;
-    bytes_ = std::exchange(other.bytes_, 0);
-    holding_ = other.holding_;
-    return *this;
-  }
+  Share& operator=(Share&& other) noexcept;
   ~Share() { set(0); }
 
   // Replaces the number of bytes.
@@ -231,20 +216,8 @@ class Share {
   }
 
  private:
-  void change(size_t bytes) {
-    if (account_.get() == nullptr) return;
-    const bool has_grown = bytes > bytes_;
-    if (held_ != nullptr) held_->of[static_cast<size_t>(holding_)] += bytes - bytes_;
-    account_->change(std::exchange(bytes_, bytes), bytes);
-    if (has_grown && holding_ == Holding::unsent) account_->tell_over();
-  }
-  void move(const Payer& payer) {
-    const size_t bytes = bytes_;
-    set(0);
-    account_ = AccountRef(payer.account);
-    held_ = payer.held;
-    set(bytes);
-  }
+  void change(size_t bytes);
+  void move(const Payer& payer);
 
   AccountRef account_;
   HeldBytes* held_ = nullptr;

@@ -33,71 +33,74 @@ class ByteQueue {
     return *this;
   }
 
-  [[nodiscard]] size_t size() const { return end_ - begin_; }
-  [[nodiscard]] bool empty() const { return begin_ == end_; }
-  [[nodiscard]] size_t capacity() const { return capacity_; }
+  [[nodiscard]] size_t size() const { return at_.end - at_.begin; }
+  [[nodiscard]] bool empty() const { return at_.begin == at_.end; }
+  [[nodiscard]] size_t capacity() const { return at_.capacity; }
 
   // Valid until the next append, consume or release.
-  [[nodiscard]] std::string_view view() const { return {storage_.get() + begin_, size()}; }
-  [[nodiscard]] std::span<char> bytes() { return {storage_.get() + begin_, size()}; }
+  [[nodiscard]] std::string_view view() const { return {storage_.get() + at_.begin, size()}; }
+  [[nodiscard]] std::span<char> bytes() { return {storage_.get() + at_.begin, size()}; }
 
   void append(std::string_view bytes) {
     if (bytes.empty()) return;
     std::memcpy(reserve(bytes.size()), bytes.data(), bytes.size());
-    end_ += bytes.size();
+    at_.end += bytes.size();
   }
   void push_back(char byte) {
     *reserve(1) = byte;
-    ++end_;
+    ++at_.end;
   }
 
   // Makes room for `count` bytes after the last one. commit() says how many of them were written.
   char* reserve(size_t count) {
-    if (capacity_ - end_ < count) make_room(count);
-    return storage_.get() + end_;
+    if (at_.capacity - at_.end < count) make_room(count);
+    return storage_.get() + at_.end;
   }
   void commit(size_t count) {
-    STDGATE_CHECK(count <= capacity_ - end_);
-    end_ += count;
+    STDGATE_CHECK(count <= at_.capacity - at_.end);
+    at_.end += count;
   }
   // Grows the storage to exactly `capacity` bytes, if it is smaller.
   void grow_to(size_t capacity);
 
   void consume(size_t count) {
     STDGATE_CHECK(count <= size());
-    begin_ += count;
-    if (begin_ == end_) begin_ = end_ = 0;
+    at_.begin += count;
+    if (at_.begin == at_.end) at_.begin = at_.end = 0;
   }
   // Keeps `count` bytes from `offset` on, and drops all others.
   void keep_only(size_t offset, size_t count) {
     STDGATE_CHECK(offset <= size() && count <= size() - offset);
-    begin_ += offset;
-    end_ = begin_ + count;
+    at_.begin += offset;
+    at_.end = at_.begin + count;
   }
-  void clear() { begin_ = end_ = 0; }
+  void clear() { at_.begin = at_.end = 0; }
 
   // Frees the storage of an empty queue when it holds more than `keep` bytes.
   void release_memory(size_t keep = 0) {
-    if (!empty() || capacity_ <= keep) return;
+    if (!empty() || at_.capacity <= keep) return;
     storage_.reset();
-    begin_ = end_ = capacity_ = 0;
+    at_ = {};
   }
 
   void swap(ByteQueue& other) noexcept {
     std::swap(storage_, other.storage_);
-    std::swap(begin_, other.begin_);
-    std::swap(end_, other.end_);
-    std::swap(capacity_, other.capacity_);
+    std::swap(at_, other.at_);
   }
 
  private:
   void make_room(size_t count);
   void move_to(size_t capacity);
 
+  // Where the bytes lie in the storage.
+  struct Extent {
+    size_t begin = 0;
+    size_t end = 0;
+    size_t capacity = 0;  // of the storage
+  };
+
   std::unique_ptr<char[]> storage_;
-  size_t begin_ = 0;
-  size_t end_ = 0;
-  size_t capacity_ = 0;
+  Extent at_;
 };
 
 // SharedBytes: one copy of bytes with many holders: streams that have yet to send a broadcast, logs

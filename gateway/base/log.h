@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -18,6 +19,7 @@ enum class LogLevel : uint8_t { debug, info, warn, error, off };
 using LogValue =
     std::variant<std::monostate, std::string_view, int64_t, uint64_t, double, bool, Duration>;
 
+// A named value in a line.
 struct LogField {
   std::string_view key;  // a JSON-safe literal
   LogValue value;
@@ -53,16 +55,9 @@ class RateLimit {
   explicit RateLimit(uint32_t per_second) : per_second_(per_second) {}
 
   bool allow(TimePoint now) {
-    if (now - window_ >= std::chrono::seconds(1)) {
-      window_ = now;
-      used_ = 0;
-    }
-    if (used_ < per_second_) {
-      ++used_;
-      return true;
-    }
-    ++suppressed_;
-    return false;
+    if (now - window_ >= std::chrono::seconds(1)) begin_window(now);
+    if (++in_window_ > per_second_) ++suppressed_;
+    return in_window_ <= per_second_;
   }
 
   // Events that did not pass since the last call.
@@ -73,9 +68,14 @@ class RateLimit {
   }
 
  private:
+  void begin_window(TimePoint now) {
+    window_ = now;
+    in_window_ = 0;
+  }
+
   const uint32_t per_second_;
   TimePoint window_{};
-  uint32_t used_ = 0;
+  uint64_t in_window_ = 0;  // events, those that did not pass included
   uint64_t suppressed_ = 0;
 };
 
@@ -90,9 +90,7 @@ struct SessionName {
   // `bits`: the 32 highest bits of a digest, or random bits.
   static SessionName of(uint32_t bits) {
     SessionName name;
-    for (size_t i = 0; i < name.digits.size(); ++i) {
-      name.digits[i] = "0123456789abcdef"[bits >> (28 - 4 * i) & 15];
-    }
+    for (char& digit : name.digits) digit = "0123456789abcdef"[(bits = std::rotl(bits, 4)) & 15];
     return name;
   }
   [[nodiscard]] bool is_none() const { return digits[0] == 0; }

@@ -21,6 +21,7 @@
 
 namespace stdgate {
 
+// The place of an entry, and the generation of its slot: it names one entry of one SlotMap.
 struct Handle {
   static constexpr uint32_t kNone = UINT32_MAX;
   uint32_t index = kNone;
@@ -38,21 +39,7 @@ class SlotMap {
   SlotMap& operator=(const SlotMap&) = delete;
 
   // Nothing when `capacity` entries are in use. `value` receives the entry, unless it is null.
-  std::optional<Handle> acquire(T** value = nullptr) {
-    if (free_head_ == Handle::kNone && slots_ == capacity_) return std::nullopt;
-    uint32_t index = free_head_;
-    if (index == Handle::kNone) {
-      index = add_slot();
-    } else {
-      free_head_ = at(index).next_free;
-      if (free_head_ == Handle::kNone) free_tail_ = Handle::kNone;
-    }
-    Slot& slot = at(index);
-    slot.live = true;
-    ++size_;
-    if (value != nullptr) *value = &slot.value;
-    return Handle{index, slot.generation};
-  }
+  std::optional<Handle> acquire(T** value = nullptr);
 
   // Null when the handle is stale or was never given out.
   T* find(Handle handle) {
@@ -63,13 +50,7 @@ class SlotMap {
   const T* find(Handle handle) const { return const_cast<SlotMap*>(this)->find(handle); }
 
   // The live entry at `index`, of any generation, with its full handle in `*handle`.
-  T* find_index(uint32_t index, Handle* handle) {
-    if (index >= slots_) return nullptr;
-    Slot& slot = at(index);
-    if (!slot.live) return nullptr;
-    *handle = Handle{index, slot.generation};
-    return &slot.value;
-  }
+  T* find_index(uint32_t index, Handle* handle);
 
   // The generation of the entry at `index`, or of the next entry there; nothing: there has been
   // none.
@@ -78,30 +59,11 @@ class SlotMap {
     return const_cast<SlotMap*>(this)->at(index).generation;
   }
 
-  void release(Handle handle) {
-    STDGATE_CHECK(handle.index < slots_);
-    Slot& slot = at(handle.index);
-    STDGATE_CHECK(slot.live && slot.generation == handle.generation);
-    slot.live = false;
-    ++slot.generation;
-    slot.next_free = Handle::kNone;
-    if (free_tail_ == Handle::kNone) {
-      free_head_ = handle.index;
-    } else {
-      at(free_tail_).next_free = handle.index;
-    }
-    free_tail_ = handle.index;
-    --size_;
-  }
+  void release(Handle handle);
 
   // Calls visit(Handle, T&) for each live entry. The visitor may release entries, not acquire.
   template <class Visitor>
-  void for_each(Visitor&& visit) {
-    for (uint32_t index = 0; index < slots_; ++index) {
-      Slot& slot = at(index);
-      if (slot.live) visit(Handle{index, slot.generation}, slot.value);
-    }
-  }
+  void for_each(Visitor&& visit);
 
   template <class Visitor>
   void for_each(Visitor&& visit) const {
@@ -112,14 +74,7 @@ class SlotMap {
   // As for_each(), for `most` places at most: from `from` on, and then from the first place on.
   // Returns the place behind the last one.
   template <class Visitor>
-  uint32_t for_some(uint32_t from, size_t most, Visitor&& visit) {
-    for (size_t left = std::min(most, slots_); left > 0; --left, ++from) {
-      if (from >= slots_) from = 0;
-      Slot& slot = at(from);
-      if (slot.live) visit(Handle{from, slot.generation}, slot.value);
-    }
-    return from;
-  }
+  uint32_t for_some(uint32_t from, size_t most, Visitor&& visit);
 
   [[nodiscard]] size_t size() const { return size_; }
   [[nodiscard]] size_t capacity() const { return capacity_; }
@@ -152,5 +107,69 @@ class SlotMap {
   uint32_t free_head_ = Handle::kNone;
   uint32_t free_tail_ = Handle::kNone;
 };
+
+// Declared inline, as g++ inlines less of what is not.
+template <class T>
+inline std::optional<Handle> SlotMap<T>::acquire(T** value) {
+  if (free_head_ == Handle::kNone && slots_ == capacity_) return std::nullopt;
+  uint32_t index = free_head_;
+  if (index == Handle::kNone) {
+    index = add_slot();
+  } else {
+    free_head_ = at(index).next_free;
+    if (free_head_ == Handle::kNone) free_tail_ = Handle::kNone;
+  }
+  Slot& slot = at(index);
+  slot.live = true;
+  ++size_;
+  if (value != nullptr) *value = &slot.value;
+  return Handle{index, slot.generation};
+}
+
+template <class T>
+inline T* SlotMap<T>::find_index(uint32_t index, Handle* handle) {
+  if (index >= slots_) return nullptr;
+  Slot& slot = at(index);
+  if (!slot.live) return nullptr;
+  *handle = Handle{index, slot.generation};
+  return &slot.value;
+}
+
+template <class T>
+inline void SlotMap<T>::release(Handle handle) {
+  STDGATE_CHECK(handle.index < slots_);
+  Slot& slot = at(handle.index);
+  STDGATE_CHECK(slot.live && slot.generation == handle.generation);
+  slot.live = false;
+  ++slot.generation;
+  slot.next_free = Handle::kNone;
+  if (free_tail_ == Handle::kNone) {
+    free_head_ = handle.index;
+  } else {
+    at(free_tail_).next_free = handle.index;
+  }
+  free_tail_ = handle.index;
+  --size_;
+}
+
+template <class T>
+template <class Visitor>
+void SlotMap<T>::for_each(Visitor&& visit) {
+  for (uint32_t index = 0; index < slots_; ++index) {
+    Slot& slot = at(index);
+    if (slot.live) visit(Handle{index, slot.generation}, slot.value);
+  }
+}
+
+template <class T>
+template <class Visitor>
+uint32_t SlotMap<T>::for_some(uint32_t from, size_t most, Visitor&& visit) {
+  for (size_t left = std::min(most, slots_); left > 0; --left, ++from) {
+    if (from >= slots_) from = 0;
+    Slot& slot = at(from);
+    if (slot.live) visit(Handle{from, slot.generation}, slot.value);
+  }
+  return from;
+}
 
 }  // namespace stdgate

@@ -4,6 +4,14 @@
 
 namespace stdgate {
 
+std::chrono::system_clock::time_point calendar_time(std::chrono::sys_seconds time) {
+  using std::chrono::January;
+  constexpr std::chrono::sys_seconds kLast =
+      std::chrono::sys_days(std::chrono::year(2200) / January / 1);
+  if (time < std::chrono::sys_seconds()) return {};
+  return time < kLast ? time : kLast;
+}
+
 void Timer::arm(TimePoint due) {
   disarm();
   due_ = due;
