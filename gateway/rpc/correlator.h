@@ -24,19 +24,7 @@ using WireId = uint32_t;
 
 // A raw JSON id as a wire id; nothing when it cannot be one. Written as the gateway writes it only:
 // digits without sign, fraction, exponent or leading zero.
-inline std::optional<WireId> parse_wire_id(std::string_view raw) {
-  constexpr size_t kMaxDigits = 10;
-  if (raw.empty() || raw.size() > kMaxDigits || (raw[0] == '0' && raw.size() > 1)) {
-    return std::nullopt;
-  }
-  uint64_t value = 0;
-  for (const char c : raw) {
-    if (c < '0' || c > '9') return std::nullopt;
-    value = value * 10 + static_cast<uint64_t>(c - '0');
-  }
-  if (value > INT32_MAX) return std::nullopt;
-  return static_cast<WireId>(value);
-}
+std::optional<WireId> parse_wire_id(std::string_view raw);
 
 template <class Entry>
 class Correlator {
@@ -50,18 +38,7 @@ class Correlator {
 
   // Nothing when the capacity is used up.
   template <class Some>
-  std::optional<WireId> open(Some&& entry) {
-    Node* acquired = nullptr;
-    const auto handle = slots_.acquire(&acquired);
-    if (!handle) return std::nullopt;
-    Node& node = *acquired;
-    node.entry = std::forward<Some>(entry);
-    node.older = newest_;
-    node.newer = Handle::kNone;
-    (newest_ == Handle::kNone ? oldest_ : node_at(newest_).newer) = handle->index;
-    newest_ = handle->index;
-    return wire_id(*handle);
-  }
+  std::optional<WireId> open(Some&& entry);
 
   // Null for an id without a live entry.
   Entry* find(WireId id) {
@@ -79,17 +56,7 @@ class Correlator {
     return *std::move(entry);
   }
   // Like close(), but `id` may be any id: returns nothing if it has no live entry.
-  std::optional<Entry> take(WireId id) {
-    Handle handle;
-    Node* const found = slots_.find_index(index_of(id), &handle);
-    if (found == nullptr || wire_id(handle) != id) return std::nullopt;
-    Node& node = *found;
-    (node.older == Handle::kNone ? oldest_ : node_at(node.older).newer) = node.newer;
-    (node.newer == Handle::kNone ? newest_ : node_at(node.newer).older) = node.older;
-    std::optional<Entry> entry = std::move(node.entry);
-    slots_.release(handle);
-    return entry;
-  }
+  std::optional<Entry> take(WireId id);
 
   // Whether this id stood for an entry that has ended, or comes round again much later.
   [[nodiscard]] bool has_ended(WireId id) const {
@@ -120,12 +87,7 @@ class Correlator {
     return kFirst + generation % (kGenerationMask + 1 - kFirst);
   }
   static uint32_t index_of(WireId id) { return id >> kGenerationBits; }
-  Node& node_at(uint32_t index) {
-    Handle handle;
-    Node* const node = slots_.find_index(index, &handle);
-    STDGATE_CHECK(node != nullptr);
-    return *node;
-  }
+  Node& node_at(uint32_t index);
   Node& live_node(WireId id) {
     Node* const node = find_node(id);
     STDGATE_CHECK(node != nullptr);
@@ -136,16 +98,56 @@ class Correlator {
     Node* node = slots_.find_index(index_of(id), &handle);
     return node != nullptr && wire_id(handle) == id ? node : nullptr;
   }
-  std::optional<WireId> id_at(uint32_t index) {
-    if (index == Handle::kNone) return std::nullopt;
-    Handle handle;
-    slots_.find_index(index, &handle);
-    return wire_id(handle);
-  }
+  std::optional<WireId> id_at(uint32_t index);
 
   SlotMap<Node> slots_;
   uint32_t oldest_ = Handle::kNone;
   uint32_t newest_ = Handle::kNone;
 };
+
+// Declared inline, as g++ inlines less of what is not.
+template <class Entry>
+template <class Some>
+inline std::optional<WireId> Correlator<Entry>::open(Some&& entry) {
+  Node* acquired = nullptr;
+  const auto handle = slots_.acquire(&acquired);
+  if (!handle) return std::nullopt;
+  Node& node = *acquired;
+  node.entry = std::forward<Some>(entry);
+  node.older = newest_;
+  node.newer = Handle::kNone;
+  (newest_ == Handle::kNone ? oldest_ : node_at(newest_).newer) = handle->index;
+  newest_ = handle->index;
+  return wire_id(*handle);
+}
+
+template <class Entry>
+inline std::optional<Entry> Correlator<Entry>::take(WireId id) {
+  Handle handle;
+  Node* const found = slots_.find_index(index_of(id), &handle);
+  if (found == nullptr || wire_id(handle) != id) return std::nullopt;
+  Node& node = *found;
+  (node.older == Handle::kNone ? oldest_ : node_at(node.older).newer) = node.newer;
+  (node.newer == Handle::kNone ? newest_ : node_at(node.newer).older) = node.older;
+  std::optional<Entry> entry = std::move(node.entry);
+  slots_.release(handle);
+  return entry;
+}
+
+template <class Entry>
+inline typename Correlator<Entry>::Node& Correlator<Entry>::node_at(uint32_t index) {
+  Handle handle;
+  Node* const node = slots_.find_index(index, &handle);
+  STDGATE_CHECK(node != nullptr);
+  return *node;
+}
+
+template <class Entry>
+inline std::optional<WireId> Correlator<Entry>::id_at(uint32_t index) {
+  if (index == Handle::kNone) return std::nullopt;
+  Handle handle;
+  slots_.find_index(index, &handle);
+  return wire_id(handle);
+}
 
 }  // namespace stdgate::rpc

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "gateway/base/check.h"
+#include "gateway/rpc/correlator.h"
 #include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/json_scanner.h"
 
@@ -440,6 +441,20 @@ void EnvelopeParser::add_versions(std::string_view text) {
   }
   completed.append(at, text.data() + text.size());
   completed_ = std::move(completed);
+}
+
+std::optional<WireId> parse_wire_id(std::string_view raw) {
+  constexpr size_t kMaxDigits = 10;
+  if (raw.empty() || raw.size() > kMaxDigits || (raw[0] == '0' && raw.size() > 1)) {
+    return std::nullopt;
+  }
+  uint64_t value = 0;
+  for (const char c : raw) {
+    if (c < '0' || c > '9') return std::nullopt;
+    value = value * 10 + static_cast<uint64_t>(c - '0');
+  }
+  if (value > INT32_MAX) return std::nullopt;
+  return static_cast<WireId>(value);
 }
 
 std::optional<int64_t> error_code(const Envelope& envelope) {

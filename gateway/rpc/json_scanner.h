@@ -84,6 +84,7 @@ inline bool is_id_value(std::string_view raw) {
 
 class JsonScanner {
  public:
+  // A string as the text spells it.
   struct String {
     std::string_view raw;  // between the quotes
     bool escapes = false;

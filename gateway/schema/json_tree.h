@@ -19,6 +19,7 @@ std::string_view kind_name(JsonKind kind);  // as JSON Schema calls it
 // Place of a value in its tree.
 using ValueId = uint32_t;
 
+// A value, by its place in the text.
 struct JsonValue {
   uint32_t begin = 0;       // in the text
   uint32_t size = 0;        // of its text, quotes included

@@ -30,6 +30,7 @@ class OpenRpcDocument {
   static constexpr size_t kMaxParams = 500;  // of a method
   static constexpr size_t kMaxFaults = 20;   // that are told
 
+  // The schemas of one method.
   struct Method {
     NodeId params = kNoNode;
     NodeId result = kNoNode;       // kNoNode: the document says nothing of it

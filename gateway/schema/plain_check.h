@@ -14,6 +14,7 @@
 
 namespace stdgate::schema {
 
+// The limits of a plain check. Beyond them, SchemaCheck decides.
 struct PlainLimits {
   static constexpr size_t kMaxDepth = 64;       // of schemas and values in each other
   static constexpr size_t kMaxProperties = 64;  // of an object's schema

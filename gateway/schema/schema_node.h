@@ -32,12 +32,14 @@ constexpr uint8_t type_bit(JsonKind kind) {
 inline constexpr uint8_t kNumberBits = type_bit(JsonKind::number) | kIntegerBit;
 inline constexpr uint8_t kStringBit = type_bit(JsonKind::string);
 
+// Bounds of a count: of characters, elements or members.
 struct Sizes {
   uint64_t min = 0;
   uint64_t max = UINT64_MAX;
   [[nodiscard]] bool any() const { return min > 0 || max < UINT64_MAX; }
 };
 
+// The keywords about numbers.
 struct NumberChecks {
   std::optional<JsonNumber> min;
   std::optional<JsonNumber> max;
@@ -51,11 +53,13 @@ struct NumberChecks {
   int64_t most = INT64_MIN;
 };
 
+// The keywords about strings.
 struct StringChecks {
   Sizes length;
   std::optional<TextPattern> pattern;
 };
 
+// The keywords about arrays.
 struct ArrayChecks {
   Sizes items_count;
   bool is_unique = false;
@@ -69,6 +73,7 @@ struct ArrayChecks {
 
 struct SchemaNode;
 
+// A property of an object's schema.
 struct Property {
   std::string name;
   NodeId node = kNoNode;
@@ -81,6 +86,7 @@ struct Property {
   const SchemaNode* checked_by = nullptr;  // what its value has to fit; null: every value fits
 };
 
+// The keywords about objects.
 struct ObjectChecks {
   Sizes members;
   std::vector<Property> properties;
@@ -113,6 +119,7 @@ struct SchemaParts {
   NodeId dynamic_default = kNoNode;
 };
 
+// One schema within the whole, compiled: a value has to pass all of its checks.
 struct SchemaNode {
   uint8_t types = kAnyType;
   bool is_false = false;
@@ -134,6 +141,7 @@ struct SchemaNode {
 // The `$dynamicAnchor` names of a schema resource, with their nodes.
 using DynamicAnchors = std::map<std::string, NodeId, std::less<>>;
 
+// A whole schema: its text, and a node for each schema in it. Made by the SchemaCompiler.
 struct CompiledSchema {
   std::string text;
   JsonTree tree;                  // of the text
