@@ -59,6 +59,7 @@ struct SchemaDocument {
   friend bool operator==(const SchemaDocument& one, const SchemaDocument& other);
 };
 
+// A backend's children: how many, how long they live, and what may wait for them.
 struct PoolConfig {
   uint32_t min = 0;          // children kept running
   uint32_t max = 16;         // children at most, 1 to 1024
@@ -128,6 +129,7 @@ struct FilesystemConfig {
 
 enum class NetworkAccess : uint8_t { any, none, outbound, ports };
 
+// The network that a sandbox lets its command use.
 struct NetworkConfig {
   NetworkAccess access = NetworkAccess::any;
   std::vector<Port> connect;  // only with `ports`
@@ -443,6 +445,7 @@ struct AuthConfig {
   friend bool operator==(const AuthConfig&, const AuthConfig&) = default;
 };
 
+// A whole configuration, with defaults for all that is left out.
 struct Config {
   std::vector<ListenerConfig> listen{{"127.0.0.1:8080"}};
   ListenerConfig admin{"127.0.0.1:9464"};  // no address: no admin listener

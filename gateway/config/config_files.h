@@ -31,6 +31,7 @@ using SecretKey = std::array<uint8_t, 32>;
 
 inline constexpr size_t kMaxKeys = 16;
 
+// A mistake in a file of keys, and its place.
 struct KeyFileError {
   int line = 0;         // 1-based; 0: of the file as a whole
   std::string message;  // without any part of a key

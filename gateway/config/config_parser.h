@@ -22,6 +22,7 @@
 
 namespace stdgate::config {
 
+// A mistake in the configuration, and its place.
 struct ConfigError {
   int line = 0;         // 1-based; 0 when it has no place in the file (command line)
   int column = 0;       // 1-based

@@ -73,6 +73,7 @@ tl::expected<std::string, std::string> expand_variables(std::string_view text,
 // The text that expands to `text`.
 std::string escape_variables(std::string_view text);
 
+// The values of the two variables that name the principal of a child.
 struct PrincipalNames {
   std::string name;
   std::string source;

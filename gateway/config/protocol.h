@@ -16,6 +16,7 @@ enum class Protocol : uint8_t { jsonrpc, mcp, lsp, acp };
 // and calls of one principal.
 enum class Isolation : uint8_t { shared, session, principal };
 
+// A protocol: its names, and the defaults of its backends.
 struct ProtocolRow {
   std::string_view word;   // in the configuration
   std::string_view title;  // for people

@@ -58,6 +58,7 @@ class Accounts final : private AccountKeeper {
     return number < backends_.size() ? backends_[number]->held : HeldBytes();
   }
 
+  // A client, and the bytes that are kept for it.
   struct Holder {
     std::string client;  // a principal's name, or an address; empty: neither is known
     size_t bytes = 0;

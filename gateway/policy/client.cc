@@ -3,7 +3,23 @@
 #include <functional>
 #include <string_view>
 
+#include "gateway/config/environment_variables.h"
+
 namespace stdgate::policy {
+
+std::string source_of(const Principal& principal) {
+  switch (principal.kind) {
+    case Principal::Kind::api_key:
+      return "api_key";
+    case Principal::Kind::certificate:
+      return "certificate";
+    case Principal::Kind::signature:
+      return "signature";
+    case Principal::Kind::token:
+      break;
+  }
+  return std::string(config::source_of_issuer(principal.issuer));
+}
 
 std::string identity_of(const Principal* principal) {
   if (principal == nullptr) return {};

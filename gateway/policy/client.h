@@ -13,7 +13,6 @@
 
 #include "gateway/base/account.h"
 #include "gateway/base/addresses.h"
-#include "gateway/config/environment_variables.h"
 
 namespace stdgate::policy {
 
@@ -42,19 +41,7 @@ struct Principal {
 
 // The source of the principal's name: api_key, certificate, signature, or the issuer without its
 // scheme. Two principals with the same name and source are the same.
-inline std::string source_of(const Principal& principal) {
-  switch (principal.kind) {
-    case Principal::Kind::api_key:
-      return "api_key";
-    case Principal::Kind::certificate:
-      return "certificate";
-    case Principal::Kind::signature:
-      return "signature";
-    case Principal::Kind::token:
-      break;
-  }
-  return std::string(config::source_of_issuer(principal.issuer));
-}
+std::string source_of(const Principal& principal);
 
 // Distinguishes the principal that may continue a call, or see what was kept of it, from all
 // others; empty: anonymous.

@@ -9,7 +9,6 @@
 // kSlack below where it begins, so that it does not flap. Owner: the worker.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "gateway/base/time.h"
@@ -36,30 +35,9 @@ class Overload {
   void set_max_lag(Duration lag) { max_lag_ = lag; }
 
   // The parts of the memory that are used. True: the stage is another one.
-  bool note_memory(double resident, double held) {
-    resident_ = resident;
-    full_readings_ = resident >= kFull ? full_readings_ + 1 : 0;
-    const Memory before = memory_;
-    const double part = std::max(resident, held);
-    const bool stays_full = memory_ == Memory::full && resident >= kFull - kSlack;
-    if (full_readings_ >= kFullReadings || stays_full) {
-      memory_ = Memory::full;
-    } else if (part < kTight - kSlack) {
-      memory_ = Memory::free;
-    } else if (part >= kTight || memory_ == Memory::full) {
-      memory_ = Memory::tight;
-    }
-    return memory_ != before;
-  }
+  bool note_memory(double resident, double held);
   // How late the loop was. True: it is too late from now on, or no longer.
-  bool note_lag(Duration lag) {
-    if (max_lag_ == Duration::zero()) return false;
-    const bool was_late = is_late_;
-    late_readings_ = lag > max_lag_ ? late_readings_ + 1 : 0;
-    if (late_readings_ >= kLateReadings) is_late_ = true;
-    if (lag <= max_lag_ / 2) is_late_ = false;
-    return is_late_ != was_late;
-  }
+  bool note_lag(Duration lag);
 
   [[nodiscard]] Memory memory() const { return memory_; }
   // The resident part.

@@ -6,6 +6,27 @@
 
 namespace stdgate::policy {
 
+bool TokenBucket::take(const BucketSize& size, TimePoint now) {
+  fill(size, now);
+  if (tokens_ < 1) return false;
+  tokens_ -= 1;
+  return true;
+}
+
+Duration TokenBucket::wait(const BucketSize& size, TimePoint now) {
+  fill(size, now);
+  if (tokens_ >= 1) return Duration::zero();
+  const std::chrono::duration<double> seconds((1 - tokens_) / size.per_second);
+  return std::chrono::ceil<Duration>(seconds);
+}
+
+void TokenBucket::fill(const BucketSize& size, TimePoint now) {
+  if (now <= at_) return;
+  const std::chrono::duration<double> passed = now - at_;
+  tokens_ = std::min(size.burst, tokens_ + passed.count() * size.per_second);
+  at_ = now;
+}
+
 Duration ClientRates::wait(const ClientAddress& client, TimePoint now) {
   if (!is_limited(client)) return Duration::zero();
   const auto found = buckets_.find(client.key());

@@ -37,19 +37,9 @@ class TokenBucket {
   TokenBucket(const BucketSize& size, TimePoint now) : tokens_(size.burst), at_(now) {}
 
   // Takes a token. False: the bucket is empty.
-  bool take(const BucketSize& size, TimePoint now) {
-    fill(size, now);
-    if (tokens_ < 1) return false;
-    tokens_ -= 1;
-    return true;
-  }
+  bool take(const BucketSize& size, TimePoint now);
   // Time until a token is there; zero: one is.
-  [[nodiscard]] Duration wait(const BucketSize& size, TimePoint now) {
-    fill(size, now);
-    if (tokens_ >= 1) return Duration::zero();
-    const std::chrono::duration<double> seconds((1 - tokens_) / size.per_second);
-    return std::chrono::ceil<Duration>(seconds);
-  }
+  [[nodiscard]] Duration wait(const BucketSize& size, TimePoint now);
   // Indistinguishable from an unused one.
   [[nodiscard]] bool is_full(const BucketSize& size, TimePoint now) {
     fill(size, now);
@@ -57,12 +47,7 @@ class TokenBucket {
   }
 
  private:
-  void fill(const BucketSize& size, TimePoint now) {
-    if (now <= at_) return;
-    const std::chrono::duration<double> passed = now - at_;
-    tokens_ = std::min(size.burst, tokens_ + passed.count() * size.per_second);
-    at_ = now;
-  }
+  void fill(const BucketSize& size, TimePoint now);
 
   double tokens_;
   TimePoint at_;  // that tokens_ is about
@@ -134,17 +119,7 @@ class RateWindow {
   // Whether a window has ended by `now` and was too slow; one that was fast enough begins the next.
   // `count()` is called only when a window has ended.
   template <class Count>
-  bool is_slow(TimePoint now, Duration patience, size_t per_second, Count&& count) {
-    if (now < due(patience)) return false;
-    const uint64_t reached = count();
-    if (state_ != State::waiting && reached - count_ < needed(now - since_, per_second)) {
-      return true;
-    }
-    state_ = state_ == State::waiting ? State::second_half : State::judging;
-    since_ = now;
-    count_ = reached;
-    return false;
-  }
+  bool is_slow(TimePoint now, Duration patience, size_t per_second, Count&& count);
 
  private:
   enum class State : uint8_t { waiting, second_half, judging };
@@ -159,6 +134,19 @@ class RateWindow {
   uint64_t count_ = 0;  // at since_
   State state_ = State::waiting;
 };
+
+template <class Count>
+bool RateWindow::is_slow(TimePoint now, Duration patience, size_t per_second, Count&& count) {
+  if (now < due(patience)) return false;
+  const uint64_t reached = count();
+  if (state_ != State::waiting && reached - count_ < needed(now - since_, per_second)) {
+    return true;
+  }
+  state_ = state_ == State::waiting ? State::second_half : State::judging;
+  since_ = now;
+  count_ = reached;
+  return false;
+}
 
 // --- Quotas: how many calls are made in a time and are under way, of all clients (CallQuota) and
 // of each (ClientQuotas)

@@ -35,6 +35,7 @@ struct Subject {
 
 enum class Verdict : uint8_t { allowed, denied, needs_scope };
 
+// What the rules say about one operation.
 struct Ruling {
   Verdict verdict = Verdict::denied;
   std::span<const std::string> scopes{};  // needs_scope: all scopes of the operation

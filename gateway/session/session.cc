@@ -63,4 +63,23 @@ Ask Asks::close(rpc::WireId id, QuestionEnd end) {
   return asks_.close(id);
 }
 
+std::optional<SessionId> SessionTable::open(SessionKind kind) {
+  if (size(kind) >= limits_[index_of(kind)]) return std::nullopt;
+  const auto id = sessions_.acquire();
+  STDGATE_CHECK(id.has_value());
+  ++counts_[index_of(kind)];
+  Session& session = *sessions_.find(*id);
+  session = {};
+  session.id = *id;
+  session.kind = kind;
+  return id;
+}
+
+void SessionTable::close(SessionId id) {
+  Session& session = *sessions_.find(id);
+  --counts_[index_of(session.kind)];
+  static_cast<void>(std::exchange(session, {}));  // an assignment would keep its texts' memory
+  sessions_.release(id);
+}
+
 }  // namespace stdgate::session

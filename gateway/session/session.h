@@ -63,6 +63,7 @@ struct Ask {
 // cancel finds its request by one look-up. Owner: the session router.
 class AskIndex {
  public:
+  // Where an ask is kept: the asks of its session, and its id among them.
   struct Place {
     Asks* asks = nullptr;
     rpc::WireId id = 0;  // as the client sees it
@@ -245,24 +246,9 @@ class SessionTable {
       : limits_(limits), sessions_(std::accumulate(limits.begin(), limits.end(), size_t{0})) {}
 
   // A new session. Nothing: the limit of this kind is reached.
-  std::optional<SessionId> open(SessionKind kind) {
-    if (size(kind) >= limits_[index_of(kind)]) return std::nullopt;
-    const auto id = sessions_.acquire();
-    STDGATE_CHECK(id.has_value());
-    ++counts_[index_of(kind)];
-    Session& session = *sessions_.find(*id);
-    session = {};
-    session.id = *id;
-    session.kind = kind;
-    return id;
-  }
+  std::optional<SessionId> open(SessionKind kind);
   // The session must be open. Its owner first takes out what the owner owns.
-  void close(SessionId id) {
-    Session& session = *sessions_.find(id);
-    --counts_[index_of(session.kind)];
-    static_cast<void>(std::exchange(session, {}));  // an assignment would keep its texts' memory
-    sessions_.release(id);
-  }
+  void close(SessionId id);
 
   // Null: the session is not open.
   [[nodiscard]] Session* find(SessionId id) { return sessions_.find(id); }

@@ -52,6 +52,7 @@ class Subscriptions {
   // False: the session has the key already, or there is no room for it.
   bool await(SessionId session, std::string_view key);
 
+  // What follows from the end of a session's subscription.
   struct Withdrawal {
     bool known = false;  // the session had subscribed, or had asked to
     uint64_t child = 0;  // not 0: this child holds the key for no session now; see take_unwanted()

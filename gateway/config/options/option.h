@@ -91,6 +91,7 @@ enum class EmptyText : uint8_t { left_out, printed };
 // Whether a text names a file or a directory.
 enum class TextKind : uint8_t { plain, path };
 
+// One text.
 template <class S>
 struct Text {
   std::string S::*member;
@@ -338,6 +339,7 @@ struct OptionFlag {
   std::string_view help = {};         // empty: the option's
 };
 
+// A row of a table of options: one key of the section S.
 template <class S>
 struct Option {
   std::string_view key;

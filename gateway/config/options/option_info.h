@@ -11,6 +11,7 @@
 
 namespace stdgate::config {
 
+// An option without the type of its section: for the reference, the schema and the flags.
 struct OptionInfo {
   enum class Kind : uint8_t {
     count,
