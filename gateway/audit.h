@@ -43,6 +43,7 @@ struct AuditedChildMessage {
   Duration open{0};  // from the request to its end
 };
 
+// A session of a client that has begun or ended.
 struct AuditedSession {
   std::string_view backend;
   SessionName session;

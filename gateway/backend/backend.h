@@ -30,6 +30,7 @@
 
 namespace stdgate::backend {
 
+// The settings of a backend: those of its filters, and those of its children.
 struct BackendOptions : FilterOptions {
   pool::LaunchSpec launch{};
   Duration input_timeout = std::chrono::minutes(5);                // of parked calls

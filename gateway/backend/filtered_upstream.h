@@ -25,6 +25,7 @@
 
 namespace stdgate::backend {
 
+// The settings of the filters that backends and virtual servers have in common.
 struct FilterOptions {
   config::BackendConfig config;  // of a virtual server: what stands for it, see as_backend()
   config::LimitsConfig limits;

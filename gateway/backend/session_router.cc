@@ -108,6 +108,14 @@ void SessionRouter::charge(session::SessionId id) {
 }
 
 // Parks a session that shares children and has nothing open. False: no session can be parked.
+rpc::FaultReport SessionRouter::too_many(session::SessionKind kind) const {
+  if (kind != session::SessionKind::client) {
+    return rpc::faults::overloaded("too many calls are served alone");
+  }
+  return rpc::faults::overloaded("too many sessions; raise backends." + services_.config.name +
+                                 ".pool.sessions");
+}
+
 bool SessionRouter::park_longest_idle() {
   const config::BackendConfig& config = services_.config;
   if (config.isolation == config::Isolation::session || !config.revive) return false;

@@ -194,14 +194,7 @@ class SessionRouter final : public pool::SessionEvents {
   // Tells the client of each session that lists may have changed, although no child has reported
   // it. `lists_of(id)`: the lists for this session, as bits of the dialect.
   template <class Lists>
-  void tell_changed(const Lists& lists_of) {
-    sessions_.for_each([&](session::SessionId id, const session::Session& session) {
-      if (!session.is_of_client()) return;
-      for (const std::string_view notice : services_.dialect.change_notices(lists_of(id))) {
-        tell(session, {&notice, 1});
-      }
-    });
-  }
+  void tell_changed(const Lists& lists_of);
 
   // See SharedWishes; sessions pay for their wishes.
   tl::expected<bool, rpc::FaultReport> subscribe(session::SessionId session, std::string_view key) {
@@ -257,13 +250,7 @@ class SessionRouter final : public pool::SessionEvents {
   }
 
   [[nodiscard]] rpc::FaultReport too_many(
-      session::SessionKind kind = session::SessionKind::client) const {
-    if (kind != session::SessionKind::client) {
-      return rpc::faults::overloaded("too many calls are served alone");
-    }
-    return rpc::faults::overloaded("too many sessions; raise backends." + services_.config.name +
-                                   ".pool.sessions");
-  }
+      session::SessionKind kind = session::SessionKind::client) const;
   [[nodiscard]] static rpc::FaultReport not_greeted() {
     return rpc::faults::because(rpc::Fault::invalid_request, "initialize is not answered yet");
   }
@@ -334,5 +321,15 @@ class SessionRouter final : public pool::SessionEvents {
   uint32_t first_reader_ = 0;  // place of the session that was told this first
   uint32_t next_look_ = 0;     // see longest_idle()
 };
+
+template <class Lists>
+void SessionRouter::tell_changed(const Lists& lists_of) {
+  sessions_.for_each([&](session::SessionId id, const session::Session& session) {
+    if (!session.is_of_client()) return;
+    for (const std::string_view notice : services_.dialect.change_notices(lists_of(id))) {
+      tell(session, {&notice, 1});
+    }
+  });
+}
 
 }  // namespace stdgate::backend

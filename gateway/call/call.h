@@ -243,11 +243,11 @@ struct Call : CallFacts {
 
   // Charges the texts that are kept while a child has the call. Most calls have none.
   void charge(const Payer& payer) {
-    const size_t texts = request.size() + greeting.size() + kept_bytes;
-    if (texts == 0) return;
+    if (kept_texts() == 0) return;
     held.move_to(payer);
-    held.set(sizeof(Call) + texts);
+    held.set(sizeof(Call) + kept_texts());
   }
+  [[nodiscard]] size_t kept_texts() const { return request.size() + greeting.size() + kept_bytes; }
   // Whether its deadline, if any, is in the heap. Otherwise the call would never expire.
   [[nodiscard]] bool is_watched() const {
     return deadline == TimePoint::max() || heap_place != kNoPlace;

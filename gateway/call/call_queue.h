@@ -56,18 +56,7 @@ class CallQueue {
   // Takes out the first message that `choose(call)` takes; a notification's `call` is null. At most
   // kMaxPassed are passed over. Nothing: none was taken.
   template <class Choose>
-  std::optional<WaitingMessage> pop_first(Choose&& choose) {
-    // With places of messages that are gone.
-    const size_t end = std::min(waiting_.size(), 2 * kMaxPassed);
-    for (size_t at = 0, passed = 0; at < end && passed <= kMaxPassed; ++at) {
-      if (waiting_[at].is_gone) continue;
-      const Choice choice = choose(waiting_[at].call.get());
-      if (choice == Choice::take) return pop_at(at);
-      if (choice == Choice::stop) break;
-      ++passed;
-    }
-    return std::nullopt;
-  }
+  std::optional<WaitingMessage> pop_first(Choose&& choose);
   // Keeps the storage of a message that has been sent for the next one.
   void reuse(WaitingMessage message);
 
@@ -75,15 +64,7 @@ class CallQueue {
   CallPtr take(const Call& call);
   // Takes out all calls for which `matches(call)` holds.
   template <class Predicate>
-  std::vector<CallPtr> take_all(Predicate&& matches) {
-    std::vector<CallPtr> taken;
-    for (size_t at = 0; at < waiting_.size(); ++at) {
-      const Call* const call = waiting_[at].call.get();
-      if (call != nullptr && matches(*call)) taken.push_back(take_at(at));
-    }
-    drop_gone();
-    return taken;
-  }
+  std::vector<CallPtr> take_all(Predicate&& matches);
 
   template <class Visitor>
   void for_each_call(Visitor&& visit) const {
@@ -134,5 +115,30 @@ class CallQueue {
   size_t bytes_ = 0;  // of the messages
   std::vector<std::string> spare_texts_;
 };
+
+template <class Choose>
+std::optional<WaitingMessage> CallQueue::pop_first(Choose&& choose) {
+  // With places of messages that are gone.
+  const size_t end = std::min(waiting_.size(), 2 * kMaxPassed);
+  for (size_t at = 0, passed = 0; at < end && passed <= kMaxPassed; ++at) {
+    if (waiting_[at].is_gone) continue;
+    const Choice choice = choose(waiting_[at].call.get());
+    if (choice == Choice::take) return pop_at(at);
+    if (choice == Choice::stop) break;
+    ++passed;
+  }
+  return std::nullopt;
+}
+
+template <class Predicate>
+std::vector<CallPtr> CallQueue::take_all(Predicate&& matches) {
+  std::vector<CallPtr> taken;
+  for (size_t at = 0; at < waiting_.size(); ++at) {
+    const Call* const call = waiting_[at].call.get();
+    if (call != nullptr && matches(*call)) taken.push_back(take_at(at));
+  }
+  drop_gone();
+  return taken;
+}
 
 }  // namespace stdgate::call

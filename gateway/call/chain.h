@@ -59,31 +59,7 @@ class Chain {
   // Adds the next filter, which outlives the chain. `Some` is the filter's own class, from which
   // the chain learns which functions it overrides. `name` is a constant.
   template <class Some>
-  void add(std::string_view name, Some& filter) {
-    static_assert(std::is_base_of_v<Filter, Some> && !std::is_same_v<Filter, Some>);
-    STDGATE_CHECK(typeid(filter) == typeid(Some) && names_.size() < kMaxFilters);
-    STDGATE_CHECK(std::ranges::find(names_, name) == names_.end());
-    const Row row{&filter, static_cast<uint8_t>(names_.size())};
-    names_.push_back(name);
-    enlist<&Some::on_begin, &Filter::on_begin>(begins_, row, false);
-    enlist<&Some::on_request, &Filter::on_request>(requests_, row, false);
-    enlist<&Some::on_notification, &Filter::on_notification>(notifications_, row, false);
-    enlist<&Some::on_notification_judged, &Filter::on_notification_judged>(judged_, row, false);
-    enlist<&Some::on_answer, &Filter::on_answer>(answers_, row, true);
-    enlist<&Some::on_fault, &Filter::on_fault>(faults_, row, true);
-    enlist<&Some::on_end, &Filter::on_end>(ends_, row, true);
-    enlist<&Some::on_ended, &Filter::on_ended>(ended_, row, true);
-    enlist<&Some::on_lost, &Filter::on_lost>(lost_, row, true);
-    enlist<&Some::on_released, &Filter::on_released>(holders_, row, false);
-    enlist<&Some::on_overdue, &Filter::on_overdue>(keepers_, row, false);
-    enlist<&Some::admits, &Filter::admits>(gates_, row, false);
-    enlist<&Some::on_child_message, &Filter::on_child_message>(child_messages_, row, true);
-    enlist<&Some::on_child_gone, &Filter::on_child_gone>(child_ends_, row, true);
-    enlist<&Some::needed_until, &Filter::needed_until>(needs_, row, true);
-    enlist<&Some::work_of, &Filter::work_of>(works_, row, true);
-    enlist<&Some::gave, &Filter::gave>(givers_, row, true);
-    enlist<&Some::drop_kept, &Filter::drop_kept>(caches_, row, true);
-  }
+  void add(std::string_view name, Some& filter);
 
   // Constructs a filter that nothing else uses, adds it like add(), and owns it.
   template <class Some, class... Arguments>
@@ -214,6 +190,33 @@ class Chain {
   std::optional<HeldCalls> held_;  // nothing: no filter holds calls
   std::string text_;               // scratch: text of an answer
 };
+
+template <class Some>
+void Chain::add(std::string_view name, Some& filter) {
+  static_assert(std::is_base_of_v<Filter, Some> && !std::is_same_v<Filter, Some>);
+  STDGATE_CHECK(typeid(filter) == typeid(Some) && names_.size() < kMaxFilters);
+  STDGATE_CHECK(std::ranges::find(names_, name) == names_.end());
+  const Row row{&filter, static_cast<uint8_t>(names_.size())};
+  names_.push_back(name);
+  enlist<&Some::on_begin, &Filter::on_begin>(begins_, row, false);
+  enlist<&Some::on_request, &Filter::on_request>(requests_, row, false);
+  enlist<&Some::on_notification, &Filter::on_notification>(notifications_, row, false);
+  enlist<&Some::on_notification_judged, &Filter::on_notification_judged>(judged_, row, false);
+  enlist<&Some::on_answer, &Filter::on_answer>(answers_, row, true);
+  enlist<&Some::on_fault, &Filter::on_fault>(faults_, row, true);
+  enlist<&Some::on_end, &Filter::on_end>(ends_, row, true);
+  enlist<&Some::on_ended, &Filter::on_ended>(ended_, row, true);
+  enlist<&Some::on_lost, &Filter::on_lost>(lost_, row, true);
+  enlist<&Some::on_released, &Filter::on_released>(holders_, row, false);
+  enlist<&Some::on_overdue, &Filter::on_overdue>(keepers_, row, false);
+  enlist<&Some::admits, &Filter::admits>(gates_, row, false);
+  enlist<&Some::on_child_message, &Filter::on_child_message>(child_messages_, row, true);
+  enlist<&Some::on_child_gone, &Filter::on_child_gone>(child_ends_, row, true);
+  enlist<&Some::needed_until, &Filter::needed_until>(needs_, row, true);
+  enlist<&Some::work_of, &Filter::work_of>(works_, row, true);
+  enlist<&Some::gave, &Filter::gave>(givers_, row, true);
+  enlist<&Some::drop_kept, &Filter::drop_kept>(caches_, row, true);
+}
 
 // --- Log lines, at level debug, about the way of a message that reaches no child; see also
 // pool/call_trace.h

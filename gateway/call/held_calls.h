@@ -52,6 +52,7 @@ class KeptRequest {
 
 class HeldCalls {
  public:
+  // A held call, with the request that is passed on later.
   struct Held {
     CallPtr call;
     std::unique_ptr<KeptRequest> request;  // null: the call is kept without it

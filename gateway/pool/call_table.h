@@ -160,13 +160,7 @@ class CallTable {
   void note_heard(session::SessionId of, TimePoint now);
   // The visitor may close the call that it is given, and no other.
   template <class Visitor>
-  void for_each(Visitor&& visit) {
-    for (auto id = calls_.oldest(); id;) {
-      const auto following = calls_.next(*id);
-      visit(at(*id));
-      id = following;
-    }
-  }
+  void for_each(Visitor&& visit);
 
   [[nodiscard]] bool full() const { return calls_.full() || working() - bound_ >= max_working_; }
   // Whether there is no room for another bound call. Bound calls have room of their own, so neither
@@ -274,5 +268,14 @@ class GivenUpCalls {
   std::vector<GivenUp> calls_;
   size_t next_ = 0;  // the next entry to overwrite or add
 };
+
+template <class Visitor>
+void CallTable::for_each(Visitor&& visit) {
+  for (auto id = calls_.oldest(); id;) {
+    const auto following = calls_.next(*id);
+    visit(at(*id));
+    id = following;
+  }
+}
 
 }  // namespace stdgate::pool

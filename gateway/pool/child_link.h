@@ -57,6 +57,7 @@ struct SandboxStatus {
   uint64_t incomplete_starts = 0;  // starts of children without the whole sandbox
 };
 
+// How a child is started.
 struct LaunchSpec {
   std::string backend;               // for logs
   std::vector<std::string> command;  // argv; command[0] is searched in the child's PATH
@@ -78,6 +79,7 @@ LaunchSpec make_launch_spec(const config::BackendConfig& config,
                             const std::map<std::string, std::string>& environment,
                             const std::string& own_binary);
 
+// How a child's process has ended, or why it has not begun.
 struct ExitStatus {
   enum class Kind : uint8_t { not_started, exited, signaled };
   Kind kind = Kind::exited;

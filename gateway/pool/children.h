@@ -43,6 +43,7 @@ class Children {
   // A child of the session lane without a session; null: none.
   [[nodiscard]] Child* warm() const;
 
+  // The children that are alive, by lane.
   struct Census {
     struct Lane {
       uint32_t starting = 0;

@@ -131,15 +131,7 @@ class Pool {
   [[nodiscard]] bool has_children() const { return !children_.empty(); }
   // Calls that wait or are in flight, the gateway's own included.
   template <class Visitor>
-  void for_each_call(Visitor&& visit) const {
-    queues_.calls.for_each_call(visit);
-    queues_.turns.for_each_call(visit);
-    leases_.for_each([&](const Lease& lease) { lease.queue.for_each_call(visit); });
-    for (const auto& child : children_.all()) {
-      child->bound().for_each_call(visit);
-      child->calls().for_each(visit);
-    }
-  }
+  void for_each_call(Visitor&& visit) const;
   [[nodiscard]] size_t leases() const { return leases_.size(); }
   // Gives the call to a child that has room for it, or lets the handshake's answer be its answer.
   void give(Child& child, call::CallPtr&& call, const call::Outgoing& message);
@@ -200,5 +192,16 @@ class Pool {
   bool paused_ = false;  // sessions that share children have been told to wait
   Timer sweep_timer_;    // some children have gone
 };
+
+template <class Visitor>
+void Pool::for_each_call(Visitor&& visit) const {
+  queues_.calls.for_each_call(visit);
+  queues_.turns.for_each_call(visit);
+  leases_.for_each([&](const Lease& lease) { lease.queue.for_each_call(visit); });
+  for (const auto& child : children_.all()) {
+    child->bound().for_each_call(visit);
+    child->calls().for_each(visit);
+  }
+}
 
 }  // namespace stdgate::pool
