@@ -51,6 +51,7 @@ class AcpConnection final : public session::SessionSink {
 
   enum class Kind : uint8_t { http, websocket };
 
+  // The id of a connection, which its client knows, and the name that logs show in its place.
   struct Id {
     std::string text;
     SessionName name;  // of it

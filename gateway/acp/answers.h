@@ -27,6 +27,7 @@ class Answers {
   // The answer has another number now, and belongs to the connection's stream.
   void move(uint64_t from, uint64_t to);
 
+  // An answer that the log has let go.
   struct Lost {
     uint64_t event;
     std::string text;  // the error in its place

@@ -24,6 +24,7 @@ struct ServedBackend {
 // connects to a member too has each of its tools twice.
 std::vector<ServedBackend> without_members(std::vector<ServedBackend> backends);
 
+// The text for one client, and where a person pastes it.
 struct Snippet {
   std::string_view client;  // name of the client on the command line
   std::string_view where;   // the file or dialog where the snippet belongs

@@ -21,6 +21,7 @@ enum class FlagScope : uint8_t { gateway, backend };
 // value in the gateway's own environment.
 enum class FlagShape : uint8_t { text, list, pairs, yes, no };
 
+// A flag of the command line that sets a key of the configuration.
 struct FlagSpec {
   std::string name;
   FlagScope scope = FlagScope::gateway;

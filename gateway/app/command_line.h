@@ -16,8 +16,10 @@
 
 namespace stdgate::app {
 
+// Arguments that have been read: the action, and what it needs. Made by parse_command_line().
 struct CommandLine {
   enum class Action : uint8_t { serve, check, demo_server, hash_key, verify_audit, exit };
+  // A flag that was given, as a setting of the configuration.
   struct Flag {
     std::string name;  // as typed, for errors: "--max"
     config::Setting setting;

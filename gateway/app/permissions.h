@@ -21,6 +21,7 @@ namespace stdgate::app {
 tl::expected<std::optional<policy::Principal>, std::string> principal_of(
     const config::Config& config, std::string_view who, std::chrono::sys_seconds now);
 
+// Whose permissions are asked for. `who`: as for principal_of().
 struct PermissionsQuestion {
   std::string_view who;
   std::string_view only{};  // a backend's name; empty: all of them

@@ -21,6 +21,7 @@ inline constexpr int kDrainTimedOut = 3;  // calls were cut off
 // Reads the configuration again, checked as at the start. An error says what is wrong with it.
 using ConfigSource = std::function<tl::expected<config::Config, std::string>()>;
 
+// What serve() needs besides the configuration. Filled by main().
 struct ServeOptions {
   std::string guard_path{};   // empty: beside this program (transports/stdio/guard_process.h)
   ConfigSource read_again{};  // on SIGHUP; null: it is not read again

@@ -55,23 +55,11 @@ class RetiredBackends {
   // Calls visit(upstream, sessions) for each upstream with MCP sessions that may continue, the
   // latest first.
   template <class Visitor>
-  void for_each_served(Visitor&& visit) const {
-    for (size_t i = retired_.size(); i > 0; --i) {
-      const Retired& retired = retired_[i - 1];
-      const bool is_served = !retired.is_ending && retired.sessions != nullptr &&
-                             (retired.sessions->size() > 0 || retired.upstream->holds_work());
-      if (is_served) visit(*retired.upstream, *retired.sessions);
-    }
-  }
+  void for_each_served(Visitor&& visit) const;
   // Calls visit(upstream, door) for each upstream with connections that may continue, the latest
   // first.
   template <class Visitor>
-  void for_each_door(Visitor&& visit) const {
-    for (size_t i = retired_.size(); i > 0; --i) {
-      const Retired& retired = retired_[i - 1];
-      if (retired.agents.door != nullptr) visit(*retired.upstream, retired.agents.door);
-    }
-  }
+  void for_each_door(Visitor&& visit) const;
   // Calls visit(AcpConnections&) for each upstream with connections to agents.
   template <class Visitor>
   void for_each_connections(Visitor&& visit) const {
@@ -131,5 +119,23 @@ class RetiredBackends {
   Timer wake_;
   bool is_left_to_shutdown_ = false;
 };
+
+template <class Visitor>
+void RetiredBackends::for_each_served(Visitor&& visit) const {
+  for (size_t i = retired_.size(); i > 0; --i) {
+    const Retired& retired = retired_[i - 1];
+    const bool is_served = !retired.is_ending && retired.sessions != nullptr &&
+                           (retired.sessions->size() > 0 || retired.upstream->holds_work());
+    if (is_served) visit(*retired.upstream, *retired.sessions);
+  }
+}
+
+template <class Visitor>
+void RetiredBackends::for_each_door(Visitor&& visit) const {
+  for (size_t i = retired_.size(); i > 0; --i) {
+    const Retired& retired = retired_[i - 1];
+    if (retired.agents.door != nullptr) visit(*retired.upstream, retired.agents.door);
+  }
+}
 
 }  // namespace stdgate::app

@@ -17,6 +17,7 @@ class MetricsStore;
 
 namespace stdgate::app {
 
+// A count with the value of its label: an outcome, or a reason.
 struct NamedCount {
   std::string_view name;
   uint64_t count = 0;
@@ -24,6 +25,7 @@ struct NamedCount {
 
 using BucketCounts = std::vector<uint64_t>;  // the last one has no bound
 
+// The calls of one method or tool, with their durations.
 struct NamedDurations {
   std::string_view name;
   uint64_t calls = 0;
@@ -32,6 +34,7 @@ struct NamedDurations {
   BucketCounts child;     // written to the child until answered; empty for tools
 };
 
+// The counts of one backend.
 struct BackendCounts {
   std::vector<NamedCount> outcomes;  // the calls so far
   std::vector<NamedCount> rejected;  // the same
@@ -44,6 +47,7 @@ struct BackendCounts {
   std::vector<NamedDurations> tools;    // the same
 };
 
+// The counts of all backends, and those of the whole gateway.
 struct StateCounts {
   static constexpr size_t kMaxNames = 10;
 

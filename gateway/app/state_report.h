@@ -18,11 +18,13 @@
 
 namespace stdgate::app {
 
+// An address that the gateway listens on.
 struct ListenerFacts {
   std::string url;
   bool is_admin = false;
 };
 
+// The certificates of one listener.
 struct TlsFacts {
   struct Certificate {
     std::string_view file;
@@ -33,6 +35,7 @@ struct TlsFacts {
   std::vector<Certificate> certificates;
 };
 
+// An issuer of tokens, and the state of its keys.
 struct IssuerFacts {
   std::string_view issuer;
   std::string_view source;  // source of its keys: file, url, discovery
@@ -41,12 +44,14 @@ struct IssuerFacts {
   std::string problem;          // of the last fetch; empty: none
 };
 
+// The memory of the process, and its limit.
 struct MemoryFacts {
   uint64_t resident = 0;                       // bytes
   uint64_t limit = 0;                          // limits.memory
   const policy::Accounts* accounts = nullptr;  // null: omitted
 };
 
+// What the report says besides the backends. Filled by the worker.
 struct GatewayFacts {
   std::string_view version;
   Duration uptime{0};

@@ -44,6 +44,7 @@ class NumberArray {
 // "_meta"; empty when there is none, or a sentence that says what is wrong.
 tl::expected<std::string, const char*> read_progress_token(std::string_view params);
 
+// A whole number among the params of a method, and its range.
 struct IntegerParam {
   const char* name;
   int64_t low;

@@ -25,6 +25,7 @@ namespace stdgate::mcp {
 // validated
 enum class ClaimKind : uint8_t { state, task, cursor };
 
+// A claim that was found in a message.
 struct Claim {
   ClaimKind kind = ClaimKind::state;
   std::string_view raw;      // into the searched text: a JSON string; of a client any value

@@ -185,6 +185,13 @@ std::string McpDialect::greet(rpc::WireId id, std::optional<std::string_view> cl
   return rpc::request_text(id, "initialize", params.append("}}"));
 }
 
+std::string_view McpDialect::refusal_hint(const rpc::Envelope& answer) const {
+  const bool is_modern =
+      rpc::error_code(answer) == rpc::rpc_error_code(rpc::RpcError::unsupported_version);
+  return is_modern ? "it may be of MCP's modern era alone: revision (--revision) modern"
+                   : traits().greeting_hint;
+}
+
 tl::expected<std::string, std::string> McpDialect::finish_handshake(
     const rpc::Envelope& answer) const {
   if (answer.kind == rpc::MessageKind::error) {

@@ -26,12 +26,7 @@ class McpDialect final : public pool::Dialect {
   [[nodiscard]] rpc::CodeSet codes() const override { return rpc::CodeSet::mcp; }
   [[nodiscard]] std::string greet(rpc::WireId id,
                                   std::optional<std::string_view> client) const override;
-  [[nodiscard]] std::string_view refusal_hint(const rpc::Envelope& answer) const override {
-    const bool is_modern =
-        rpc::error_code(answer) == rpc::rpc_error_code(rpc::RpcError::unsupported_version);
-    return is_modern ? "it may be of MCP's modern era alone: revision (--revision) modern"
-                     : traits().greeting_hint;
-  }
+  [[nodiscard]] std::string_view refusal_hint(const rpc::Envelope& answer) const override;
   [[nodiscard]] tl::expected<std::string, std::string> finish_handshake(
       const rpc::Envelope& answer) const override;
   [[nodiscard]] std::string probe(rpc::WireId id) const override;

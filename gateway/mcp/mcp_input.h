@@ -39,12 +39,14 @@ struct InputDemand {
   std::string params;  // raw JSON; empty: none
 };
 
+// The questions in a modern child's answer. `state` returns with the client's answers.
 struct InputDemands {
   std::vector<InputDemand> all;
   std::string state;  // raw JSON, a string; empty: none
   bool is_malformed = false;
 };
 
+// Whether a client may be asked a question, and the form in which it gets the question.
 struct InputRuling {
   enum class Verdict : uint8_t {
     allowed,

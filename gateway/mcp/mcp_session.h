@@ -44,6 +44,7 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   // Streamable HTTP, or the transport of 2024-11-05: one stream for everything, without resumption.
   enum class Kind : uint8_t { streamable, sse };
 
+  // The id of a session, which its client knows, and the name that logs show in its place.
   struct Id {
     std::string text;
     SessionName name;  // names the session in logs

@@ -17,12 +17,14 @@ struct ModernHeader {
   bool repeated = false;
 };
 
+// The header fields that have to agree with the body.
 struct ModernHeaders {
   ModernHeader version;  // MCP-Protocol-Version
   ModernHeader method;   // Mcp-Method
   ModernHeader name;     // Mcp-Name
 };
 
+// Why a modern request is refused.
 struct ModernProblem {
   int status = 400;    // of the response
   std::string error;   // the error object, raw JSON

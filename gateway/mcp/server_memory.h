@@ -31,6 +31,7 @@ namespace stdgate::mcp {
 enum class ListKind : uint8_t { tools, prompts, resources, templates };
 inline constexpr size_t kListKindCount = session::ToldLists::kKinds;
 
+// A kind of list, as messages and people call it.
 struct ListName {
   std::string_view method;
   std::string_view member;  // the member of the result with the elements
@@ -77,6 +78,7 @@ class ServerMemory {
   // has seen the same list between.
   static constexpr unsigned kMaxSwings = 2;
 
+  // A list as the server has answered it.
   struct List {
     std::string payload;  // the whole list, its pages joined
     uint64_t digest = 0;

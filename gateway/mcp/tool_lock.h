@@ -20,6 +20,7 @@ namespace stdgate::mcp {
 enum class PinnedKind : uint8_t { tool, prompt, resource_template };
 inline constexpr size_t kPinnedKinds = static_cast<size_t>(PinnedKind::resource_template) + 1;
 
+// A kind of pinned elements, as messages, the lock file and people call it.
 struct PinnedList {
   PinnedKind kind;
   std::string_view method;  // that lists them

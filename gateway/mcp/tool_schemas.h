@@ -136,6 +136,7 @@ class ToolList {
  public:
   static constexpr size_t kMaxTools = 2000;
 
+  // The schemas of one tool.
   struct Tool {
     SchemaRef input;   // null: it is not checked
     SchemaRef output;  // null: it is not checked, or the tool has none

@@ -21,6 +21,7 @@
 
 namespace stdgate::remote {
 
+// Why a link has ended, or could not be opened.
 struct LinkEnd {
   Problem problem;
   int status = 0;  // HTTP status of a refusal; 0: another reason

@@ -28,6 +28,7 @@ struct WebRequest {
   Duration time{0};                   // for the whole transfer; zero: no limit
 };
 
+// The status and the header fields of a response.
 struct WebHead {
   int status = 0;
   std::vector<std::pair<std::string, std::string>> fields{};  // names in lower case
@@ -39,6 +40,7 @@ struct WebHead {
   [[nodiscard]] bool has_type(std::string_view type) const;
 };
 
+// Why a request has got no whole response.
 struct WebFailure {
   enum class Kind : uint8_t {
     unresolved,   // the name of the server

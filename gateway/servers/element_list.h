@@ -31,6 +31,7 @@ inline constexpr std::array kListed = {ListKind::tools, ListKind::prompts, ListK
                                        ListKind::templates};
 inline constexpr size_t kListKinds = static_cast<size_t>(ListKind::greeting) + 1;
 
+// The method that asks for a list, and the notice of its changes.
 struct ListFacts {
   std::string_view method;
   uint8_t change;  // bit of mcp::kMcpLists that tells of changes
@@ -47,6 +48,7 @@ bool selects_uri(const config::SelectionConfig& selection, std::string_view uri)
 // Whether `exclude` hides a linked URI. `include` need not name linked URIs.
 bool excludes_uri(const config::SelectionConfig& selection, std::string_view uri);
 
+// An element of a member's list, under both of its names.
 struct Element {
   std::string own;    // its name or URI at the member, decoded
   std::string shown;  // the same as clients see it

@@ -31,6 +31,7 @@ namespace stdgate::servers {
 
 class Aggregate;
 
+// The services that all members of a virtual server share. All of them outlive the members.
 struct MemberServices {
   const pool::CoreServices& core;
   session::Callers& callers;

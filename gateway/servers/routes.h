@@ -44,6 +44,7 @@ class TaskNames {
 
   explicit TaskNames(const Payer& payer) : held_(payer, Holding::caches) {}
 
+  // A task that a member has begun.
   struct Task {
     size_t member;
     std::string own;  // the id that the member has given

@@ -117,6 +117,7 @@ class Part final : private session::SessionSink {
   bool is_over_ = false;
 };
 
+// A client's session at the virtual server, with its parts at members. Owner: VirtualSessions.
 struct VirtualSession {
   static constexpr size_t kMaxQuestions = 256;
   static constexpr size_t kMaxGreeting = 64 << 10;

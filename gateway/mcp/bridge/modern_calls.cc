@@ -121,7 +121,9 @@ void ModernCalls::note_ask(pool::Child& child, const rpc::Envelope& ask,
 }
 
 void ModernCalls::refuse_lack(call::CallPtr& call, const rpc::Envelope& error) {
-  if (call->alone) return;
+  const bool may_lack =
+      call->client_kind == PeerKind::stateless && call->child_kind == PeerKind::stateful;
+  if (!may_lack || call->alone) return;
   const call::KeptText* const asked = lacking_.find(call->slots);
   std::string lacking = asked == nullptr ? std::string() : asked->text;
   for (InputRuling& demand : kInput.demanded(error, kNothingDeclared)) {

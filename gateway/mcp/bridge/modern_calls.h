@@ -44,10 +44,7 @@ class ModernCalls final : public call::Filter {
     if (call->needs_stateless && pool_.peer_kind() == PeerKind::stateful) refuse(std::move(call));
   }
   void on_answer(call::CallPtr& call, call::Answer& answer) override {
-    const bool may_lack = answer.message.kind == rpc::MessageKind::error &&
-                          call->client_kind == PeerKind::stateless &&
-                          call->child_kind == PeerKind::stateful;
-    if (may_lack) refuse_lack(call, answer.message);
+    if (answer.message.kind == rpc::MessageKind::error) refuse_lack(call, answer.message);
   }
   // Refuses a call that the children cannot serve, because they are legacy ones. The log reports
   // the first such call, and the key to change for clients that cannot use the answer.
@@ -91,8 +88,8 @@ class ModernCalls final : public call::Filter {
  private:
   void note(const call::Request& request, call::Call& call) const;
   void note_refused();
-  // A legacy child has ended the call with this error, perhaps because of a capability that its
-  // client lacks. RoundTrips judges calls with a child alone.
+  // Refuses a modern client's call that a legacy child has ended with this error because of a
+  // capability that the client lacks. RoundTrips judges calls with a child alone.
   void refuse_lack(call::CallPtr& call, const rpc::Envelope& error);
   [[nodiscard]] bool can_serve_alone() const;
   [[nodiscard]] uint8_t lists_of(const call::Call& call) const {
