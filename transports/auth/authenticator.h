@@ -69,6 +69,7 @@ struct Credential {
   Resource resource{};
 };
 
+// What an authenticator has found out about a credential.
 struct Judgement {
   enum class Outcome : uint8_t {
     accepted,

@@ -77,6 +77,7 @@ struct evp_pkey_st;
 
 namespace stdgate::auth {
 
+// Frees a key of OpenSSL.
 struct FreeKey {
   void operator()(evp_pkey_st* key) const;
 };

@@ -23,6 +23,7 @@
 
 namespace stdgate::fetch {
 
+// How connections are made, whatever the request.
 struct WebClientOptions {
   std::string unix_socket{};       // empty: what the URL says
   std::string ca_file{};           // empty: the system's

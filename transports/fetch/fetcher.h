@@ -24,6 +24,7 @@ struct Request {
   bool keeps_connection = false;             // for the next one to the same server
 };
 
+// The result of a fetch.
 struct Fetched {
   FetchOutcome outcome = FetchOutcome::ok;
   std::string body = {};

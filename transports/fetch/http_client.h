@@ -16,6 +16,7 @@
 
 namespace stdgate::fetch {
 
+// Where a tool reaches a gateway.
 struct GatewayAddress {
   std::string url;          // "http://127.0.0.1:8080", without a slash at its end
   std::string unix_socket;  // empty: TCP
@@ -24,6 +25,7 @@ struct GatewayAddress {
 // Parses the value of --url: http://…, https://… or unix:/path. The error says what to write.
 tl::expected<GatewayAddress, std::string> parse_gateway_url(const std::string& text);
 
+// How an HttpClient connects, and what it shows of itself.
 struct HttpOptions {
   GatewayAddress gateway;
   std::string api_key;           // empty: none

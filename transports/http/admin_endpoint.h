@@ -13,6 +13,7 @@
 
 namespace stdgate::http {
 
+// Whether one backend can be used.
 struct BackendReadiness {
   std::string name;
   bool ready = false;     // it can be used
@@ -21,6 +22,7 @@ struct BackendReadiness {
   std::string reason;  // why it cannot be used, or why that is in doubt
 };
 
+// The answer of /readyz.
 struct Readiness {
   bool ready = false;
   std::string reason;  // why not

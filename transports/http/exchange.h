@@ -84,6 +84,7 @@ enum class SlowClient : uint8_t {
   waited_for,  // by the source, which looks at is_backed_up(); nothing else bounds what is unsent
 };
 
+// How a response begins that is a stream of events.
 struct StreamStart {
   BackendId backend = 0;
   SlowClient slow_client = SlowClient::dropped;
@@ -163,14 +164,7 @@ class Exchange {
   // The handler of this exchange from now on. Reuses the former handler if it is of the same type.
   // The address of the static member kKind identifies the type.
   template <class Handler>
-  Handler& handler() {
-    if (handler_kind_ != &Handler::kKind) {
-      handler_ = std::make_unique<Handler>();
-      handler_kind_ = &Handler::kKind;
-    }
-    is_handled_ = true;
-    return static_cast<Handler&>(*handler_);
-  }
+  Handler& handler();
   // The context of a message in this exchange, without caller, session and tag.
   [[nodiscard]] call::CallContext call_context() const;
   // The line of WWW-Authenticate that says which scopes a call needs (RFC 6750 section 3.1).
@@ -268,5 +262,15 @@ class Exchange {
   bool is_streaming_ = false;  // the head of an event stream has been written
   bool is_aborted_ = false;    // nothing can be sent any more
 };
+
+template <class Handler>
+Handler& Exchange::handler() {
+  if (handler_kind_ != &Handler::kKind) {
+    handler_ = std::make_unique<Handler>();
+    handler_kind_ = &Handler::kKind;
+  }
+  is_handled_ = true;
+  return static_cast<Handler&>(*handler_);
+}
 
 }  // namespace stdgate::http

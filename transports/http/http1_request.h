@@ -100,6 +100,7 @@ class Http1Request {
   static constexpr size_t kMaxDiscard = 64 << 10;
 
   enum class Outcome : uint8_t { incomplete, complete, failed, too_large };
+  // How many bytes were taken, and what they have completed.
   struct Step {
     size_t taken = 0;  // bytes
     Outcome outcome = Outcome::incomplete;

@@ -46,11 +46,13 @@ std::vector<std::string> landing_urls(const backend::Upstream& backend, std::str
 // A text on stdout with URLs to paste; or, with log.format json, log lines "listening", one for
 // each backend at each address, because only JSON may be written then.
 
+// An open listener.
 struct BoundAddress {
   Address address;
   bool is_secure = false;  // over TLS
 };
 
+// All open listeners.
 struct Listening {
   std::vector<BoundAddress> clients;
   std::vector<BoundAddress> admin;  // one, or none

@@ -66,6 +66,7 @@ tl::expected<std::vector<DictionaryMember>, FieldError> parse_dictionary(std::st
 
 inline constexpr size_t kMaxNonce = 256;  // bytes
 
+// Why a signature does not count.
 struct SignatureError {
   bool is_malformed = false;  // else it could be read, and is not enough
   std::string_view message;   // a constant, for people

@@ -44,6 +44,7 @@ struct ConnectionTraits {
   }
 };
 
+// Why a head is refused, and the status of the answer.
 struct HeadError {
   int status = 400;
   const char* reason = "";
@@ -145,6 +146,7 @@ size_t count_parameters(std::string_view query, std::string_view name);
 // Limit of the entries that are read; a longer chain of proxies is not believed.
 inline constexpr size_t kMaxHops = 32;
 
+// Where a request comes from.
 struct Provenance {
   ClientAddress client{};
   std::optional<bool> is_secure{};  // what the client spoke with the first proxy; nothing: not said

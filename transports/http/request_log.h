@@ -18,6 +18,7 @@
 
 namespace stdgate::http {
 
+// A refused request, with what its log line shows.
 struct RefusedRequest {
   const ClientAddress& client;
   std::string_view principal = {};   // its name; empty: unknown

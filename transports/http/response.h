@@ -24,6 +24,7 @@ struct RefusalNote {
   std::string_view detail{};  // for the log: a sentence; outlives the call
 };
 
+// What an endpoint answers. The codec writes it.
 struct Response {
   int status = 200;
   std::string_view content_type{};  // a constant; empty: no content

@@ -85,6 +85,7 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
 //
 // Pure.
 
+// What to tell a client that has asked for an unknown path.
 struct PathHints {
   std::string_view meant;               // the one that was probably meant; empty: none is near
   std::vector<std::string_view> paths;  // all, the nearest first, else in their order
@@ -96,6 +97,7 @@ struct PathHints {
 // Costs up to 64 * 64 steps for each name of a backend.
 PathHints path_hints(std::string_view wanted, std::vector<std::string_view> paths);
 
+// A served path. `about`: for lists of what is served.
 struct Route {
   std::string path;
   std::string about;

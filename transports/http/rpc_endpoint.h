@@ -32,6 +32,7 @@ class RpcExchange final : public ExchangeHandler, private session::ReplySink {
  public:
   static constexpr char kKind = 0;
 
+  // Where the messages of a request go, and how they are read.
   struct Route {
     backend::Upstream& upstream;
     rpc::EnvelopeParser& parser;

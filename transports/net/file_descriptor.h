@@ -35,13 +35,9 @@ class FileDescriptor {
 // started without it: otherwise a socket or pipe would get its number and be taken for it. False
 // when that fails. Has to be called before anything else opens a descriptor.
 inline bool open_standard_descriptors() {
-  for (;;) {
-    const int fd = ::open("/dev/null", O_RDWR);
-    if (fd < 0) return false;
-    if (fd <= STDERR_FILENO) continue;  // the lowest free number
-    ::close(fd);
-    return true;
-  }
+  int fd = 0;  // the lowest free number
+  while (fd >= 0 && fd <= STDERR_FILENO) fd = ::open("/dev/null", O_RDWR);
+  return fd >= 0 && ::close(fd) == 0;
 }
 
 }  // namespace stdgate::net

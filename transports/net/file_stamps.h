@@ -10,6 +10,7 @@
 
 namespace stdgate::net {
 
+// What stat() says of a file: it differs when the file has changed.
 struct FileStamp {
   uint64_t device = 0;
   uint64_t inode = 0;  // 0: there is no such file

@@ -129,6 +129,7 @@ class ClientMessages {
  public:
   static constexpr size_t kMaxOpenBatches = 64;
 
+  // Where the messages go.
   struct Route {
     backend::Upstream& backend;
     rpc::EnvelopeParser& parser;  // of all connections; used within a call only
@@ -136,6 +137,7 @@ class ClientMessages {
     acp::AcpConnections* keeper = nullptr;
     std::string kept_id{};
   };
+  // Who sends the messages.
   struct Label {
     uint64_t connection = 0;
     TraceContext trace;
@@ -166,11 +168,8 @@ class ClientMessages {
   // --- From the client
   // The next message, which may be changed.
   void take(std::span<char> text) {
-    if (waits()) {
-      keep(text);
-    } else {
-      hand_over(text, context());
-    }
+    if (waits()) return keep(text);
+    hand_over(text, context());
   }
   // Whether messages that need room in the core's queues are kept.
   [[nodiscard]] bool waits() const { return !core_reads_ || !kept_.empty(); }

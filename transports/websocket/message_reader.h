@@ -52,6 +52,7 @@ enum class Opcode : uint8_t {
 inline constexpr size_t kMaxControlPayload = 125;
 inline constexpr size_t kMaxFrameHeader = 14;
 
+// The header of a frame (RFC 6455 section 5.2).
 struct FrameHeader {
   bool final = false;
   bool masked = false;
@@ -127,6 +128,7 @@ class MessageSink {
   virtual void on_close(CloseCode code, std::string_view reason) = 0;
 };
 
+// Why the connection fails, as the client is told.
 struct ReadError {
   CloseCode code = CloseCode::protocol_error;
   const char* reason = "";

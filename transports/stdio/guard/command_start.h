@@ -17,6 +17,7 @@
 
 namespace stdgate::guard {
 
+// The user and the groups that the command runs as.
 struct Identity {
   uid_t user = 0;
   gid_t group = 0;

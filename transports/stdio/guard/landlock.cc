@@ -157,7 +157,32 @@ class Ruleset {
   net::FileDescriptor fd_;
 };
 
+uint64_t files_handled(int abi, FileRule rule) {
+  uint64_t accesses = kLandlockWrites;
+  if (rule == FileRule::all) accesses |= kLandlockReads;
+  if (abi >= 2) accesses |= kLandlockRefer;
+  if (abi >= 3) accesses |= kLandlockTruncate;
+  if (abi >= 5) accesses |= kLandlockIoctl;
+  return accesses;
+}
+
 }  // namespace
+
+LandlockPlan landlock_plan(int abi, FileRule files, NetworkRule network) {
+  LandlockPlan plan;
+  if (abi >= 6) plan.scoped = kLandlockScopeAbstractSockets | kLandlockScopeSignals;
+  if (abi >= 1 && files != FileRule::none) {
+    plan.handled_files = files_handled(abi, files);
+    plan.is_open = false;
+  } else if (abi >= 2 && abi < 6) {
+    plan.handled_files = kLandlockRefer;
+  }
+  if (abi >= 4 && network != NetworkRule::any) {
+    plan.handled_network = kLandlockBindTcp;
+    if (network != NetworkRule::outbound) plan.handled_network |= kLandlockConnectTcp;
+  }
+  return plan;
+}
 
 int landlock_abi() {
   const long version = ::syscall(kCreateRuleset, nullptr, 0, kAskForVersion);

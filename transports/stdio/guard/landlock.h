@@ -40,35 +40,12 @@ struct LandlockPlan {
   }
 };
 
-constexpr uint64_t files_handled(int abi, FileRule rule) {
-  uint64_t accesses = kLandlockWrites;
-  if (rule == FileRule::all) accesses |= kLandlockReads;
-  if (abi >= 2) accesses |= kLandlockRefer;
-  if (abi >= 3) accesses |= kLandlockTruncate;
-  if (abi >= 5) accesses |= kLandlockIoctl;
-  return accesses;
-}
-
 // ABI 6 has scopes, and then files need not be mentioned. Before, the right to move files between
 // directories is handled and given back beneath "/"; what remains is that a domain that handles
 // files may not change mounts. ABI 1 would deny such moves without a way to allow them, so there it
 // is left alone unless a sandbox asks for more.
-constexpr LandlockPlan landlock_plan(int abi, FileRule files = FileRule::none,
-                                     NetworkRule network = NetworkRule::any) {
-  LandlockPlan plan;
-  if (abi >= 6) plan.scoped = kLandlockScopeAbstractSockets | kLandlockScopeSignals;
-  if (abi >= 1 && files != FileRule::none) {
-    plan.handled_files = files_handled(abi, files);
-    plan.is_open = false;
-  } else if (abi >= 2 && abi < 6) {
-    plan.handled_files = kLandlockRefer;
-  }
-  if (abi >= 4 && network != NetworkRule::any) {
-    plan.handled_network = kLandlockBindTcp;
-    if (network != NetworkRule::outbound) plan.handled_network |= kLandlockConnectTcp;
-  }
-  return plan;
-}
+LandlockPlan landlock_plan(int abi, FileRule files = FileRule::none,
+                           NetworkRule network = NetworkRule::any);
 
 // The failure, for people; errno in `error`.
 struct LandlockFailure {

@@ -61,6 +61,7 @@ inline constexpr std::string_view kConnectOption = "--connect";
 inline constexpr std::string_view kBindOption = "--bind";
 
 using Resource = decltype(RLIMIT_AS);
+// A resource limit of the command, as an option.
 struct LimitOption {
   std::string_view name;
   Resource resource;

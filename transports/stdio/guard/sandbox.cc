@@ -26,6 +26,13 @@ struct CapabilitySets {
 
 }  // namespace
 
+const char* missing_feature(FileRule files, NetworkRule network, const KernelFeatures& kernel) {
+  if (!kernel.filters_syscalls) return "no system call filter (seccomp)";
+  if (!can_hold_files(files, kernel)) return "no Landlock ABI 3 (Linux 6.2) for files";
+  if (!can_hold_network(network, kernel)) return "no Landlock ABI 4 (Linux 6.7) for TCP ports";
+  return nullptr;
+}
+
 uint64_t permitted_capabilities() {
   CapabilitySets sets;
   if (!sets.read()) return 0;

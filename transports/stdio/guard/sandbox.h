@@ -58,6 +58,7 @@ struct Sandbox {
   Bounded<uint16_t, kMaxPorts> bind = {};
 };
 
+// What the kernel has for sandboxes; see kernel_features().
 struct KernelFeatures {
   int landlock_abi = 0;
   bool filters_syscalls = false;
@@ -78,13 +79,7 @@ constexpr bool can_hold_network(NetworkRule rule, const KernelFeatures& kernel) 
 }
 
 // The first thing that the kernel lacks, for people; null: nothing.
-constexpr const char* missing_feature(FileRule files, NetworkRule network,
-                                      const KernelFeatures& kernel) {
-  if (!kernel.filters_syscalls) return "no system call filter (seccomp)";
-  if (!can_hold_files(files, kernel)) return "no Landlock ABI 3 (Linux 6.2) for files";
-  if (!can_hold_network(network, kernel)) return "no Landlock ABI 4 (Linux 6.7) for TCP ports";
-  return nullptr;
-}
+const char* missing_feature(FileRule files, NetworkRule network, const KernelFeatures& kernel);
 
 // Asks the kernel.
 KernelFeatures kernel_features();
