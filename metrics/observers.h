@@ -25,53 +25,7 @@ class Observers final : public Observer {
  public:
   // `Some` is the observer's own class, which shows what it overrides.
   template <class Some>
-  void add(Some& observer) {
-    static_assert(std::is_base_of_v<Observer, Some> && !std::is_same_v<Observer, Some>);
-    STDGATE_CHECK(typeid(observer) == typeid(Some));
-    enlist(Event::backend, observer, &Some::on_backend, &Observer::on_backend);
-    enlist(Event::method, observer, &Some::on_method, &Observer::on_method);
-    enlist(Event::tool, observer, &Some::on_tool, &Observer::on_tool);
-    enlist(Event::call_started, observer, &Some::on_call_started, &Observer::on_call_started);
-    enlist(Event::call_finished, observer, &Some::on_call_finished, &Observer::on_call_finished);
-    enlist(Event::message, observer, &Some::on_message, &Observer::on_message);
-    enlist(Event::notification, observer, &Some::on_notification, &Observer::on_notification);
-    enlist(Event::rejected, observer, &Some::on_rejected, &Observer::on_rejected);
-    enlist(Event::dropped, observer, &Some::on_dropped, &Observer::on_dropped);
-    enlist(Event::child_state, observer, &Some::on_child_state, &Observer::on_child_state);
-    enlist(Event::child_started, observer, &Some::on_child_started, &Observer::on_child_started);
-    enlist(Event::child_ready, observer, &Some::on_child_ready, &Observer::on_child_ready);
-    enlist(Event::child_exited, observer, &Some::on_child_exited, &Observer::on_child_exited);
-    enlist(Event::child_replaced, observer, &Some::on_child_replaced, &Observer::on_child_replaced);
-    enlist(Event::replacement_waits, observer, &Some::on_replacement_waits,
-           &Observer::on_replacement_waits);
-    enlist(Event::breaker, observer, &Some::on_breaker, &Observer::on_breaker);
-    enlist(Event::session_places, observer, &Some::on_session_places, &Observer::on_session_places);
-    enlist(Event::session_opened, observer, &Some::on_session_opened, &Observer::on_session_opened);
-    enlist(Event::session_state, observer, &Some::on_session_state, &Observer::on_session_state);
-    enlist(Event::session_parked, observer, &Some::on_session_parked, &Observer::on_session_parked);
-    enlist(Event::question_asked, observer, &Some::on_question_asked, &Observer::on_question_asked);
-    enlist(Event::question_ended, observer, &Some::on_question_ended, &Observer::on_question_ended);
-    enlist(Event::call_parked, observer, &Some::on_call_parked, &Observer::on_call_parked);
-    enlist(Event::parked_call_ended, observer, &Some::on_parked_call_ended,
-           &Observer::on_parked_call_ended);
-    enlist(Event::call_returned, observer, &Some::on_return, &Observer::on_return);
-    enlist(Event::cache_hit, observer, &Some::on_cache_hit, &Observer::on_cache_hit);
-    enlist(Event::remembered, observer, &Some::on_remembered, &Observer::on_remembered);
-    enlist(Event::check_failed, observer, &Some::on_check_failed, &Observer::on_check_failed);
-    enlist(Event::pins, observer, &Some::on_pins, &Observer::on_pins);
-    enlist(Event::session_revived, observer, &Some::on_session_revived,
-           &Observer::on_session_revived);
-    enlist(Event::session_closed, observer, &Some::on_session_closed, &Observer::on_session_closed);
-    enlist(Event::connection_opened, observer, &Some::on_connection_opened,
-           &Observer::on_connection_opened);
-    enlist(Event::connection_closed, observer, &Some::on_connection_closed,
-           &Observer::on_connection_closed);
-    enlist(Event::bytes, observer, &Some::on_bytes, &Observer::on_bytes);
-    enlist(Event::refused, observer, &Some::on_refused, &Observer::on_refused);
-    enlist(Event::handshake_failed, observer, &Some::on_handshake_failed,
-           &Observer::on_handshake_failed);
-    enlist(Event::keys_fetched, observer, &Some::on_keys_fetched, &Observer::on_keys_fetched);
-  }
+  void add(Some& observer);
 
   void on_backend(BackendId backend, std::string_view name) override;
   void on_method(BackendId backend, MethodId method, std::string_view name) override;
@@ -167,6 +121,55 @@ class Observers final : public Observer {
 
   std::array<List, kEvents> lists_;
 };
+
+template <class Some>
+void Observers::add(Some& observer) {
+  static_assert(std::is_base_of_v<Observer, Some> && !std::is_same_v<Observer, Some>);
+  STDGATE_CHECK(typeid(observer) == typeid(Some));
+  enlist(Event::backend, observer, &Some::on_backend, &Observer::on_backend);
+  enlist(Event::method, observer, &Some::on_method, &Observer::on_method);
+  enlist(Event::tool, observer, &Some::on_tool, &Observer::on_tool);
+  enlist(Event::call_started, observer, &Some::on_call_started, &Observer::on_call_started);
+  enlist(Event::call_finished, observer, &Some::on_call_finished, &Observer::on_call_finished);
+  enlist(Event::message, observer, &Some::on_message, &Observer::on_message);
+  enlist(Event::notification, observer, &Some::on_notification, &Observer::on_notification);
+  enlist(Event::rejected, observer, &Some::on_rejected, &Observer::on_rejected);
+  enlist(Event::dropped, observer, &Some::on_dropped, &Observer::on_dropped);
+  enlist(Event::child_state, observer, &Some::on_child_state, &Observer::on_child_state);
+  enlist(Event::child_started, observer, &Some::on_child_started, &Observer::on_child_started);
+  enlist(Event::child_ready, observer, &Some::on_child_ready, &Observer::on_child_ready);
+  enlist(Event::child_exited, observer, &Some::on_child_exited, &Observer::on_child_exited);
+  enlist(Event::child_replaced, observer, &Some::on_child_replaced, &Observer::on_child_replaced);
+  enlist(Event::replacement_waits, observer, &Some::on_replacement_waits,
+         &Observer::on_replacement_waits);
+  enlist(Event::breaker, observer, &Some::on_breaker, &Observer::on_breaker);
+  enlist(Event::session_places, observer, &Some::on_session_places, &Observer::on_session_places);
+  enlist(Event::session_opened, observer, &Some::on_session_opened, &Observer::on_session_opened);
+  enlist(Event::session_state, observer, &Some::on_session_state, &Observer::on_session_state);
+  enlist(Event::session_parked, observer, &Some::on_session_parked, &Observer::on_session_parked);
+  enlist(Event::question_asked, observer, &Some::on_question_asked, &Observer::on_question_asked);
+  enlist(Event::question_ended, observer, &Some::on_question_ended, &Observer::on_question_ended);
+  enlist(Event::call_parked, observer, &Some::on_call_parked, &Observer::on_call_parked);
+  enlist(Event::parked_call_ended, observer, &Some::on_parked_call_ended,
+         &Observer::on_parked_call_ended);
+  enlist(Event::call_returned, observer, &Some::on_return, &Observer::on_return);
+  enlist(Event::cache_hit, observer, &Some::on_cache_hit, &Observer::on_cache_hit);
+  enlist(Event::remembered, observer, &Some::on_remembered, &Observer::on_remembered);
+  enlist(Event::check_failed, observer, &Some::on_check_failed, &Observer::on_check_failed);
+  enlist(Event::pins, observer, &Some::on_pins, &Observer::on_pins);
+  enlist(Event::session_revived, observer, &Some::on_session_revived,
+         &Observer::on_session_revived);
+  enlist(Event::session_closed, observer, &Some::on_session_closed, &Observer::on_session_closed);
+  enlist(Event::connection_opened, observer, &Some::on_connection_opened,
+         &Observer::on_connection_opened);
+  enlist(Event::connection_closed, observer, &Some::on_connection_closed,
+         &Observer::on_connection_closed);
+  enlist(Event::bytes, observer, &Some::on_bytes, &Observer::on_bytes);
+  enlist(Event::refused, observer, &Some::on_refused, &Observer::on_refused);
+  enlist(Event::handshake_failed, observer, &Some::on_handshake_failed,
+         &Observer::on_handshake_failed);
+  enlist(Event::keys_fetched, observer, &Some::on_keys_fetched, &Observer::on_keys_fetched);
+}
 
 // BackendNames: the names of backends by their ids, for observers that write them.
 class BackendNames {

@@ -63,6 +63,7 @@ class Verification {
   uint64_t more_findings_ = 0;
 };
 
+// The result of a verification.
 struct AuditReport {
   bool is_good = false;
   bool is_complete = true;  // all files could be read

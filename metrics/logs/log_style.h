@@ -102,6 +102,7 @@ inline char* write_quoted(char* to, std::string_view text, std::string& scratch,
   return to;
 }
 
+// Style of a line for people: an event, and fields as key=value.
 struct Text {
   static constexpr std::string_view kLineEnd = "\n";
 
@@ -123,6 +124,7 @@ struct Text {
   }
 };
 
+// Style of a line that is a JSON object.
 struct Json {
   static constexpr std::string_view kLineEnd = "}\n";
 

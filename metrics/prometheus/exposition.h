@@ -35,6 +35,7 @@ struct ProcessStats {
 // Of this process. Nothing when /proc is not mounted or says something unknown.
 std::optional<ProcessStats> read_process_stats();
 
+// The counts of spans that the exporter of traces keeps.
 struct SpanReadings {
   uint64_t exported = 0;
   uint64_t waiting = 0;

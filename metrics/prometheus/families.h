@@ -68,6 +68,7 @@ enum class Family : uint8_t {
   key_fetches,
 };
 
+// A family of metrics: a row of families().
 struct FamilyRow {
   Family id;
   std::string_view name;

@@ -46,6 +46,29 @@ Buckets::Buckets(std::span<const double> bounds) : bounds_(bounds.begin(), bound
   }
 }
 
+size_t Buckets::index_of(Duration duration) const {
+  size_t index =
+      first_by_width_[static_cast<size_t>(std::bit_width(static_cast<uint64_t>(duration.count())))];
+  while (duration > longest_[index]) ++index;
+  return index;
+}
+
+void Histogram::observe(const Buckets& buckets, Duration duration, const Exemplar* sampled) {
+  duration = std::max(duration, Duration::zero());
+  const size_t bucket = buckets.index_of(duration);
+  ++counts_[bucket];
+  sum_ns_ += static_cast<uint64_t>(duration.count());
+  if (sampled != nullptr) keep({sampled->trace_id, duration, sampled->at}, bucket);
+}
+
+void Histogram::add(const Histogram& other) {
+  for (size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
+  sum_ns_ += other.sum_ns_;
+  for (size_t i = 0; i < other.exemplars_.size(); ++i) {
+    if (!other.exemplars_[i].is_none()) keep(other.exemplars_[i], i);
+  }
+}
+
 BackendSeries::BackendSeries(std::string_view backend) : Series(Scope::backend, backend) {
   methods.emplace_back(Scope::method, "_other");
   tools.emplace_back(Scope::tool, "_other");

@@ -38,12 +38,7 @@ class Buckets {
   [[nodiscard]] size_t count() const { return longest_.size(); }
 
   // Below count(). `duration` is not negative.
-  [[nodiscard]] size_t index_of(Duration duration) const {
-    size_t index = first_by_width_[static_cast<size_t>(
-        std::bit_width(static_cast<uint64_t>(duration.count())))];
-    while (duration > longest_[index]) ++index;
-    return index;
-  }
+  [[nodiscard]] size_t index_of(Duration duration) const;
 
   friend bool operator==(const Buckets& a, const Buckets& b) { return a.bounds_ == b.bounds_; }
 
@@ -77,22 +72,10 @@ class Histogram {
 
   // `buckets`: the ones that the histogram was made with. `sampled`: the call, without its
   // duration; null: not sampled.
-  void observe(const Buckets& buckets, Duration duration, const Exemplar* sampled = nullptr) {
-    duration = std::max(duration, Duration::zero());
-    const size_t bucket = buckets.index_of(duration);
-    ++counts_[bucket];
-    sum_ns_ += static_cast<uint64_t>(duration.count());
-    if (sampled != nullptr) keep({sampled->trace_id, duration, sampled->at}, bucket);
-  }
+  void observe(const Buckets& buckets, Duration duration, const Exemplar* sampled = nullptr);
 
   // Of two exemplars the later one stays.
-  void add(const Histogram& other) {
-    for (size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
-    sum_ns_ += other.sum_ns_;
-    for (size_t i = 0; i < other.exemplars_.size(); ++i) {
-      if (!other.exemplars_[i].is_none()) keep(other.exemplars_[i], i);
-    }
-  }
+  void add(const Histogram& other);
 
   [[nodiscard]] std::span<const uint64_t> counts() const { return counts_; }  // by bucket
   // By bucket; empty: there was none yet.
