@@ -1,5 +1,5 @@
-// The rules for the source tree (rules.cc), for its pages (pages.cc), and for limits and names in
-// pages (limits.cc). Pure functions.
+// The rules for the source tree (rules.cc, bodies.cc), for its pages (pages.cc), and for limits and
+// names in pages (limits.cc). Pure functions.
 #pragma once
 
 #include <algorithm>
@@ -36,6 +36,13 @@ std::vector<std::string> integers_by_luck(const std::map<std::string, std::strin
 // should be split. `sources`: all texts by path. Files in tests/ may be longer.
 inline constexpr size_t kMaxClassLines = 700;
 std::vector<std::string> long_classes(const std::map<std::string, std::string>& sources);
+
+// Bodies of functions that have more than kMaxBodyLines of code in a header: headers are
+// declarations. Comments and blank lines do not count. Templates may be longer below their class,
+// and so may functions in the few headers that bodies.cc lists. `sources`: all texts by their
+// paths; what lies in tests/ may be longer.
+inline constexpr size_t kMaxBodyLines = 3;
+std::vector<std::string> long_bodies(const std::map<std::string, std::string>& sources);
 
 // Whether the top folder may have an entry with this name.
 bool allowed_at_top(std::string_view name);

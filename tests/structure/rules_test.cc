@@ -267,6 +267,79 @@ TEST(Rules, AClassMayHaveSoManyLines) {
   EXPECT_THAT(long_classes({{"tests/a.h", header}, {"tests/a.cc", lines(501)}}), IsEmpty());
 }
 
+TEST(Rules, ABodyInAHeaderHasThreeLines) {
+  const std::string three = "{\n  a();\n  b();\n  c();\n}\n";
+  const std::string four = "{\n  a();\n  b();\n  c();\n  d();\n}\n";
+  const struct {
+    std::string text;
+    int line = 0;  // of the long body; 0: none is long
+  } cases[] = {
+      {"inline void f() " + three},
+      {"inline void f() " + four, 1},
+      {"int g();\n\ninline void f() const noexcept " + four, 3},
+      // Not counted: comments and blank lines. Brackets in comments, quotes and directives are
+      // none.
+      {"void f() {\n  // Why.\n\n  a();  // {\n  /* {\n   */\n  b('{');\n  c(\"{\\\"\");\n}\n"},
+      {"void f() {\n  a(R\"x(})\"\n)x\");\n  b('\\'');\n  return 1'000;\n}\n", 1},
+      {"#define F(x) \\\n  void f() { \\\n    x\nint g();\n"},
+      // Classes, also nested ones.
+      {"namespace a {\nclass B : private C<D> {\n public:\n  void f() override " + three +
+       "};\n}\n"},
+      {"namespace a {\nclass B : private C<D> {\n public:\n  void f() override " + four + "};\n}\n",
+       4},
+      {"struct A {\n  struct B {\n    int c = 0;\n    void f() " + four + "  };\n};\n", 4},
+      {"struct A {\n  struct B {\n    int c = 0;\n  };\n  void f() " + four + "};\n", 5},
+      {"template <>\nstruct A<int> {\n  void f() " + four + "};\n", 3},
+      {"struct A {\n  bool operator==(const A&) const " + four + "};\n", 2},
+      // Values in braces are no bodies, however long.
+      {"enum class A : int {\n  a,\n  b,\n  c,\n  d\n};\n"},
+      {"struct A {\n  int a[4] = {\n    1,\n    2,\n    3,\n    4};\n  int b{1};\n  void f() " +
+           four + "};\n",
+       8},
+      // Signatures and initializer lists take as many lines as they need.
+      {"struct A {\n  A(int b,\n    int c)\n      : b_(b),\n        c_{c},\n        d_(b),\n       "
+       " e_{c} {}\n};\n"},
+      {"struct A {\n  A(int b,\n    int c)\n      : D<int>{b},\n        c_{c} " + four + "};\n", 5},
+      {"struct A {\n  auto f(\n      int a = {}) const -> std::string " + four + "};\n", 3},
+      // A lambda is a part of the body around it; in a value, it is a body.
+      {"void f() {\n  each([] {\n    a();\n  });\n}\n"},
+      {"void f() {\n  each([] {\n    a();\n    b();\n  });\n}\n", 1},
+      {"struct A {\n  A() : b_([](int c) -> std::string " + four + ") {}\n};\n", 2},
+      {"inline const auto kA = [] " + four + "();\n", 1},
+      {"inline constexpr auto kA = [] " + four + "();\n"},  // runs in the compiler
+      // Templates are long below their class only.
+      {"template <class T>\nvoid A<T>::f() " + four},
+      {"void f(auto&& a) " + four},
+      {"template <class T>\nstruct A {\n  void f() " + four + "};\n", 3},
+      {"struct A {\n  template <class T>\n  void f() " + four + "};\n", 3},
+  };
+  for (const auto& expected : cases) {
+    SCOPED_TRACE(expected.text);
+    const std::vector<std::string> found = long_bodies({{"gateway/a.h", expected.text}});
+    if (expected.line == 0) {
+      EXPECT_THAT(found, IsEmpty());
+    } else {
+      EXPECT_THAT(found, ElementsAre(testing::StartsWith(
+                             "gateway/a.h:" + std::to_string(expected.line) + ": has a body of ")));
+    }
+  }
+}
+
+TEST(Rules, ALongBodyIsReportedWithItsLines) {
+  EXPECT_THAT(
+      long_bodies({{"gateway/a.h", "void f() {\n  a();\n  // Why.\n  b();\n  c();\n  d();\n}\n"}}),
+      ElementsAre("gateway/a.h:1: has a body of 4 lines, more than 3"));
+}
+
+TEST(Rules, BodiesMayBeLongerInSources) {
+  const std::string body = "inline void f() {\n  a();\n  b();\n  c();\n  d();\n}\n";
+  EXPECT_THAT(long_bodies({{"gateway/a.cc", body}, {"tests/a.h", body}}), IsEmpty());
+  // A header of the data path, which has to have a reason to be listed.
+  EXPECT_THAT(long_bodies({{"gateway/base/text.h", body}}), IsEmpty());
+  EXPECT_THAT(long_bodies({{"gateway/base/text.h", "void f();\n"}}),
+              ElementsAre("gateway/base/text.h: needs no place in kDataPath"));
+}
+
 TEST(Rules, TopLevel) {
   EXPECT_TRUE(allowed_at_top("gateway"));
   EXPECT_TRUE(allowed_at_top(".clang-format"));

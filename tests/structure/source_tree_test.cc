@@ -65,6 +65,10 @@ TEST(SourceTree, ClassesHaveABound) {
   EXPECT_THAT(long_classes(sources_under(STDGATE_SOURCE_DIR)), testing::IsEmpty());
 }
 
+TEST(SourceTree, HeadersAreDeclarations) {
+  EXPECT_THAT(long_bodies(sources_under(STDGATE_SOURCE_DIR)), testing::IsEmpty());
+}
+
 // The files that git has or would add, without ignored files. Empty outside of a checkout, as in a
 // release's archive, which contains only files that git had.
 std::vector<fs::path> committed_files(const fs::path& root) {
