@@ -23,10 +23,12 @@ class AdoptionRecord {
   // The client's file as it was.
   [[nodiscard]] std::string former_file() const;
 
+  // The gateway's file before and after the adoption.
   struct GatewayTexts {
     std::optional<std::string> former;  // nothing: there was no file
     std::string adopted;
   };
+  // The client's file before and after the adoption, and the gateway's.
   struct Texts {
     std::string former;
     std::string adopted;

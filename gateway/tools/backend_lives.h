@@ -9,6 +9,7 @@
 
 namespace stdgate::tools {
 
+// What a running gateway says of its backends.
 struct BackendLives {
   // Texts by the name of the backend, without backends that have nothing to report.
   std::map<std::string, std::string> texts{};

@@ -27,6 +27,7 @@ enum class References : uint8_t {
   unbraced,  // $NAME and ${NAME}
 };
 
+// A client whose servers can be adopted, and where its file stands.
 struct AdoptedClient {
   std::string_view word;   // on the command line
   std::string_view title;  // "Claude Desktop"
@@ -53,6 +54,7 @@ std::vector<std::string> files_of(const AdoptedClient& client,
 tl::expected<std::string, std::string> resolved(std::string_view text, References references,
                                                 const config::Environment& variables);
 
+// A client's servers as backends.
 struct ImportedServers {
   std::vector<BackendLines> backends;
   std::vector<std::string> names;  // what the client calls each of them

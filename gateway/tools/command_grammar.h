@@ -21,6 +21,7 @@ struct GrammarOption {
   [[nodiscard]] bool takes_backend() const { return name == "--backend"; }
 };
 
+// A word of the command line, with what may follow it.
 struct GrammarWord {
   std::string word;
   std::string about;
@@ -30,6 +31,7 @@ struct GrammarWord {
   bool takes_backend = false;         // the operand is one of the configuration
 };
 
+// All that may stand on the command line.
 struct Grammar {
   std::vector<GrammarOption> options;  // without a word
   std::vector<GrammarWord> words;      // each once

@@ -26,6 +26,7 @@ struct Offer {
   std::vector<std::string> names{};
 };
 
+// What a trial of a backend has shown. Filled step by step.
 struct Diagnosis {
   config::BackendConfig backend;  // as it was tried, with what the findings change
   std::vector<Step> steps{};
@@ -54,6 +55,7 @@ struct DoctorServices {
   std::function<void(const std::string&)> tell;
 };
 
+// How long a trial waits.
 struct DoctorTimes {
   Duration step;   // of each step
   Duration fetch;  // of the first answer of a command that may have to fetch its server

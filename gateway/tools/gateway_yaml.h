@@ -26,6 +26,7 @@ std::string yaml_reference(std::string_view variable);
 // The duration in the form of the configuration: "90s", "1500ms".
 std::string duration_text(Duration duration);
 
+// A backend that is to be written to a configuration.
 struct BackendLines {
   std::string name;
   std::vector<std::string> command{};
@@ -65,6 +66,7 @@ tl::expected<config::Config, std::string> parse_gateway_text(const std::string& 
 // empty: none. Files that it names are not read.
 std::string mistake_in(const BackendLines& backend);
 
+// A configuration after an edit.
 struct EditedConfig {
   std::string text;
   std::vector<std::string> warnings;

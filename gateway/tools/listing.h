@@ -33,6 +33,7 @@ inline constexpr std::array<ListKind, 3> kListKinds{{{"tools", "tools/list", "na
 // The methods of an OpenRPC document.
 inline constexpr ListKind kMethods{"methods", call::kDiscover, "name"};
 
+// An element of a list: a tool, a prompt, a resource or a method.
 struct ListEntry {
   std::string name;
   std::string description;  // may be empty, and may have several lines

@@ -33,6 +33,7 @@ tl::expected<void, std::string> make_private_folder_of(const std::string& file);
 // is known.
 std::string config_home(const config::Environment& variables);
 
+// The configuration of the user's own gateway.
 struct UserGateway {
   std::string file;  // absolute
   std::string text;  // of the file, or of the one to be written

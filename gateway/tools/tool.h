@@ -40,6 +40,7 @@ struct Trouble {
   std::string code = {};  // of the JSON-RPC error that is the reason, as it came; empty: none is
 };
 
+// All that a tool has to say.
 struct ToolOutput {
   int exit_code = kHealthy;
   std::string out;  // stdout
@@ -66,6 +67,7 @@ struct ToolOption {
   std::string_view help;
 };
 
+// A tool's arguments, parsed.
 struct ToolArguments {
   std::vector<std::pair<std::string, std::string>> options;  // as given; the last value counts
   std::vector<std::string> words;                            // beside options
@@ -92,6 +94,7 @@ tl::expected<config::Config, std::string> config_of(const ToolArguments& argumen
                                                     const ToolSurroundings& surroundings,
                                                     const std::string& backend = {});
 
+// A word of the command line that serves nothing: a row of the list of tools.
 struct Tool {
   std::string_view word;
   std::string_view usage;  // lines, each "stdgate WORD …"
