@@ -241,7 +241,8 @@ int run(int argc, char** argv) {
   }
   std::error_code gone;  // the working directory may not exist any more
   const std::string working_directory = std::filesystem::current_path(gone).string();
-  const app::CommandLine command_line = app::parse_command_line(argc, argv, working_directory);
+  const app::CommandLine command_line =
+      app::parse_command_line(argc, argv, working_directory, tools::command_words());
   switch (command_line.action) {
     case app::CommandLine::Action::exit:
       if (command_line.exit_code == 0) return print(command_line.output);

@@ -125,18 +125,6 @@ void append_flags(const config::OptionInfo& section, std::vector<FlagSpec>& out)
   for (const config::OptionInfo& option : section.options) append_flags(option, out);
 }
 
-// `text` from `column` on, in as many lines as it needs; the first one begins there already.
-std::string wrapped(std::string_view text, size_t column) {
-  std::string lines;
-  while (text.size() > kColumns - column) {
-    size_t end = text.rfind(' ', kColumns - column);
-    if (end == std::string_view::npos) end = std::min(text.find(' '), text.size());
-    lines.append(text.substr(0, end)).append("\n").append(column, ' ');
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines.append(text).append("\n");
-}
-
 // `text` in the column of help.
 std::string help_line(const std::string& left, std::string_view text) {
   std::string line = "  " + left;
@@ -145,13 +133,13 @@ std::string help_line(const std::string& left, std::string_view text) {
   } else {
     line.resize(kHelpColumn, ' ');
   }
-  return line + wrapped(text, kHelpColumn);
+  return line + wrapped(text, kHelpColumn, kHelpColumn);
 }
 
 // "  stdgate check [options] [...]          validate, print the whole configuration"
-std::string words_text() {
+std::string words_text(std::span<const CommandWord> words) {
   std::string text;
-  for (const CommandWord& word : kCommandWords) {
+  for (const CommandWord& word : words) {
     std::string line = "  stdgate " + std::string(word.word);
     if (!word.arguments.empty()) line.append(" ").append(word.arguments);
     line.resize(std::max(line.size() + 2, kWordColumn), ' ');
@@ -163,11 +151,23 @@ std::string words_text() {
 std::string inherited_text() {
   const config::BackendConfig defaults;
   const std::string names = config::text_of(defaults.env_inherit);
-  return "Of stdgate's environment a child gets\n  " + wrapped(names, 2) +
+  return "Of stdgate's environment a child gets\n  " + wrapped(names, 2, 2) +
          "and what --env, --env-file and --env-inherit name, nothing else.\n";
 }
 
 }  // namespace
+
+std::string wrapped(std::string_view text, size_t column, size_t used) {
+  std::string lines;
+  while (text.size() > kColumns - used) {
+    size_t end = text.rfind(' ', kColumns - used);
+    if (end == std::string_view::npos || end == 0) end = std::min(text.find(' '), text.size());
+    lines.append(text.substr(0, end)).append("\n").append(column, ' ');
+    text.remove_prefix(std::min(end + 1, text.size()));
+    used = column;
+  }
+  return lines.append(text).append("\n");
+}
 
 std::vector<FlagSpec> command_flags() {
   std::vector<FlagSpec> flags;
@@ -175,9 +175,9 @@ std::vector<FlagSpec> command_flags() {
   return flags;
 }
 
-std::string help_text(const std::vector<FlagSpec>& flags) {
+std::string help_text(const std::vector<FlagSpec>& flags, std::span<const CommandWord> words) {
   std::string text =
-      std::string(kUsage) + words_text() + std::string(kRules) + "\nGeneral:\n" +
+      std::string(kUsage) + words_text(words) + std::string(kRules) + "\nGeneral:\n" +
       help_line("-c, --config FILE", "the configuration (gateway.yaml)") +
       help_line("-V, --version", "print the version") +
       help_line("-h, --help", "print this help; after a command word, the help of that command");
@@ -220,7 +220,8 @@ std::string unknown_option_text(const std::vector<FlagSpec>& flags, const std::s
                   : "stdgate --help lists the options");
 }
 
-std::string unknown_text(const std::vector<FlagSpec>& flags, const std::vector<std::string>& ours,
+std::string unknown_text(const std::vector<FlagSpec>& flags, std::span<const CommandWord> words,
+                         const std::vector<std::string>& ours,
                          const std::vector<std::string>& unknown) {
   const std::string& word = unknown.front();
   if (word.starts_with('-')) return unknown_option_text(flags, word);
@@ -231,9 +232,9 @@ std::string unknown_text(const std::vector<FlagSpec>& flags, const std::vector<s
 
   const std::string intro = "unknown command '" + word + "'; ";
   const bool is_first = unknown.size() == ours.size();
-  std::vector<std::string_view> words(kCommandWords.size());
-  std::ranges::transform(kCommandWords, words.begin(), &CommandWord::word);
-  const auto nearest = config::nearest_word(word, words);
+  std::vector<std::string_view> known(words.size());
+  std::ranges::transform(words, known.begin(), &CommandWord::word);
+  const auto nearest = config::nearest_word(word, known);
   if (is_first && nearest) {
     return intro + "did you mean '" + std::string(*nearest) + "'?";
   }
@@ -331,6 +332,17 @@ constexpr std::string_view kHelpHelp =
     "  stdgate help\n"
     "  stdgate WORD --help\n";
 
+constexpr std::array kOwnWords{
+    CommandWord{"check", "[options] [...]", "validate a configuration, and print it"},
+    CommandWord{"config", "schema", "print the JSON Schema of FILE"},
+    CommandWord{"config", "reference", "print what the keys of FILE mean"},
+    CommandWord{"hash-key", "", "make an API key, or hash one on stdin"},
+    CommandWord{"audit", "verify FILE...", "check that nobody has changed an audit"},
+    CommandWord{"demo-server", "", "run a small JSON-RPC server, for trials"},
+    CommandWord{"version", "", "print the version"},
+    CommandWord{"help", "", "print this"},
+};
+
 struct WordHelp {
   std::string_view word;
   std::string_view text;
@@ -347,6 +359,8 @@ constexpr std::array kHelps{
 };
 
 }  // namespace
+
+std::span<const CommandWord> own_words() { return kOwnWords; }
 
 std::string_view word_help(std::string_view word) {
   const auto found = std::ranges::find(kHelps, word, &WordHelp::word);

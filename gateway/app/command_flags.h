@@ -1,9 +1,9 @@
 // The words and the flags of the command line, for parsing, --help, completion and the manual.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,8 +39,28 @@ inline constexpr const char* kNameFlag = "--name";
 // The flags of all options, and kNameFlag, in the order of --help.
 std::vector<FlagSpec> command_flags();
 
+// CommandWord: a word that may come first on the command line, for --help, completion and the
+// manual, and for hints about mistyped words.
+struct CommandWord {
+  std::string_view word;
+  std::string_view arguments;  // arguments behind the word, for --help
+  std::string_view about;
+};
+
+// The words that are no tools, in the order of --help. A tool has its line in its own row.
+std::span<const CommandWord> own_words();
+
+// `text` in lines of at most 80 columns that begin in `column`; the first one stands behind `used`
+// columns.
+std::string wrapped(std::string_view text, size_t column, size_t used);
+
 // The text of `stdgate --help`; at most 80 columns wide.
-std::string help_text(const std::vector<FlagSpec>& flags);
+std::string help_text(const std::vector<FlagSpec>& flags,
+                      std::span<const CommandWord> words = own_words());
+
+// The text of `--help` behind one of the own words. At most 80 columns wide; empty: it is another
+// word.
+std::string_view word_help(std::string_view word);
 
 // --- Errors about unknown arguments: what they were probably meant to be, and what to write
 //
@@ -50,48 +70,12 @@ std::string unknown_option_text(const std::vector<FlagSpec>& flags, const std::s
 
 // `unknown`: the first argument that the parser does not know, and all after it: a mistyped word, a
 // file, or a command without "--" in front. `ours`: the arguments before a "--".
-std::string unknown_text(const std::vector<FlagSpec>& flags, const std::vector<std::string>& ours,
+std::string unknown_text(const std::vector<FlagSpec>& flags, std::span<const CommandWord> words,
+                         const std::vector<std::string>& ours,
                          const std::vector<std::string>& unknown);
 
 // `-min` is one option of ours with a hyphen too few; CLI11 would take it for -m.
 std::optional<std::string> find_short_spelling(const std::vector<FlagSpec>& flags,
                                                const std::vector<std::string>& arguments);
-
-// CommandWord: a word that may come first on the command line, for --help, completion and the
-// manual, and for hints about mistyped words.
-struct CommandWord {
-  std::string_view word;
-  std::string_view arguments;  // arguments behind the word, for --help
-  std::string_view about;
-};
-
-// In the order of --help.
-inline constexpr std::array kCommandWords{
-    CommandWord{"check", "[options] [...]", "validate a configuration, and print it"},
-    CommandWord{"doctor", "-- COMMAND", "try a server, and say what is wrong"},
-    CommandWord{"ls", "", "list the backends of a running gateway"},
-    CommandWord{"tools", "[BACKEND]", "list the tools of MCP servers"},
-    CommandWord{"call", "BACKEND METHOD [PARAMS]", "call a method of a backend"},
-    CommandWord{"connect", "[BACKEND|URL]", "reach a remote server by stdin, stdout"},
-    CommandWord{"snippet", "CLIENT", "print a client's settings, to paste"},
-    CommandWord{"add", "NAME -- COMMAND", "add a backend to FILE, or a client's"},
-    CommandWord{"adopt", "CLIENT", "put a client's servers behind a gateway"},
-    CommandWord{"pin", "[SERVER...]", "pin tools, and show what has changed"},
-    CommandWord{"config", "schema", "print the JSON Schema of FILE"},
-    CommandWord{"config", "reference", "print what the keys of FILE mean"},
-    CommandWord{"hash-key", "", "make an API key, or hash one on stdin"},
-    CommandWord{"audit", "verify FILE...", "check that nobody has changed an audit"},
-    CommandWord{"demo-server", "", "run a small JSON-RPC server, for trials"},
-    CommandWord{"completion", "bash|zsh|fish", "print a completion script for a shell"},
-    CommandWord{"man", "", "print the manual page"},
-    CommandWord{"install", "--user", "run this user's gateway as a service"},
-    CommandWord{"install-to", "DIR", "copy stdgate and its guard to DIR"},
-    CommandWord{"version", "", "print the version"},
-    CommandWord{"help", "", "print this"},
-};
-
-// The text of `--help` behind a word of the command line that is no tool. At most 80 columns wide;
-// empty: the word is a tool, or unknown.
-std::string_view word_help(std::string_view word);
 
 }  // namespace stdgate::app

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <system_error>
 
-#include "gateway/app/command_flags.h"
 #include "gateway/base/encodings.h"
 #include "gateway/config/config_files.h"
 #include "gateway/config/config_parser.h"
@@ -28,6 +27,7 @@ constexpr std::string_view kAudit = "audit";
 
 // The findings of CLI11: one list of texts for each flag.
 struct Arguments {
+  std::span<const CommandWord> words;
   std::vector<FlagSpec> flags = command_flags();
   std::vector<std::vector<std::string>> values{flags.size()};
   std::vector<std::string> config_files;
@@ -122,9 +122,10 @@ void add_options(CLI::App& app, Arguments& out) {
 }
 
 // Of the word that was found, else of all.
-std::string help_for(const CLI::App& app, const std::vector<FlagSpec>& flags) {
+std::string help_for(const CLI::App& app, const Arguments& arguments) {
   const auto words = app.get_subcommands();
-  return words.empty() ? help_text(flags) : std::string(word_help(words.front()->get_name()));
+  return words.empty() ? help_text(arguments.flags, arguments.words)
+                       : std::string(word_help(words.front()->get_name()));
 }
 
 // `--help` anywhere behind a word: CLI11 takes none behind what a word is about.
@@ -146,13 +147,13 @@ std::string empty_value_of(const CLI::App& check) {
 
 // The result if the program has to end at once (help, version, an error); nothing when `app` has
 // been filled in.
-std::optional<CommandLine> run_parser(CLI::App& app, const std::vector<FlagSpec>& flags,
-                                      const std::vector<std::string>& arguments) {
+std::optional<CommandLine> run_parser(CLI::App& app, const Arguments& arguments,
+                                      const std::vector<std::string>& ours) {
   try {
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    app.parse(std::vector<std::string>(ours.rbegin(), ours.rend()));
     return std::nullopt;
   } catch (const CLI::CallForHelp&) {
-    return exit_with_text(help_for(app, flags));
+    return exit_with_text(help_for(app, arguments));
   } catch (const CLI::CallForVersion&) {
     return exit_with_text(version_text());
   } catch (const CLI::ArgumentMismatch& error) {
@@ -270,7 +271,7 @@ CommandLine verify_audit(const std::vector<std::string>& arguments) {
 }
 
 // The words that take neither options nor a command; nothing for the others.
-std::optional<CommandLine> run_word(const CLI::App& app, const std::vector<FlagSpec>& flags,
+std::optional<CommandLine> run_word(const CLI::App& app, const Arguments& arguments,
                                     const std::vector<std::string>& all) {
   if (app.got_subcommand(std::string(kConfig))) return print_description(all);
   if (app.got_subcommand(std::string(kHashKey))) return hash_key(all);
@@ -281,7 +282,7 @@ std::optional<CommandLine> run_word(const CLI::App& app, const std::vector<FlagS
       return exit_with_error(std::string(word) + " takes no options and no command");
     }
     if (word == kVersion) return exit_with_text(version_text());
-    if (word == kHelp) return exit_with_text(help_text(flags));
+    if (word == kHelp) return exit_with_text(help_text(arguments.flags, arguments.words));
     CommandLine result;
     result.action = CommandLine::Action::demo_server;
     return result;
@@ -306,9 +307,11 @@ config::LogFormat log_format_in(const std::vector<std::string>& arguments) {
 // `all`: the arguments of the program; `ours`: the ones before the command.
 CommandLine parse_arguments(const std::vector<std::string>& all,
                             const std::vector<std::string>& ours,
-                            const std::string& working_directory) {
+                            const std::string& working_directory,
+                            std::span<const CommandWord> words) {
   const auto dashes = std::find(all.begin(), all.end(), "--");
   Arguments arguments;
+  arguments.words = words;
   if (const auto misspelt = find_short_spelling(arguments.flags, ours)) {
     return exit_with_error(unknown_option_text(arguments.flags, *misspelt));
   }
@@ -317,12 +320,14 @@ CommandLine parse_arguments(const std::vector<std::string>& all,
 
   CLI::App app;
   add_options(app, arguments);
-  if (auto done = run_parser(app, arguments.flags, ours)) return *std::move(done);
-  if (auto done = run_word(app, arguments.flags, all)) return *std::move(done);
+  if (auto done = run_parser(app, arguments, ours)) return *std::move(done);
+  if (auto done = run_word(app, arguments, all)) return *std::move(done);
 
   CommandLine result = arguments.of_check;
   const std::vector<std::string> unknown = app.remaining(true);
-  if (!unknown.empty()) return exit_with_error(unknown_text(arguments.flags, ours, unknown));
+  if (!unknown.empty()) {
+    return exit_with_error(unknown_text(arguments.flags, words, ours, unknown));
+  }
   if (app.got_subcommand(std::string(kCheck))) result.action = CommandLine::Action::check;
   if (const auto name = empty_value_of(*app.get_subcommand(std::string(kCheck))); !name.empty()) {
     return exit_with_error(name + " needs a value");
@@ -338,11 +343,12 @@ CommandLine parse_arguments(const std::vector<std::string>& all,
 
 }  // namespace
 
-CommandLine parse_command_line(int argc, char** argv, const std::string& working_directory) {
+CommandLine parse_command_line(int argc, char** argv, const std::string& working_directory,
+                               std::span<const CommandWord> words) {
   const std::vector<std::string> all(argv + std::min(argc, 1), argv + argc);
   const auto dashes = std::find(all.begin(), all.end(), "--");
   const std::vector<std::string> ours = split_empty_values(all.begin(), dashes);
-  CommandLine result = parse_arguments(all, ours, working_directory);
+  CommandLine result = parse_arguments(all, ours, working_directory, words);
   result.error_format = log_format_in(ours);
   return result;
 }

@@ -6,11 +6,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "gateway/app/command_flags.h"
 #include "gateway/config/config.h"
 #include "gateway/config/config_parser.h"
 
@@ -43,8 +45,9 @@ struct CommandLine {
 };
 
 // `working_directory`: the current one, as an absolute path. A backend that is given as a command
-// may be named after it.
-CommandLine parse_command_line(int argc, char** argv, const std::string& working_directory = "");
+// may be named after it. `words`: for --help and hints, those of tools too.
+CommandLine parse_command_line(int argc, char** argv, const std::string& working_directory = "",
+                               std::span<const CommandWord> words = own_words());
 
 // The name of a backend that is given as a command, if no word of it can be one.
 inline constexpr std::string_view kDefaultBackendName = "default";

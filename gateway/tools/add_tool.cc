@@ -132,6 +132,8 @@ ToolOutput add_server(const ToolArguments& arguments, const ToolSurroundings& su
 
 }  // namespace
 
-extern const Tool kAddTool{"add", kAddUsage, kAddAbout, kAddOptions, true, add_server};
+extern const Tool kAddTool{"add",     "NAME -- COMMAND", "add a backend to FILE, or a client's",
+                           kAddUsage, kAddAbout,         kAddOptions,
+                           true,      add_server};
 
 }  // namespace stdgate::tools

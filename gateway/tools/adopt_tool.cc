@@ -375,6 +375,8 @@ ToolOutput adopt_client(const ToolArguments& arguments, const ToolSurroundings& 
 
 }  // namespace
 
-extern const Tool kAdoptTool{"adopt", kAdoptUsage, kAdoptAbout, kAdoptOptions, false, adopt_client};
+extern const Tool kAdoptTool{"adopt",     "CLIENT",    "put a client's servers behind a gateway",
+                             kAdoptUsage, kAdoptAbout, kAdoptOptions,
+                             false,       adopt_client};
 
 }  // namespace stdgate::tools

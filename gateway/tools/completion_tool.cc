@@ -1,62 +1,26 @@
-// `stdgate completion`: scripts for shells, which complete stdgate's command line.
+// `stdgate completion`: scripts for shells, and what these offer for the word at the cursor.
+#include <algorithm>
 #include <array>
-#include <map>
 #include <utility>
 
+#include "gateway/app/client_snippets.h"
+#include "gateway/app/command_flags.h"
 #include "gateway/config/backend_facts.h"
 #include "gateway/config/config_files.h"
 #include "gateway/config/config_ranges.h"
-#include "gateway/tools/command_grammar.h"
+#include "gateway/tools/client_import.h"
 #include "gateway/tools/tool.h"
 
 namespace stdgate::tools {
 
 namespace {
 
-std::string spaced(const std::vector<std::string>& words) { return joined(words, " "); }
+// --- The scripts, which ask this program -----------------------------------------------------
 
-// In single quotes of a shell.
-std::string in_quotes(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
-std::string option_names(const std::vector<GrammarOption>& options) {
-  std::vector<std::string> names;
-  names.reserve(options.size());
-  for (const GrammarOption& option : options) names.push_back(option.name);
-  return spaced(names);
-}
-
-// Every option that takes a value, each once.
-std::map<std::string, GrammarOption> value_options(const Grammar& grammar) {
-  std::map<std::string, GrammarOption> options;
-  const auto add = [&options](const std::vector<GrammarOption>& some) {
-    for (const GrammarOption& option : some) {
-      if (!option.placeholder.empty()) options.emplace(option.name, option);
-    }
-  };
-  add(grammar.options);
-  for (const GrammarWord& word : grammar.words) add(word.options);
-  return options;
-}
-
-constexpr std::string_view kBashHead =
+constexpr std::string_view kBash =
     R"sh(# bash completion for stdgate: source <(stdgate completion bash)
-# The backends of gateway.yaml, or of what --config names.
-_stdgate_backends() {
-  local at file= names=()
-  for ((at = 1; at < ${#COMP_WORDS[@]}; ++at)); do
-    [[ ${COMP_WORDS[at]} == --config ]] || continue
-    file=${COMP_WORDS[at+1]}
-    [[ $file == = ]] && file=${COMP_WORDS[at+2]}
-  done
-  mapfile -t names < <("${COMP_WORDS[0]}" completion backends ${file:+--config "$file"} 2>/dev/null)
-  echo "${names[*]}"
-}
 _stdgate() {
-  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} word=${COMP_WORDS[1]} at
+  local current=${COMP_WORDS[COMP_CWORD]} at offer offers
   COMPREPLY=()
   for ((at = 1; at < COMP_CWORD; ++at)); do
     if [[ ${COMP_WORDS[at]} == -- ]]; then  # the command behind it
@@ -70,170 +34,173 @@ _stdgate() {
       return
     fi
   done
-  case $previous in
-)sh";
-constexpr std::string_view kBashTail = R"sh(  for ((at = 2; at < COMP_CWORD; ++at)); do
-    [[ " $operands " == *" ${COMP_WORDS[at]} "* ]] && operands=  # it stands there
-  done
-  if [[ $current == -* ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
-  else
-    mapfile -t COMPREPLY < <(compgen -W "$operands" -- "$current")
+  mapfile -t offers < <("${COMP_WORDS[0]}" completion offers -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  if [[ ${offers[0]} == :files ]]; then
+    mapfile -t COMPREPLY < <(compgen -f -- "$current")
+    return
   fi
+  for offer in "${offers[@]}"; do
+    offer=${offer%%$'\t'*}
+    [[ $offer == "$current"* ]] && COMPREPLY+=("$offer")
+  done
 }
 complete -o default -F _stdgate stdgate
 )sh";
 
-// The values of an option, as one line of `case $previous`.
-std::string bash_value(const GrammarOption& option) {
-  std::string offered = ":";
-  if (!option.words.empty()) offered = "-W " + in_quotes(spaced(option.words));
-  if (option.takes_file()) offered = "-f";
-  if (option.takes_backend()) offered = "-W \"$(_stdgate_backends)\"";
-  const bool is_known = offered != ":";
-  return "    " + option.name + ") " +
-         (is_known ? "mapfile -t COMPREPLY < <(compgen " + offered + " -- \"$current\")"
-                   : offered) +
-         "; return ;;\n";
+constexpr std::string_view kZsh = R"sh(#compdef stdgate
+_stdgate() {
+  local -i at=${words[(i)--]}
+  if (( at < CURRENT )); then  # the command behind it
+    words=("${(@)words[at+1,-1]}")
+    (( CURRENT -= at ))
+    _normal
+    return
+  fi
+  local -a offers=("${(@f)$("${words[1]}" completion offers -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  if [[ $offers[1] == :files ]]; then
+    _files
+  elif [[ -n $offers[1] ]]; then
+    offers=("${(@)offers/$'\t'/:}")
+    _describe offer offers
+  fi
+}
+_stdgate "$@"
+)sh";
+
+constexpr std::string_view kFish = R"sh(# fish completion for stdgate
+function __stdgate_offers
+  set -l words (commandline -opc)
+  set -l current (commandline -ct)
+  set -l offers ($words[1] completion offers -- $words[2..] "$current" 2>/dev/null)
+  if test "$offers[1]" = :files
+    __fish_complete_path "$current"
+  else
+    string join -- \n $offers
+  end
+end
+complete -c stdgate -f -a '(__stdgate_offers)'
+)sh";
+
+// --- What may stand in a place ---------------------------------------------------------------
+
+// The shell offers files: no word begins so.
+constexpr std::string_view kFiles = ":files\n";
+
+std::string offer(std::string_view word, std::string_view help = {}) {
+  return std::string(word).append("\t").append(help).append("\n");
 }
 
-// The options and operands of a word, as one line of `case $word`.
-std::string bash_word(const GrammarWord& word) {
-  return "    " + word.word + ") options=" + in_quotes(option_names(word.options)) + " operands=" +
-         (word.takes_backend ? "$(_stdgate_backends)" : in_quotes(spaced(word.operands))) + " ;;\n";
-}
-
-// [, ] and : mean something in a specification of _arguments.
-std::string zsh_text(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out;
-}
-
-constexpr std::string_view kZshBackends = "($(\"${words[1]}\" completion backends 2>/dev/null))";
-
-std::string zsh_option(const GrammarOption& option) {
-  std::string text = option.name + "[" + zsh_text(option.help) + "]";
-  if (option.placeholder.empty()) return in_quotes(text);
-  text += ":" + zsh_text(option.placeholder) + ":";
-  if (!option.words.empty()) text += "(" + spaced(option.words) + ")";
-  if (option.takes_file()) text += "_files";
-  if (option.takes_backend()) text += kZshBackends;
-  return in_quotes(text);
-}
-
-std::string zsh_word(const GrammarWord& word) {
-  std::string text = "    " + word.word + ") _arguments";
-  for (const GrammarOption& option : word.options) {
-    text.append(" \\\n      ").append(zsh_option(option));
-  }
-  if (!word.operands.empty()) {
-    text += " \\\n      " + in_quotes("2:operand:(" + spaced(word.operands) + ")");
-  }
-  if (word.takes_files) text += " \\\n      '*:file:_files'";
-  if (word.takes_backend) {
-    text += " \\\n      " + in_quotes("2:backend:" + std::string(kZshBackends));
-  }
-  return text + " ;;\n";
-}
-
-constexpr std::string_view kFishBackends = "(stdgate completion backends 2>/dev/null)";
-
-std::string fish_option(const std::string& condition, const GrammarOption& option) {
-  std::string text = "complete -c stdgate -n " + in_quotes(condition) + " -l " +
-                     option.name.substr(2) + " -d " + in_quotes(option.help);
-  if (option.placeholder.empty()) return text + "\n";
-  text += option.takes_file() ? " -r -F" : " -x";
-  if (!option.words.empty()) text += " -a " + in_quotes(spaced(option.words));
-  if (option.takes_backend()) text += " -a " + in_quotes(kFishBackends);
-  return text + "\n";
-}
-
-std::string fish_word(const GrammarWord& word) {
-  const std::string condition = "__fish_seen_subcommand_from " + word.word;
+template <class Words>
+std::string offers_of(const Words& words) {
   std::string text;
-  for (const GrammarOption& option : word.options) text += fish_option(condition, option);
-  if (word.takes_backend) {
-    text +=
-        "complete -c stdgate -n " + in_quotes(condition) + " -a " + in_quotes(kFishBackends) + "\n";
-  }
-  if (word.operands.empty()) return text;
-  const std::string operands = spaced(word.operands);
-  const std::string seen = "; and __fish_seen_subcommand_from " + operands;
-  text += "complete -c stdgate -n " + in_quotes(condition + "; and not" + seen.substr(5)) + " -a " +
-          in_quotes(operands) + "\n";
-  if (word.takes_files) text += "complete -c stdgate -n " + in_quotes(condition + seen) + " -F\n";
+  for (const auto& word : words) text += offer(word);
   return text;
 }
 
-std::string bash_completion(const Grammar& grammar) {
-  std::string text(kBashHead);
-  for (const auto& [name, option] : value_options(grammar)) text += bash_value(option);
-  text += "  esac\n  local options= operands=\n  ((COMP_CWORD > 1)) && case $word in\n";
-  std::vector<std::string> words;
-  for (const GrammarWord& word : grammar.words) {
-    words.push_back(word.word);
-    text += bash_word(word);
-  }
-  text += "  esac\n  if [[ -z $options ]]; then\n    options=" +
-          in_quotes(option_names(grammar.options)) +
-          "\n    ((COMP_CWORD == 1)) && operands=" + in_quotes(spaced(words)) + "\n  fi\n";
-  return text + std::string(kBashTail);
+// The file may be incomplete, as it may be under edit.
+std::vector<std::string> backends_of(const std::string& file) {
+  return config::backend_names(
+      config::read_text_file(file, config::kMaxConfigFile).value_or(std::string()));
 }
 
-std::string zsh_completion(const Grammar& grammar) {
-  std::string text =
-      "#compdef stdgate\n"
-      "_stdgate() {\n"
-      "  local -i at=${words[(i)--]}\n"
-      "  if (( at < CURRENT )); then  # the command behind it\n"
-      "    words=(\"${(@)words[at+1,-1]}\")\n"
-      "    (( CURRENT -= at ))\n"
-      "    _normal\n"
-      "    return\n"
-      "  fi\n"
-      "  if (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then\n"
-      "    local -a commands=(\n";
-  for (const GrammarWord& word : grammar.words) {
-    text.append("      ").append(in_quotes(word.word + ":" + word.about)) += '\n';
+// `word`: empty for a command line without one.
+std::vector<app::FlagSpec> options_of(std::string_view word) {
+  std::vector<app::FlagSpec> options;
+  const auto add = [&options](std::string_view name, std::string_view placeholder,
+                              std::string_view help) {
+    app::FlagSpec& option = options.emplace_back();
+    option.name = name;
+    option.placeholder = placeholder;
+    option.help = help;
+  };
+  const Tool* const tool = find_tool(word);
+  const std::span<const ToolOption> own =
+      tool == nullptr ? std::span<const ToolOption>() : tool->options;
+  for (const ToolOption& option : own) add(option.name, option.placeholder, option.help);
+  const bool is_check = word == "check";
+  if (is_check) {
+    add("--as", "NAME[,ROLE...]", "what somebody may do by the rules");
+    add("--backend", "NAME", "with --as: at this one alone");
+    add("--json", "", "with --as: for scripts");
+    add("--against", "FILE", "what a reload would change");
   }
-  text += "    )\n    _describe command commands\n    return\n  fi\n  case $words[2] in\n";
-  for (const GrammarWord& word : grammar.words) {
-    text += zsh_word(word);
+  const bool takes_all = is_check || word.empty();
+  if (takes_all) add("--config", "FILE", "the configuration (gateway.yaml)");
+  if (word.empty()) add("--version", "", "print the version");
+  if (word == "hash-key") add("--new", "", "make a key");
+  add("--help", "", "print what is there");
+  for (app::FlagSpec& flag : app::command_flags()) {
+    const bool is_of_tool =
+        tool != nullptr && tool->takes_backend_options && flag.scope == app::FlagScope::backend &&
+        std::ranges::find(options, flag.name, &app::FlagSpec::name) == options.end();
+    if (takes_all || is_of_tool) options.push_back(std::move(flag));
   }
-  text += "    *) _arguments";
-  for (const GrammarOption& option : grammar.options) {
-    text.append(" \\\n      ").append(zsh_option(option));
-  }
-  return text + " ;;\n  esac\n}\n_stdgate \"$@\"\n";
+  return options;
 }
 
-std::string fish_completion(const Grammar& grammar) {
-  std::string text =
-      "# fish completion for stdgate\n"
-      "complete -c stdgate -f\n";
-  for (const GrammarWord& word : grammar.words) {
-    text.append("complete -c stdgate -n __fish_use_subcommand -a ").append(word.word);
-    text.append(" -d ").append(in_quotes(word.about)) += '\n';
+std::string values_of(const app::FlagSpec& option, const std::string& file) {
+  if (option.placeholder == "FILE" || option.placeholder == "DIR") return std::string(kFiles);
+  return offers_of(option.name == "--backend" ? backends_of(file) : option.words);
+}
+
+// Words that may stand behind `word`, of which one is enough.
+std::vector<std::string> operands_of(std::string_view word, const std::string& file) {
+  if (word == "config") return {"schema", "reference"};
+  if (word == "audit") return {"verify"};
+  if (word == "completion") return {"bash", "zsh", "fish"};
+  if (word == "doctor" || word == "tools" || word == "call") return backends_of(file);
+  std::vector<std::string> clients;
+  if (word == "snippet") {
+    for (const std::string_view client : app::snippet_clients()) clients.emplace_back(client);
   }
-  for (const GrammarOption& option : grammar.options) {
-    text += fish_option("__fish_use_subcommand", option);
+  if (word == "adopt") {
+    for (const AdoptedClient& client : adopted_clients()) clients.emplace_back(client.word);
   }
-  for (const GrammarWord& word : grammar.words) {
-    text += fish_word(word);
+  return clients;
+}
+
+std::string file_in(const std::vector<std::string>& words) {
+  const auto option = std::ranges::find(words, "--config");
+  return option == words.end() || option + 1 == words.end() ? std::string(kUsualFile) : option[1];
+}
+
+// What may stand in the place of the last word, whatever has been typed of it.
+std::string offers_for(std::vector<std::string> words) {
+  std::string current = std::move(words.back());
+  words.pop_back();
+  std::erase(words, "=");  // bash makes three words of --config=FILE
+  const std::string file = file_in(words);
+  std::string word = words.empty() ? std::string() : words.front();
+  const std::vector<app::CommandWord> known = command_words();
+  if (std::ranges::find(known, word, &app::CommandWord::word) == known.end()) word.clear();
+  const std::vector<app::FlagSpec> options = options_of(word);
+  if (!words.empty()) {
+    const auto option = std::ranges::find(options, words.back(), &app::FlagSpec::name);
+    if (option != options.end() && !option->placeholder.empty()) return values_of(*option, file);
+  }
+  std::string text;
+  if (current.starts_with('-')) {
+    for (const app::FlagSpec& option : options) text += offer(option.name, option.help);
+  } else if (words.empty()) {
+    for (const app::CommandWord& one : known) text += offer(one.word, one.about);
+  } else if (const auto operands = operands_of(word, file);
+             std::ranges::find_first_of(operands, words) == operands.end()) {
+    text = offers_of(operands);
+  } else if (word == "audit") {
+    text = kFiles;
   }
   return text;
 }
+
+// --- The word --------------------------------------------------------------------------------
 
 constexpr std::array kCompletionOptions{
     ToolOption{"--config", "FILE", "of which `completion backends` prints the names"},
 };
 constexpr std::string_view kCompletionUsage =
     "  stdgate completion bash|zsh|fish\n"
-    "  stdgate completion backends   the names of backends, for the scripts\n";
+    "  stdgate completion backends            the names of backends\n"
+    "  stdgate completion offers -- WORD...   for the scripts: what may be the last\n";
 constexpr std::string_view kCompletionAbout =
     "Prints a script with which a shell completes stdgate's command line.\n"
     "\n"
@@ -241,29 +208,31 @@ constexpr std::string_view kCompletionAbout =
     "  zsh:  stdgate completion zsh > ~/.zfunc/_stdgate   (a folder of $fpath)\n"
     "  fish: stdgate completion fish > ~/.config/fish/completions/stdgate.fish\n";
 
-// For the scripts themselves; the file may be incomplete, as it may be under edit.
-ToolOutput print_backends(const ToolArguments& arguments) {
-  const auto yaml =
-      config::read_text_file(arguments.value("--config", kUsualFile), config::kMaxConfigFile);
+std::string backend_lines(const std::string& file) {
   std::string text;
-  for (const std::string& name : config::backend_names(yaml.value_or(std::string()))) {
-    text += name + "\n";
-  }
-  return tool_text(std::move(text));
+  for (const std::string& name : backends_of(file)) text += name + "\n";
+  return text;
 }
 
 ToolOutput complete(const ToolArguments& arguments, const ToolSurroundings& /*surroundings*/) {
-  const std::string shell = arguments.words.size() == 1 ? arguments.words[0] : std::string();
-  if (shell == "bash") return tool_text(bash_completion(command_grammar()));
-  if (shell == "zsh") return tool_text(zsh_completion(command_grammar()));
-  if (shell == "fish") return tool_text(fish_completion(command_grammar()));
-  if (shell == "backends") return print_backends(arguments);
+  const std::string what = arguments.words.size() == 1 ? arguments.words[0] : std::string();
+  if (what == "offers" && arguments.has_command) return tool_text(offers_for(arguments.command));
+  if (what == "bash") return tool_text(std::string(kBash));
+  if (what == "zsh") return tool_text(std::string(kZsh));
+  if (what == "fish") return tool_text(std::string(kFish));
+  if (what == "backends") return tool_text(backend_lines(arguments.value("--config", kUsualFile)));
   return tool_error(kBadUsage, "completion: expected bash, zsh or fish");
 }
 
 }  // namespace
 
-extern const Tool kCompletionTool{
-    "completion", kCompletionUsage, kCompletionAbout, kCompletionOptions, false, complete};
+extern const Tool kCompletionTool{"completion",
+                                  "bash|zsh|fish",
+                                  "print a completion script for a shell",
+                                  kCompletionUsage,
+                                  kCompletionAbout,
+                                  kCompletionOptions,
+                                  false,
+                                  complete};
 
 }  // namespace stdgate::tools

@@ -188,7 +188,9 @@ constexpr std::string_view kConnectAbout =
 
 }  // namespace
 
-extern const Tool kConnectTool{"connect",       kConnectUsage, kConnectAbout,
-                               kConnectOptions, false,         connect};
+extern const Tool kConnectTool{
+    "connect",     "[BACKEND|URL]", "reach a remote server by stdin, stdout",
+    kConnectUsage, kConnectAbout,   kConnectOptions,
+    false,         connect};
 
 }  // namespace stdgate::tools

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 
+#include "gateway/app/command_flags.h"
 #include "gateway/base/encodings.h"
 #include "gateway/config/backend_facts.h"
 #include "gateway/config/secret.h"
@@ -115,27 +116,12 @@ void hide_secrets(Diagnosis& diagnosis, const config::SecretTexts& secrets) {
 
 // --- The report -------------------------------------------------------------------------------
 
-constexpr size_t kColumns = 80;
 constexpr size_t kStepWidth = 24;
 constexpr size_t kTimeWidth = 10;
 
 std::string column(std::string text, size_t width) {
   text.resize(std::max(text.size() + 1, width), ' ');
   return text;
-}
-
-// `text` in lines that begin in `column`, the first one behind what stands there already: `used`
-// columns.
-std::string wrapped(std::string_view text, size_t column, size_t used) {
-  std::string lines;
-  while (text.size() > kColumns - used) {
-    size_t end = text.rfind(' ', kColumns - used);
-    if (end == std::string_view::npos || end == 0) end = std::min(text.find(' '), text.size());
-    lines.append(text.substr(0, end)).append("\n").append(column, ' ');
-    text.remove_prefix(std::min(end + 1, text.size()));
-    used = column;
-  }
-  return lines.append(text) + "\n";
 }
 
 std::string_view name_of(Finding::Weight weight) {
@@ -169,9 +155,9 @@ std::string server_text(const Diagnosis& diagnosis) {
 std::string finding_text(const Finding& finding) {
   const std::string head = std::string(name_of(finding.weight)) + ": ";
   std::string text = "\n" + head;
-  text += wrapped(finding.message + " [" + std::string(finding.code) + "]", 2, head.size());
+  text += app::wrapped(finding.message + " [" + std::string(finding.code) + "]", 2, head.size());
   for (const std::string& line : finding.evidence) text += "  | " + line + "\n";
-  if (!finding.advice.empty()) text += "  -> " + wrapped(finding.advice, 5, 5);
+  if (!finding.advice.empty()) text += "  -> " + app::wrapped(finding.advice, 5, 5);
   return text;
 }
 
@@ -205,10 +191,10 @@ std::string report_text(const Diagnosis& diagnosis) {
     if (offer.names.empty()) continue;
     const std::string head = std::string(offer.kind) + ": ";
     text += "\n" + head +
-            wrapped(visible(joined(offer.names, ", "), VisibleText::line), 2, head.size());
+            app::wrapped(visible(joined(offer.names, ", "), VisibleText::line), 2, head.size());
   }
   if (!diagnosis.modern_clients.empty()) {
-    text += "\n" + wrapped(diagnosis.modern_clients, 2, 0);
+    text += "\n" + app::wrapped(diagnosis.modern_clients, 2, 0);
   }
   for (const Finding& finding : diagnosis.findings) text += finding_text(finding);
   text += config_text(diagnosis) + "\n";
@@ -304,6 +290,8 @@ ToolOutput diagnose(const ToolArguments& arguments, const ToolSurroundings& surr
 
 }  // namespace
 
-extern const Tool kDoctorTool{"doctor", kDoctorUsage, kDoctorAbout, kDoctorOptions, true, diagnose};
+extern const Tool kDoctorTool{"doctor",     "-- COMMAND", "try a server, and say what is wrong",
+                              kDoctorUsage, kDoctorAbout, kDoctorOptions,
+                              true,         diagnose};
 
 }  // namespace stdgate::tools

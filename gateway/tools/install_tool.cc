@@ -272,9 +272,17 @@ ToolOutput install_for_user(const ToolArguments& arguments, const ToolSurroundin
 
 }  // namespace
 
-extern const Tool kInstallTool{"install-to", kInstallUsage, kInstallAbout, {}, false, install};
+extern const Tool kInstallTool{"install-to",  "DIR",         "copy stdgate and its guard to DIR",
+                               kInstallUsage, kInstallAbout, {},
+                               false,         install};
 
-extern const Tool kUserInstallTool{
-    "install", kUserInstallUsage, kUserInstallAbout, kUserInstallOptions, false, install_for_user};
+extern const Tool kUserInstallTool{"install",
+                                   "--user",
+                                   "run this user's gateway as a service",
+                                   kUserInstallUsage,
+                                   kUserInstallAbout,
+                                   kUserInstallOptions,
+                                   false,
+                                   install_for_user};
 
 }  // namespace stdgate::tools

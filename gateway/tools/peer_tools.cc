@@ -413,6 +413,8 @@ ToolOutput print_snippets(const ToolArguments& arguments, const ToolSurroundings
 
 extern const Tool kLsTool{
     "ls",
+    "",
+    "list the backends of a running gateway",
     "  stdgate ls [options]               the gateway that gateway.yaml describes\n"
     "  stdgate ls [options] --url URL     another gateway\n"
     "  stdgate ls [options] --as NAME     what this principal sees there\n",
@@ -432,6 +434,8 @@ extern const Tool kLsTool{
 
 extern const Tool kToolsTool{
     "tools",
+    "[BACKEND]",
+    "list the tools of MCP servers",
     "  stdgate tools [options] [BACKEND]             one backend, or all\n"
     "  stdgate tools [options] -- COMMAND [ARG...]   an MCP server\n",
     "Lists the tools of MCP servers: of a running gateway, or of a command that it\n"
@@ -445,6 +449,8 @@ extern const Tool kToolsTool{
 
 extern const Tool kCallTool{
     "call",
+    "BACKEND METHOD [PARAMS]",
+    "call a method of a backend",
     "  stdgate call [options] BACKEND METHOD [PARAMS]\n"
     "  stdgate call [options] METHOD [PARAMS] -- COMMAND [ARG...]\n",
     "Calls one method of a running gateway's backend, or of a command that it starts,\n"
@@ -462,6 +468,8 @@ extern const Tool kCallTool{
 
 extern const Tool kSnippetTool{
     "snippet",
+    "CLIENT",
+    "print a client's settings, to paste",
     "  stdgate snippet [options] CLIENT [BACKEND]\n"
     "\n"
     "Clients: claude-code, claude-desktop, cursor, vscode, codex, gemini, zed, curl,\n"

@@ -320,6 +320,8 @@ ToolOutput pin(const ToolArguments& arguments, const ToolSurroundings& surroundi
 
 extern const Tool kPinTool{
     "pin",
+    "[SERVER...]",
+    "pin tools, and show what has changed",
     "  stdgate pin [options] [SERVER...]\n"
     "  stdgate pin --diff [options] [SERVER...]\n",
     "Starts the MCP servers of the configuration, all or those that are named, and\n"

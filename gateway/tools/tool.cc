@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <system_error>
 
-#include "gateway/app/command_flags.h"
 #include "gateway/base/encodings.h"
 #include "gateway/config/value_names.h"
 
@@ -115,6 +114,14 @@ std::span<const Tool> all_tools() {
       kDoctorTool, kLsTool,  kToolsTool,      kCallTool, kConnectTool,     kSnippetTool, kAddTool,
       kAdoptTool,  kPinTool, kCompletionTool, kManTool,  kUserInstallTool, kInstallTool};
   return kTools;
+}
+
+std::vector<app::CommandWord> command_words() {
+  const std::span<const app::CommandWord> own = app::own_words();
+  std::vector<app::CommandWord> words{own.front()};
+  for (const Tool& tool : all_tools()) words.push_back({tool.word, tool.arguments, tool.summary});
+  words.insert(words.end(), own.begin() + 1, own.end());
+  return words;
 }
 
 app::CommandLine command_line_of(const ToolArguments& arguments) {

@@ -97,8 +97,10 @@ tl::expected<config::Config, std::string> config_of(const ToolArguments& argumen
 // A word of the command line that serves nothing: a row of the list of tools.
 struct Tool {
   std::string_view word;
-  std::string_view usage;  // lines, each "stdgate WORD …"
-  std::string_view about;  // a paragraph or several
+  std::string_view arguments;  // of the line of `stdgate --help`
+  std::string_view summary;    // the same
+  std::string_view usage;      // lines, each "stdgate WORD …"
+  std::string_view about;      // a paragraph or several
   std::span<const ToolOption> options;
   bool takes_backend_options = false;  // for the command behind "--": see `stdgate --help`
   ToolOutput (*run)(const ToolArguments& arguments, const ToolSurroundings& surroundings);
@@ -106,6 +108,8 @@ struct Tool {
 
 // All tools, in the order of --help.
 std::span<const Tool> all_tools();
+// The words of tools and those of the command line itself, in the order of --help.
+std::vector<app::CommandWord> command_words();
 // Null: no such tool.
 const Tool* find_tool(std::string_view word);
 

@@ -115,7 +115,7 @@ TEST(Help, NamesWhatIsInherited) {
 
 TEST(Help, FitsATerminal) {
   std::vector<std::string> helps{app::help_text(app::command_flags())};
-  for (const app::CommandWord& word : app::kCommandWords) {
+  for (const app::CommandWord& word : app::own_words()) {
     helps.emplace_back(app::word_help(word.word));
   }
   for (const std::string& help : helps) {

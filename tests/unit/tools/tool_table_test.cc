@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <sstream>
 
 #include "gateway/app/command_flags.h"
@@ -14,13 +13,17 @@ namespace {
 using testing::HasSubstr;
 
 TEST(ToolTable, EachIsAWordOfTheHelp) {
+  const std::string help = app::help_text({}, command_words());
   for (const Tool& tool : all_tools()) {
-    EXPECT_TRUE(
-        std::any_of(app::kCommandWords.begin(), app::kCommandWords.end(),
-                    [&tool](const app::CommandWord& known) { return known.word == tool.word; }))
-        << tool.word;
+    EXPECT_THAT(help, HasSubstr("  stdgate " + std::string(tool.word) + " "));
+    EXPECT_NE(tool.summary, "");
     EXPECT_EQ(find_tool(tool.word)->word, tool.word);
   }
+  for (const app::CommandWord& own : app::own_words()) {
+    EXPECT_THAT(help, HasSubstr("  stdgate " + std::string(own.word) + " "));
+  }
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
   EXPECT_EQ(find_tool("check"), nullptr);
   EXPECT_EQ(find_tool(""), nullptr);
 }
