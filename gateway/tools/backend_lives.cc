@@ -185,7 +185,9 @@ BackendLives backend_lives(const ToolArguments& arguments, const ToolSurrounding
     return unknown("the admin address is served by TLS; its page shows them");
   }
   fetch::HttpOptions options;
-  options.gateway = address_of(config->admin, false);
+  const fetch::GatewayAddress admin = address_of(config->admin, false);
+  options.url = admin.url;
+  options.web.unix_socket = admin.unix_socket;
   options.timeout = kPatience;
   const auto answer = fetch::HttpClient(std::move(options)).send("/debug/state");
   if (!answer) return unknown("admin: " + answer.error());

@@ -77,15 +77,6 @@ Checked read_credentials(const ToolArguments& arguments, ConnectPlan& plan) {
   return {};
 }
 
-Checked read_tls(const ToolArguments& arguments, ConnectPlan& plan) {
-  const auto files = read_tls_files(arguments);
-  if (!files) return bad(files.error());
-  plan.web.ca_file = files->authority;
-  plan.web.certificate_file = files->certificate;
-  plan.web.key_file = files->key;
-  return {};
-}
-
 // A URL that may be of a socket's scheme.
 bool is_url(std::string_view text) {
   constexpr std::array<std::string_view, 4> kSchemes{"http://", "https://", "ws://", "wss://"};
@@ -158,8 +149,9 @@ ToolOutput connect(const ToolArguments& arguments, const ToolSurroundings& surro
   } else if (!framing.empty() && framing != "newline") {
     return tool_error(kBadUsage, "connect: --framing is newline or content-length");
   }
-  for (const auto& read : {read_place(arguments, surroundings, plan), read_fields(arguments, plan),
-                           read_credentials(arguments, plan), read_tls(arguments, plan)}) {
+  for (const auto& read :
+       {read_place(arguments, surroundings, plan), read_fields(arguments, plan),
+        read_credentials(arguments, plan), read_tls_files(arguments, plan.web)}) {
     if (!read) return tool_error(kBadUsage, "connect: " + read.error());
   }
   ToolOutput output;

@@ -50,17 +50,6 @@ constexpr Duration kMostRest = std::chrono::seconds(90);
 // Helpers of a server notice its end, and end, a moment after it.
 constexpr Duration kLinger = std::chrono::seconds(2);
 
-// The backend that is meant; null: none, and why stands in `problem`.
-const config::BackendConfig* choose(const config::Config& config, const ToolArguments& arguments,
-                                    std::string& problem) {
-  if (arguments.has_command) return &config.backends.front();
-  const std::string& name = arguments.words.front();
-  const auto found = std::ranges::find(config.backends, name, &config::BackendConfig::name);
-  if (found != config.backends.end()) return &*found;
-  problem = no_backend_text(config, name, "doctor tries");
-  return nullptr;
-}
-
 // Takes what was found wrong with a command out of it. False: a backend with it would not work.
 bool mend_command(const Diagnosis& diagnosis, std::vector<std::string>& command) {
   constexpr std::array<std::string_view, 3> kUseless{"one-word", "echo", "sandbox-network"};
@@ -80,9 +69,8 @@ void add_changes(Diagnosis& diagnosis, const config::BackendConfig& given,
                  const ToolArguments& arguments) {
   std::vector<BackendSetting> changes = changes_between(given, diagnosis.backend);
   for (const std::string& name : diagnosis.variables) {
-    const bool is_set = given.env.contains(name) || given.env_sources.contains(name) ||
-                        given.env_from_files.contains(name);
-    if (!is_set) changes.push_back({{"env", name}, yaml_reference(name)});
+    const bool is_given = VariableChoice{{name}}.is_given_to(given);
+    if (!is_given) changes.push_back({{"env", name}, yaml_reference(name)});
   }
   if (arguments.has_command) {
     std::vector<std::string> not_written;  // secrets, as a report has it
@@ -265,23 +253,25 @@ ToolOutput diagnose(const ToolArguments& arguments, const ToolSurroundings& surr
   const auto config =
       config_of(arguments, surroundings, arguments.has_command ? "" : arguments.words.front());
   if (!config) return {kBadUsage, {}, config.error()};
-  std::string problem;
-  const config::BackendConfig* const backend = choose(*config, arguments, problem);
-  if (backend == nullptr) return tool_error(kBadUsage, problem);
-  const auto stage = CommandStage::open(*config, *backend, surroundings, "stdgate-doctor");
+  const auto chosen = find_backend(
+      *config, arguments.has_command ? config->backends.front().name : arguments.words.front(),
+      "doctor tries");
+  if (!chosen) return tool_error(kBadUsage, chosen.error());
+  const config::BackendConfig& backend = **chosen;
+  const auto stage = CommandStage::open(*config, backend, surroundings, "stdgate-doctor");
   if (!stage) return tool_error(kFailed, stage.error());
   (*stage)->set_linger(kLinger);
   Doctor doctor(
       {(*stage)->services(),
        [&surroundings](const std::string& name) { return surroundings.variables.contains(name); },
        tell_people},
-      *backend,
+      backend,
       {.step = *timeout,
        .fetch = arguments.has("--timeout") ? *timeout : kFetchTimeout,
        .whole = *timeout + std::clamp(3 * *timeout, kLeastRest, kMostRest)});
   Diagnosis diagnosis = doctor.examine();
-  add_changes(diagnosis, *backend, arguments);
-  hide_secrets(diagnosis, {*config, *backend, (*stage)->services().launch.environment});
+  add_changes(diagnosis, backend, arguments);
+  hide_secrets(diagnosis, {*config, backend, (*stage)->services().launch.environment});
   ToolOutput output;
   output.exit_code = is_healthy(diagnosis) ? kHealthy : kFailed;
   output.out = arguments.has("--json") ? report_json(diagnosis) : report_text(diagnosis);

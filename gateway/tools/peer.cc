@@ -72,18 +72,22 @@ tl::expected<config::Config, std::string> gateway_config_of(const ToolArguments&
   return rough ? rough : config;
 }
 
-std::string no_backend_text(const config::Config& config, const std::string& name,
-                            std::string_view what) {
+tl::expected<const config::BackendConfig*, std::string> find_backend(const config::Config& config,
+                                                                     const std::string& name,
+                                                                     std::string_view what) {
+  const auto found = std::ranges::find(config.backends, name, &config::BackendConfig::name);
+  if (found != config.backends.end()) return &*found;
   const auto server = std::ranges::find(config.servers, name, &config::ServerConfig::name);
+  std::string text;
   if (server == config.servers.end()) {
-    std::string text = "no backend '" + name + "'; there are:";
+    text = "no backend '" + name + "'; there are:";
     for (const config::BackendConfig& backend : config.backends) text += " " + backend.name;
-    return text;
+    return tl::unexpected(std::move(text));
   }
-  std::string text = "'" + name + "' is a virtual server; ";
+  text = "'" + name + "' is a virtual server; ";
   text.append(what).append(" its members one by one:");
   for (const config::MemberConfig& member : server->members) text += " " + member.backend;
-  return text;
+  return tl::unexpected(std::move(text));
 }
 
 fetch::GatewayAddress address_of(const config::Config& config) {
@@ -131,7 +135,7 @@ std::string words_for(const fetch::HttpAnswer& answer, const std::string& url,
 class GatewayPeer final : public Peer {
  public:
   GatewayPeer(fetch::HttpOptions options, std::string key_file)
-      : is_on_unix_socket_(!options.gateway.unix_socket.empty()),
+      : is_on_unix_socket_(!options.web.unix_socket.empty()),
         key_file_(std::move(key_file)),
         client_(std::move(options)) {}
 
@@ -208,7 +212,8 @@ class GatewayPeer final : public Peer {
 
 }  // namespace
 
-tl::expected<TlsFiles, std::string> read_tls_files(const ToolArguments& arguments) {
+tl::expected<void, std::string> read_tls_files(const ToolArguments& arguments,
+                                               fetch::WebClientOptions& web) {
   if (arguments.has("--key") && !arguments.has("--cert")) {
     return tl::unexpected<std::string>("--key goes with --cert");
   }
@@ -217,8 +222,10 @@ tl::expected<TlsFiles, std::string> read_tls_files(const ToolArguments& argument
     const auto text = config::read_text_file(arguments.value(option.name), kMaxPemFile);
     if (!text) return tl::unexpected(std::string(option.name) + ": " + text.error());
   }
-  return TlsFiles{arguments.value("--ca"), arguments.value("--cert"),
-                  arguments.value(arguments.has("--key") ? "--key" : "--cert")};
+  web.ca_file = arguments.value("--ca");
+  web.certificate_file = arguments.value("--cert");
+  web.key_file = arguments.value("--key", web.certificate_file);
+  return {};
 }
 
 tl::expected<std::string, std::string> read_key(const std::string& file) {
@@ -257,15 +264,14 @@ tl::expected<std::unique_ptr<Peer>, Trouble> open_gateway_peer(const ToolArgumen
                                                                const ToolSurroundings& surroundings,
                                                                Duration timeout) {
   fetch::HttpOptions options;
-  auto gateway = find_gateway(arguments, surroundings);
+  const auto gateway = find_gateway(arguments, surroundings);
   if (!gateway) return tl::unexpected(gateway.error());
-  options.gateway = *std::move(gateway);
+  options.url = gateway->url;
+  options.web.unix_socket = gateway->unix_socket;
   options.timeout = timeout;
-  const auto tls = read_tls_files(arguments);
-  if (!tls) return tl::unexpected(Trouble{kBadUsage, tls.error()});
-  options.ca_file = tls->authority;
-  options.certificate_file = tls->certificate;
-  options.key_file = tls->key;
+  if (const auto tls = read_tls_files(arguments, options.web); !tls) {
+    return tl::unexpected(Trouble{kBadUsage, tls.error()});
+  }
   if (arguments.has("--api-key-file")) {
     auto key = read_key(arguments.value("--api-key-file"));
     if (!key) return tl::unexpected(Trouble{kBadUsage, "--api-key-file: " + key.error()});

@@ -68,10 +68,11 @@ tl::expected<std::unique_ptr<Peer>, Trouble> open_backend_peer(const config::Con
                                                                const ToolSurroundings& surroundings,
                                                                Duration timeout);
 
-// Says that `name` is no backend that can be started, with the names of the backends, or of the
-// members of a virtual server. `what`: "doctor tries".
-std::string no_backend_text(const config::Config& config, const std::string& name,
-                            std::string_view what);
+// The backend of this name. The error has the names of the backends, or of the members of a virtual
+// server. `what`: "doctor tries".
+tl::expected<const config::BackendConfig*, std::string> find_backend(const config::Config& config,
+                                                                     const std::string& name,
+                                                                     std::string_view what);
 
 // Where clients on this machine reach a listener, and the first one of a configuration.
 fetch::GatewayAddress address_of(const config::ListenerConfig& listener, bool has_tls);
@@ -82,13 +83,9 @@ fetch::GatewayAddress address_of(const config::Config& config);
 tl::expected<config::Config, std::string> gateway_config_of(const ToolArguments& arguments,
                                                             const ToolSurroundings& surroundings);
 
-// The files that --ca, --cert and --key name, which can be read; empty: none.
-struct TlsFiles {
-  std::string authority;
-  std::string certificate;
-  std::string key;
-};
-tl::expected<TlsFiles, std::string> read_tls_files(const ToolArguments& arguments);
+// Takes the files that --ca, --cert and --key name, which can be read.
+tl::expected<void, std::string> read_tls_files(const ToolArguments& arguments,
+                                               fetch::WebClientOptions& web);
 
 // The API key in a file: the line `key …` that `stdgate hash-key` prints, or a line with the key
 // alone.

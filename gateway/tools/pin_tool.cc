@@ -228,14 +228,12 @@ tl::expected<std::vector<const config::BackendConfig*>, std::string> chosen_serv
     const config::Config& config, const std::vector<std::string>& names) {
   std::vector<const config::BackendConfig*> servers;
   for (const std::string& name : names) {
-    const auto found = std::ranges::find(config.backends, name, &config::BackendConfig::name);
-    if (found == config.backends.end()) {
-      return tl::unexpected(no_backend_text(config, name, "pin pins"));
-    }
-    if (found->protocol != config::Protocol::mcp) {
+    const auto found = find_backend(config, name, "pin pins");
+    if (!found) return tl::unexpected(found.error());
+    if ((*found)->protocol != config::Protocol::mcp) {
       return tl::unexpected(name + " is no MCP server, and has nothing to pin");
     }
-    servers.push_back(&*found);
+    servers.push_back(*found);
   }
   if (!names.empty()) return servers;
   for (const config::BackendConfig& backend : config.backends) {

@@ -12,8 +12,6 @@ namespace stdgate::fetch {
 
 namespace {
 
-constexpr std::chrono::milliseconds kConnectTimeout{5000};
-
 struct Received {
   std::string body;
   bool is_too_long = false;
@@ -30,20 +28,13 @@ size_t take_bytes(char* bytes, size_t size, size_t count, void* target) {
   return length;
 }
 
-bool is_loopback(const std::string& url) {
-  for (const char* const host : {"://127.", "://localhost", "://[::1]"}) {
-    if (url.find(host) != std::string::npos) return true;
-  }
-  return false;
-}
-
 // The server's complaint about the certificate of its client, or the lack of one; empty: the error
 // has another reason. OpenSSL's codes for such errors do not pass libcurl.
 std::string certificate_trouble(std::string_view error, const HttpOptions& options) {
   const size_t at = error.find("alert ");
   if (at == std::string_view::npos) return {};
   const std::string_view alert = error.substr(at + 6, error.find(',', at) - at - 6);
-  const bool has_certificate = !options.certificate_file.empty();
+  const bool has_certificate = !options.web.certificate_file.empty();
   // "decrypt error": another authority has the name of the right one.
   const bool is_about_certificates = alert.find("certificate") != std::string_view::npos ||
                                      alert == "unknown ca" || alert == "decrypt error";
@@ -63,12 +54,13 @@ std::string advice_for(CURLcode code, const HttpOptions& options) {
       return "; does stdgate run there? --url names another place";
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
-      return options.ca_file.empty() ? "; --ca FILE names the authority of its certificate" : "";
+      return options.web.ca_file.empty() ? "; --ca FILE names the authority of its certificate"
+                                         : "";
     case CURLE_SSL_CERTPROBLEM:
       return "; --cert and --key name a certificate and its key, both in PEM";
     case CURLE_GOT_NOTHING:
     case CURLE_RECV_ERROR:
-      return options.gateway.url.starts_with("http://") ? "; does it want https://?" : "";
+      return options.url.starts_with("http://") ? "; does it want https://?" : "";
     case CURLE_OPERATION_TIMEDOUT:
       return "; --timeout gives it longer";
     default:
@@ -119,21 +111,11 @@ HttpClient::HttpClient(HttpOptions options)
   for (const curl_slist* other = headers; other != nullptr; other = other->next) {
     handle_->json_headers = curl_slist_append(handle_->json_headers, other->data);
   }
-  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  CurlWebClient::set_options(curl, options_.web, options_.url);
+  curl_easy_setopt(curl, CURLOPT_USERAGENT, "stdgate");
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_bytes);
-  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(kConnectTimeout.count()));
   const auto timeout = std::chrono::ceil<std::chrono::milliseconds>(options_.timeout);
   curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(timeout.count()));
-  if (!options_.ca_file.empty()) curl_easy_setopt(curl, CURLOPT_CAINFO, options_.ca_file.c_str());
-  if (!options_.certificate_file.empty()) {
-    curl_easy_setopt(curl, CURLOPT_SSLCERT, options_.certificate_file.c_str());
-    curl_easy_setopt(curl, CURLOPT_SSLKEY, options_.key_file.c_str());
-  }
-  if (!options_.gateway.unix_socket.empty()) {
-    curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, options_.gateway.unix_socket.c_str());
-  }
-  if (is_loopback(options_.gateway.url)) curl_easy_setopt(curl, CURLOPT_PROXY, "");
 }
 
 HttpClient::~HttpClient() {
@@ -145,7 +127,7 @@ HttpClient::~HttpClient() {
 // `request` outlives it.
 void HttpClient::prepare(Transfer& transfer, const HttpRequest& request) {
   CURL* const curl = transfer.curl;
-  transfer.url = options_.gateway.url + request.path;
+  transfer.url = options_.url + request.path;
   transfer.body = request.body;
   curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, transfer.error.data());
   curl_easy_setopt(curl, CURLOPT_URL, transfer.url.c_str());
@@ -168,7 +150,7 @@ HttpClient::Result HttpClient::result_of(const Transfer& transfer, int code) con
     return tl::unexpected("the answer of " + transfer.url + " is too long");
   }
   if (failure != CURLE_OK) {
-    const std::string& socket = options_.gateway.unix_socket;
+    const std::string& socket = options_.web.unix_socket;
     const std::string place = socket.empty() ? transfer.url : "unix:" + socket;
     const char* const why =
         transfer.error[0] == '\0' ? curl_easy_strerror(failure) : transfer.error.data();

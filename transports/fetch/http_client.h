@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "gateway/base/time.h"
+#include "transports/fetch/curl_web_client.h"
 
 namespace stdgate::fetch {
 
@@ -27,12 +28,10 @@ tl::expected<GatewayAddress, std::string> parse_gateway_url(const std::string& t
 
 // How an HttpClient connects, and what it shows of itself.
 struct HttpOptions {
-  GatewayAddress gateway;
-  std::string api_key;           // empty: none
-  std::string ca_file;           // empty: the system's
-  std::string certificate_file;  // of this client, in PEM; empty: none
-  std::string key_file;          // of that
-  Duration timeout{0};           // of a request
+  std::string url;  // of the gateway, as in GatewayAddress
+  WebClientOptions web{};
+  std::string api_key;  // empty: none
+  Duration timeout{0};  // of a request
 };
 
 struct HttpRequest {
@@ -61,7 +60,7 @@ class HttpClient {
   // All of them at once. The results are in the order of the requests.
   std::vector<Result> send_all(const std::vector<HttpRequest>& requests);
 
-  [[nodiscard]] const std::string& url() const { return options_.gateway.url; }
+  [[nodiscard]] const std::string& url() const { return options_.url; }
 
  private:
   struct Handle;
