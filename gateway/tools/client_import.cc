@@ -85,6 +85,26 @@ Value editor_value(const config::Environment& variables, std::string_view inner)
   return tl::unexpected("only its client knows ${" + std::string(inner) + "}");
 }
 
+// `text` with what `replace` makes of the name in each ${NAME}, and if `unbraced` in each $NAME.
+template <class Replace>
+std::string with_references(std::string_view text, bool unbraced, Replace&& replace) {
+  std::string out;
+  while (!text.empty()) {
+    size_t size = 1;
+    if (text.starts_with("${") && text.find('}') != std::string_view::npos) {
+      size = text.find('}') + 1;
+      out += replace(text.substr(2, size - 3));
+    } else if (unbraced && text.size() > 1 && text[0] == '$' && is_variable_char(text[1])) {
+      while (size < text.size() && is_variable_char(text[size])) ++size;
+      out += replace(text.substr(1, size - 1));
+    } else {
+      out += text.front();
+    }
+    text.remove_prefix(size);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::span<const AdoptedClient> adopted_clients() { return kClients; }
@@ -115,28 +135,16 @@ std::vector<std::string> files_of(const AdoptedClient& client,
 
 tl::expected<std::string, std::string> resolved(std::string_view text, References references,
                                                 const config::Environment& variables) {
-  std::string out;
-  while (!text.empty()) {
-    const size_t end = text.find('}');
-    Value value;
-    if (references != References::none && text.starts_with("${") && end != std::string_view::npos) {
-      const std::string_view inner = text.substr(2, end - 2);
-      value = references == References::editor ? editor_value(variables, inner)
-                                               : shell_value(variables, inner);
-      text.remove_prefix(end + 1);
-    } else if (references == References::unbraced && text.size() > 1 && text[0] == '$' &&
-               is_variable_char(text[1])) {
-      size_t size = 1;
-      while (size < text.size() && is_variable_char(text[size])) ++size;
-      value = variable(variables, text.substr(1, size - 1));
-      text.remove_prefix(size);
-    } else {
-      value = std::string(1, text.front());
-      text.remove_prefix(1);
-    }
-    if (!value) return value;
-    out += *value;
-  }
+  if (references == References::none) return std::string(text);
+  std::string problem;
+  std::string out =
+      with_references(text, references == References::unbraced, [&](std::string_view inner) {
+        auto value = references == References::editor ? editor_value(variables, inner)
+                                                      : shell_value(variables, inner);
+        if (!value && problem.empty()) problem = value.error();
+        return value.value_or("");
+      });
+  if (!problem.empty()) return tl::unexpected(std::move(problem));
   return out;
 }
 
@@ -380,36 +388,20 @@ class Import {
       if (!value) problem_ = value.error();
       return value.value_or("");
     }
-    std::string out;
-    while (!text.empty()) {
-      if (surroundings_.expands_names && text.size() > 1 && text.front() == '$' &&
-          is_variable_char(text[1])) {
-        size_t end = 1;
-        while (end < text.size() && is_variable_char(text[end])) ++end;
-        out.append("${").append(text.substr(1, end - 1)).append("}");
-        text.remove_prefix(end);
-        continue;
+    return with_references(text, surroundings_.expands_names, [&](std::string_view inner) {
+      constexpr std::string_view kEnv = "env:";
+      if (inner.starts_with(kEnv)) inner.remove_prefix(kEnv.size());
+      const std::string whole = "${" + std::string(inner) + "}";
+      if (whole == kWorkspace && !surroundings_.workspace.empty()) {
+        std::string path;
+        for (const char c : surroundings_.workspace) path.append(c == '$' ? 2 : 1, c);
+        return path;
       }
-      if (text.starts_with("${env:")) {
-        out += "${";
-        text.remove_prefix(6);
-        continue;
-      }
-      if (text.starts_with(kWorkspace) && !surroundings_.workspace.empty()) {
-        for (const char c : surroundings_.workspace) out += c == '$' ? "$$" : std::string(1, c);
-        text.remove_prefix(kWorkspace.size());
-        continue;
-      }
-      if (text.starts_with("${input:") || text.starts_with("${workspaceFolder") ||
-          text.starts_with("${userHome")) {
-        warn(name, "replace " + std::string(text.substr(0, text.find('}') + 1)) +
-                       ", which only its client knows");
-        out += '$';
-      }
-      out += text.front();
-      text.remove_prefix(1);
-    }
-    return out;
+      const bool is_its_own = inner.starts_with("input:") || inner.starts_with("workspaceFolder") ||
+                              inner.starts_with("userHome");
+      if (is_its_own) warn(name, "replace " + whole + ", which only its client knows");
+      return is_its_own ? "$" + whole : whole;
+    });
   }
 
   const ImportSurroundings& surroundings_;
