@@ -204,27 +204,26 @@ std::string shell_quote(const std::string& word) {
   return quoted + "'";
 }
 
-// `flags` must outlive them.
-std::vector<std::string_view> names_of(const std::vector<FlagSpec>& flags) {
-  std::vector<std::string_view> names{"--config", "--help", "--version"};
-  for (const FlagSpec& spec : flags) names.emplace_back(spec.name);
-  return names;
-}
-
 }  // namespace
 
-std::string unknown_option_text(const std::vector<FlagSpec>& flags, const std::string& word) {
-  const auto nearest = config::nearest_word(word.substr(0, word.find('=')), names_of(flags));
+std::vector<std::string_view> names_of(const std::vector<FlagSpec>& flags,
+                                       std::vector<std::string_view> more) {
+  for (const FlagSpec& spec : flags) more.emplace_back(spec.name);
+  return more;
+}
+
+std::string unknown_option_text(const std::vector<std::string_view>& names, const std::string& word,
+                                const std::string& help) {
+  const auto nearest = config::nearest_word(word.substr(0, word.find('=')), names);
   return "unknown option " + word + "; " +
-         (nearest ? "did you mean " + std::string(*nearest) + "?"
-                  : "stdgate --help lists the options");
+         (nearest ? "did you mean " + std::string(*nearest) + "?" : help + " lists the options");
 }
 
 std::string unknown_text(const std::vector<FlagSpec>& flags, std::span<const CommandWord> words,
                          const std::vector<std::string>& ours,
                          const std::vector<std::string>& unknown) {
   const std::string& word = unknown.front();
-  if (word.starts_with('-')) return unknown_option_text(flags, word);
+  if (word.starts_with('-')) return unknown_option_text(names_of(flags), word);
   std::string before = "stdgate";
   for (size_t i = 0; i + unknown.size() < ours.size(); ++i) before += " " + shell_quote(ours[i]);
   std::string after;

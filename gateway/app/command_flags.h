@@ -66,7 +66,14 @@ std::string_view word_help(std::string_view word);
 //
 // Internal to command_line.
 
-std::string unknown_option_text(const std::vector<FlagSpec>& flags, const std::string& word);
+// `names`: of the options that there are; `help`: the command that lists them.
+std::string unknown_option_text(const std::vector<std::string_view>& names, const std::string& word,
+                                const std::string& help = "stdgate --help");
+
+// `more`: names beside those of the flags, which outlive the result.
+std::vector<std::string_view> names_of(const std::vector<FlagSpec>& flags,
+                                       std::vector<std::string_view> more = {"--config", "--help",
+                                                                             "--version"});
 
 // `unknown`: the first argument that the parser does not know, and all after it: a mistyped word, a
 // file, or a command without "--" in front. `ours`: the arguments before a "--".

@@ -313,7 +313,7 @@ CommandLine parse_arguments(const std::vector<std::string>& all,
   Arguments arguments;
   arguments.words = words;
   if (const auto misspelt = find_short_spelling(arguments.flags, ours)) {
-    return exit_with_error(unknown_option_text(arguments.flags, *misspelt));
+    return exit_with_error(unknown_option_text(names_of(arguments.flags), *misspelt));
   }
 
   if (auto help = explain_word(ours)) return *std::move(help);

@@ -104,8 +104,10 @@ std::vector<std::string> backends_of(const std::string& file) {
 }
 
 // `word`: empty for a command line without one.
-std::vector<app::FlagSpec> options_of(std::string_view word) {
-  std::vector<app::FlagSpec> options;
+std::vector<app::FlagSpec> options_behind(std::string_view word) {
+  const Tool* const tool = find_tool(word);
+  std::vector<app::FlagSpec> options =
+      tool == nullptr ? std::vector<app::FlagSpec>() : options_of(*tool);
   const auto add = [&options](std::string_view name, std::string_view placeholder,
                               std::string_view help) {
     app::FlagSpec& option = options.emplace_back();
@@ -113,10 +115,6 @@ std::vector<app::FlagSpec> options_of(std::string_view word) {
     option.placeholder = placeholder;
     option.help = help;
   };
-  const Tool* const tool = find_tool(word);
-  const std::span<const ToolOption> own =
-      tool == nullptr ? std::span<const ToolOption>() : tool->options;
-  for (const ToolOption& option : own) add(option.name, option.placeholder, option.help);
   const bool is_check = word == "check";
   if (is_check) {
     add("--as", "NAME[,ROLE...]", "what somebody may do by the rules");
@@ -129,12 +127,8 @@ std::vector<app::FlagSpec> options_of(std::string_view word) {
   if (word.empty()) add("--version", "", "print the version");
   if (word == "hash-key") add("--new", "", "make a key");
   add("--help", "", "print what is there");
-  for (app::FlagSpec& flag : app::command_flags()) {
-    const bool is_of_tool =
-        tool != nullptr && tool->takes_backend_options && flag.scope == app::FlagScope::backend &&
-        std::ranges::find(options, flag.name, &app::FlagSpec::name) == options.end();
-    if (takes_all || is_of_tool) options.push_back(std::move(flag));
-  }
+  const std::vector<app::FlagSpec> flags = app::command_flags();
+  if (takes_all) options.insert(options.end(), flags.begin(), flags.end());
   return options;
 }
 
@@ -173,7 +167,7 @@ std::string offers_for(std::vector<std::string> words) {
   std::string word = words.empty() ? std::string() : words.front();
   const std::vector<app::CommandWord> known = command_words();
   if (std::ranges::find(known, word, &app::CommandWord::word) == known.end()) word.clear();
-  const std::vector<app::FlagSpec> options = options_of(word);
+  const std::vector<app::FlagSpec> options = options_behind(word);
   if (!words.empty()) {
     const auto option = std::ranges::find(options, words.back(), &app::FlagSpec::name);
     if (option != options.end() && !option->placeholder.empty()) return values_of(*option, file);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gateway/config/backend_facts.h"
+#include "gateway/config/value_parser.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/pool/handshake.h"
 #include "gateway/rpc/json_reader.h"
@@ -267,7 +268,7 @@ void Doctor::note_slow_start(Duration took) {
                "it starts slowly: its first answer took " + text_of(took) + ", and stdgate waits " +
                    text_of(gateways_patience_) + " for it, a " +
                    "sixth of pool.start_timeout, before it goes on",
-               "pool.start_timeout: " + duration_text(enough) +
+               "pool.start_timeout: " + config::print_duration(enough) +
                    " gives it longer; keep one running (pool.warm: 1; where clients share it, "
                    "pool.min: 1)"});
 }

@@ -1,7 +1,6 @@
 #include "gateway/tools/gateway_yaml.h"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <variant>
 
@@ -10,6 +9,7 @@
 #include "gateway/config/config_parser.h"
 #include "gateway/config/secret.h"
 #include "gateway/config/value_names.h"
+#include "gateway/config/value_parser.h"
 #include "gateway/rpc/json_text.h"
 #include "gateway/tools/tool.h"
 
@@ -51,11 +51,6 @@ std::string scalar(const std::string& text) {
 }
 
 }  // namespace
-
-std::string duration_text(Duration duration) {
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
-  return ms % 1000 == 0 ? std::to_string(ms / 1000) + "s" : std::to_string(ms) + "ms";
-}
 
 std::string yaml_text(std::string_view text) {
   const std::string quoted = yaml_expanding(text);
@@ -99,7 +94,8 @@ std::vector<BackendSetting> changes_between(const config::BackendConfig& given,
     changes.push_back({{"pool", "min"}, std::to_string(wanted.pool.min)});
   }
   if (wanted.pool.start_timeout != given.pool.start_timeout) {
-    changes.push_back({{"pool", "start_timeout"}, duration_text(wanted.pool.start_timeout)});
+    changes.push_back(
+        {{"pool", "start_timeout"}, config::print_duration(wanted.pool.start_timeout)});
   }
   return changes;
 }

@@ -23,9 +23,6 @@ std::string yaml_expanding(std::string_view text);
 // A reference: "${NAME}".
 std::string yaml_reference(std::string_view variable);
 
-// The duration in the form of the configuration: "90s", "1500ms".
-std::string duration_text(Duration duration);
-
 // A backend that is to be written to a configuration.
 struct BackendLines {
   std::string name;

@@ -6,7 +6,6 @@
 #include <system_error>
 
 #include "gateway/base/encodings.h"
-#include "gateway/config/value_names.h"
 
 namespace stdgate::tools {
 
@@ -17,36 +16,6 @@ extern const Tool kDoctorTool, kLsTool, kToolsTool, kCallTool, kConnectTool, kSn
 namespace {
 
 constexpr size_t kHelpColumn = 24;
-
-struct KnownOption {
-  std::string name;
-  bool takes_value = false;
-  bool is_of_backend = false;
-};
-
-std::vector<KnownOption> options_of(const Tool& tool) {
-  std::vector<KnownOption> options;
-  for (const ToolOption& option : tool.options) {
-    options.push_back({std::string(option.name), !option.placeholder.empty(), false});
-  }
-  if (!tool.takes_backend_options) return options;
-  for (const app::FlagSpec& flag : app::command_flags()) {
-    if (flag.scope != app::FlagScope::backend) continue;
-    const bool takes_value = flag.shape != app::FlagShape::yes && flag.shape != app::FlagShape::no;
-    options.push_back({flag.name, takes_value, true});
-  }
-  return options;
-}
-
-std::string unknown_text(const Tool& tool, const std::vector<KnownOption>& options,
-                         const std::string& name) {
-  std::vector<std::string_view> names{"--help"};
-  for (const KnownOption& option : options) names.emplace_back(option.name);
-  const auto nearest = config::nearest_word(name, names);
-  return "unknown option " + name + "; " +
-         (nearest ? "did you mean " + std::string(*nearest) + "?"
-                  : "stdgate " + std::string(tool.word) + " --help lists the options");
-}
 
 }  // namespace
 
@@ -116,6 +85,23 @@ std::span<const Tool> all_tools() {
   return kTools;
 }
 
+std::vector<app::FlagSpec> options_of(const Tool& tool) {
+  std::vector<app::FlagSpec> options;
+  for (const ToolOption& option : tool.options) {
+    app::FlagSpec& own = options.emplace_back();
+    own.name = option.name;
+    own.placeholder = option.placeholder;
+    own.help = option.help;
+  }
+  if (!tool.takes_backend_options) return options;
+  for (app::FlagSpec& flag : app::command_flags()) {
+    const bool is_own =
+        std::ranges::find(tool.options, flag.name, &ToolOption::name) != tool.options.end();
+    if (flag.scope == app::FlagScope::backend && !is_own) options.push_back(std::move(flag));
+  }
+  return options;
+}
+
 std::vector<app::CommandWord> command_words() {
   const std::span<const app::CommandWord> own = app::own_words();
   std::vector<app::CommandWord> words{own.front()};
@@ -157,7 +143,7 @@ const Tool* find_tool(std::string_view word) {
 
 tl::expected<ToolArguments, std::string> parse_tool_arguments(
     const Tool& tool, std::span<const std::string> arguments) {
-  const std::vector<KnownOption> options = options_of(tool);
+  const std::vector<app::FlagSpec> options = options_of(tool);
   ToolArguments out;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
@@ -174,20 +160,25 @@ tl::expected<ToolArguments, std::string> parse_tool_arguments(
     const size_t equals = argument.find('=');
     const bool has_value = equals != std::string::npos;
     const std::string name = argument.substr(0, equals);
-    const auto option = std::ranges::find(options, name, &KnownOption::name);
-    if (option == options.end()) return tl::unexpected(unknown_text(tool, options, name));
-    if (has_value && !option->takes_value) return tl::unexpected(name + " takes no value");
+    const auto option = std::ranges::find(options, name, &app::FlagSpec::name);
+    if (option == options.end()) {
+      const std::string help = "stdgate " + std::string(tool.word) + " --help";
+      return tl::unexpected(
+          app::unknown_option_text(app::names_of(options, {"--help"}), name, help));
+    }
+    const bool takes_value = !option->placeholder.empty();
+    if (has_value && !takes_value) return tl::unexpected(name + " takes no value");
     std::string value = has_value ? argument.substr(equals + 1) : std::string();
-    if (option->takes_value && !has_value) {
+    if (takes_value && !has_value) {
       ++i;
       if (i == arguments.size() || arguments[i] == "--") {
         return tl::unexpected(argument + " needs a value");
       }
       value = arguments[i];
     }
-    if (option->is_of_backend) {
+    if (option->scope == app::FlagScope::backend) {
       const std::string with_value = std::string(name).append("=").append(value);
-      out.backend_options.push_back(option->takes_value ? with_value : name);
+      out.backend_options.push_back(takes_value ? with_value : name);
     } else {
       out.options.emplace_back(name, std::move(value));
     }

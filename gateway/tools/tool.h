@@ -106,6 +106,9 @@ struct Tool {
   ToolOutput (*run)(const ToolArguments& arguments, const ToolSurroundings& surroundings);
 };
 
+// The options of a tool, and those of a backend that it takes in front of a command.
+std::vector<app::FlagSpec> options_of(const Tool& tool);
+
 // All tools, in the order of --help.
 std::span<const Tool> all_tools();
 // The words of tools and those of the command line itself, in the order of --help.
