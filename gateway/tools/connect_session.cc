@@ -286,8 +286,14 @@ bool ConnectSession::open_streams() {
   });
   reader_departure_ = std::make_unique<net::DepartureWatch>(loop_, out, [this] { end(); });
   output_->set_watermark(kMaxUnread);
-  input_->resume_read(net::Stream::kNotStarted);
+  departure_->start();
   return true;
+}
+
+// Once there is a server, or none.
+void ConnectSession::begin_reading() {
+  departure_->stop();
+  input_->resume_read(net::Stream::kNotStarted);
 }
 
 // --- The server ---------------------------------------------------------------------------------
@@ -297,7 +303,7 @@ void ConnectSession::find_server() {
   authorizer_.renew([this](const tl::expected<void, std::string>& read) {
     if (read) return find_backend();
     problem_ = {remote::Exit::refused, rpc::Fault::unauthenticated, read.error()};
-    fail_early();
+    begin_reading();
   });
 }
 
@@ -308,7 +314,7 @@ void ConnectSession::find_backend() {
         if (is_ending_ || is_leaving_) return;
         if (found) return open_remote(*found);
         problem_ = found.error();
-        fail_early();
+        begin_reading();
       });
 }
 
@@ -321,11 +327,7 @@ void ConnectSession::open_remote(const std::string& url) {
   } else {
     remote_ = std::make_unique<remote::HttpRemote>(url, services_);
   }
-  if (is_unread_) remote_->pause();
-  for (remote::ClientMessage& message : std::exchange(early_, {})) {
-    if (!is_ending_ && !is_leaving_) remote_->take(std::move(message));
-  }
-  on_room();
+  begin_reading();
 }
 
 // --- What comes from the server -----------------------------------------------------------------
@@ -366,12 +368,14 @@ void ConnectSession::leave(remote::Exit exit) {
 void ConnectSession::on_bytes(std::span<char> bytes) {
   if (is_ending_ || is_leaving_) return;
   framer_->feed(bytes, *this);
+  give_up();
   hold_back();
 }
 
 // A client that is still there, as in `echo … | stdgate connect`, gets the answers that come soon.
 void ConnectSession::on_end() {
   if (!is_leaving_) framer_->finish(*this);
+  give_up();
   if (is_ending_ || is_leaving_ || !is_read(STDOUT_FILENO)) return end();
   has_said_all_ = true;
   answers_due_ = loop_.now() + kLastAnswersTime;
@@ -380,7 +384,7 @@ void ConnectSession::on_end() {
 
 void ConnectSession::end_when_answered() {
   if (is_ending_ || is_leaving_) return;
-  const bool is_answered = remote_ != nullptr ? remote_->is_answered() : early_.empty();
+  const bool is_answered = remote_ == nullptr || remote_->is_answered();
   const bool is_told = is_answered && output_->unsent_bytes() == 0;
   if (is_told || loop_.now() >= answers_due_ || !is_read(STDOUT_FILENO)) {
     if (!is_answered) say("the end of input came before the last answers; they are given up");
@@ -404,8 +408,10 @@ void ConnectSession::on_frame(std::span<char> text) {
   remote::ClientMessage message =
       remote::read_client_message(*document, {text.data(), text.size()});
   if (remote_ != nullptr) return remote_->take(std::move(message));
-  early_.push_back(std::move(message));
-  if (problem_) fail_early();
+  for (const std::string& id : message.requests) {
+    send(remote::answer_of(*problem_, id));
+    has_refused_ = true;
+  }
 }
 
 void ConnectSession::on_oversized_frame(const rpc::OversizedFrame& frame) {
@@ -431,9 +437,7 @@ void ConnectSession::hold_back() {
   departure_->start();
 }
 
-bool ConnectSession::is_full() const {
-  return remote_ != nullptr ? remote_->is_full() : early_.size() >= kMaxEarly;
-}
+bool ConnectSession::is_full() const { return remote_ != nullptr && remote_->is_full(); }
 
 void ConnectSession::on_room() {
   if (!is_held_ || is_ending_ || is_full()) return;
@@ -444,17 +448,9 @@ void ConnectSession::on_room() {
 
 // --- Ends ---------------------------------------------------------------------------------------
 
-// Answers the first request with the reason why the server could not be reached, and ends the
-// program.
-void ConnectSession::fail_early() {
-  bool is_told = false;
-  for (const remote::ClientMessage& message : std::exchange(early_, {})) {
-    for (const std::string& id : message.requests) {
-      send(remote::answer_of(*problem_, id));
-      is_told = true;
-    }
-  }
-  if (!is_told) return on_room();
+// Ends the program when the client has been told why there is no server.
+void ConnectSession::give_up() {
+  if (!has_refused_ || is_leaving_) return;
   say(problem_->message);
   leave(problem_->exit);
 }

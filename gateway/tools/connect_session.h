@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -111,16 +110,15 @@ class ConnectLookup final : private remote::RemoteStream::Owner {
 // both are on.
 //
 // Owner: the tool. Only JSON-RPC goes to stdout; texts for people go to stderr. Limits: kMaxMessage
-// bytes of a message of the client, kMaxUnread bytes that the client has not read, kMaxEarly
-// messages before the server's address is known, kLastWordsTime for a client to read the rest at
-// the end.
+// bytes of a message of the client, kMaxUnread bytes that the client has not read, kLastWordsTime
+// for a client to read the rest at the end. The client is not read before the server's address is
+// known.
 class ConnectSession final : private remote::LocalClient,
                              private net::StreamEvents,
                              private rpc::FrameSink {
  public:
   static constexpr size_t kMaxMessage = 64 << 20;
   static constexpr size_t kMaxUnread = 4 << 20;
-  static constexpr size_t kMaxEarly = 256;
   static constexpr Duration kLastWordsTime = std::chrono::seconds(2);
   // How long requests from before the end of input may still be answered; a server may have to
   // start first. A client that does not want to wait sends SIGTERM, which ends the run at once.
@@ -162,7 +160,8 @@ class ConnectSession final : private remote::LocalClient,
   void on_broken_framing(const char* reason) override;
 
   void answer(std::string_view id, const rpc::FaultReport& report);
-  void fail_early();
+  void begin_reading();
+  void give_up();
   void hold_back();
   [[nodiscard]] bool is_full() const;
   void end_when_answered();
@@ -183,8 +182,8 @@ class ConnectSession final : private remote::LocalClient,
   std::unique_ptr<net::ByteStream> output_;
   std::unique_ptr<ConnectLookup> lookup_;
   std::unique_ptr<remote::Remote> remote_;
-  std::deque<remote::ClientMessage> early_;  // before there is a remote_
-  std::optional<remote::Problem> problem_;   // why there will be none
+  std::optional<remote::Problem> problem_;  // why there will be none
+  bool has_refused_ = false;                // a request has been answered with that
   std::string frame_head_;
   const bool shares_outputs_;                              // stdout and stderr go to the same place
   std::string last_error_;                                 // that was sent, where they do
