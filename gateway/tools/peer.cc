@@ -32,13 +32,6 @@ constexpr size_t kMaxPemFile = 4 << 20;
 
 }  // namespace
 
-std::vector<Peer::Result> Peer::call_all(const std::vector<PeerCall>& calls) {
-  std::vector<Result> results;
-  results.reserve(calls.size());
-  for (const PeerCall& one : calls) results.push_back(call(one.backend, one.method, one.params));
-  return results;
-}
-
 std::optional<std::vector<PeerBackend>> listed_backends(std::string_view text) {
   const auto root = read_json(text);
   const JsonNode* const list = root ? root->find("backends") : nullptr;
@@ -148,12 +141,6 @@ class GatewayPeer final : public Peer {
     if (backends) return *std::move(backends);
     return tl::unexpected(
         Trouble{kUnreachable, words_for(*answer, client_.url() + "/", key_file_)});
-  }
-
-  tl::expected<std::string, Trouble> call(const std::string& backend, const std::string& method,
-                                          const std::string& params) override {
-    return result_of(backend,
-                     client_.send(path_of(backend), rpc::request_text(++last_id_, method, params)));
   }
 
   std::vector<Result> call_all(const std::vector<PeerCall>& calls) override {
@@ -326,12 +313,19 @@ class CommandPeer final : public Peer {
                                    {joined(backend.command, " ")}}};
   }
 
-  tl::expected<std::string, Trouble> call(const std::string& /*backend*/, const std::string& method,
-                                          const std::string& params) override {
-    const rpc::WireId id = child_->next_id();
-    auto answer = child_->ask(id, rpc::request_text(id, method, stamped(params)), timeout_);
-    if (!answer) return tl::unexpected(why("gave no answer to " + method));
-    return std::move(answer->text);
+  std::vector<Result> call_all(const std::vector<PeerCall>& calls) override {
+    std::vector<Result> results;
+    results.reserve(calls.size());
+    for (const auto& [backend, method, params] : calls) {
+      const rpc::WireId id = child_->next_id();
+      auto answer = child_->ask(id, rpc::request_text(id, method, stamped(params)), timeout_);
+      if (answer) {
+        results.emplace_back(std::move(answer->text));
+      } else {
+        results.emplace_back(tl::unexpected(why("gave no answer to " + method)));
+      }
+    }
+    return results;
   }
 
  private:

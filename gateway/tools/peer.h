@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
+#include <utility>
 #include <vector>
 
 #include "gateway/app/client_snippets.h"
@@ -32,12 +33,12 @@ class Peer {
 
   virtual ~Peer() = default;
   virtual tl::expected<std::vector<PeerBackend>, Trouble> backends() = 0;
-  // `params`: raw JSON; empty: none. Gives a whole response (JSON-RPC 2.0 section 5).
-  virtual tl::expected<std::string, Trouble> call(const std::string& backend,
-                                                  const std::string& method,
-                                                  const std::string& params) = 0;
-  // Several calls, at once where that is possible; the results are in their order.
-  virtual std::vector<Result> call_all(const std::vector<PeerCall>& calls);
+  // Several calls, at once where that is possible; the results are in their order: whole responses
+  // (JSON-RPC 2.0 section 5).
+  virtual std::vector<Result> call_all(const std::vector<PeerCall>& calls) = 0;
+  Result call(const std::string& backend, const std::string& method, const std::string& params) {
+    return std::move(call_all({{backend, method, params}}).front());
+  }
   // Whether the peer is reached over a Unix socket, which no URL names.
   [[nodiscard]] virtual bool is_on_unix_socket() const { return false; }
 };

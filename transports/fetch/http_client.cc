@@ -72,6 +72,7 @@ std::string advice_for(CURLcode code, const HttpOptions& options) {
 
 struct HttpClient::Handle {
   CURL* curl = curl_easy_init();
+  CURLM* multi = curl_multi_init();  // keeps connections for the next requests
   curl_slist* json_headers = nullptr;
   curl_slist* headers = nullptr;
 };
@@ -121,7 +122,8 @@ HttpClient::HttpClient(HttpOptions options)
 HttpClient::~HttpClient() {
   curl_slist_free_all(handle_->headers);
   curl_slist_free_all(handle_->json_headers);
-  if (handle_->curl != nullptr) curl_easy_cleanup(handle_->curl);
+  curl_easy_cleanup(handle_->curl);
+  curl_multi_cleanup(handle_->multi);
 }
 
 // `request` outlives it.
@@ -164,18 +166,11 @@ HttpClient::Result HttpClient::result_of(const Transfer& transfer, int code) con
 }
 
 HttpClient::Result HttpClient::send(const std::string& path, const std::string& body) {
-  Transfer transfer;
-  transfer.curl = handle_->curl;
-  if (transfer.curl == nullptr) return tl::unexpected<std::string>("no memory for a connection");
-  prepare(transfer, {path, body});
-  const CURLcode code = curl_easy_perform(transfer.curl);
-  Result result = result_of(transfer, code);
-  curl_easy_setopt(transfer.curl, CURLOPT_ERRORBUFFER, nullptr);
-  return result;
+  return std::move(send_all({{path, body}}).front());
 }
 
 std::vector<HttpClient::Result> HttpClient::send_all(const std::vector<HttpRequest>& requests) {
-  CURLM* const multi = curl_multi_init();
+  CURLM* const multi = handle_->multi;
   std::vector<std::unique_ptr<Transfer>> transfers;
   size_t begun = 0;
   size_t open = 0;
@@ -213,7 +208,6 @@ std::vector<HttpClient::Result> HttpClient::send_all(const std::vector<HttpReque
     results.push_back(result_of(*transfer, transfer->code));
     curl_easy_cleanup(transfer->curl);
   }
-  curl_multi_cleanup(multi);
   return results;
 }
 

@@ -1,5 +1,4 @@
-// HttpClient: requests to a gateway, one after the other over one connection, or many at once, by
-// libcurl.
+// HttpClient: requests to a gateway, one after the other or many at once, by libcurl.
 //
 // Job: what tools ask a gateway over HTTP, TLS or a Unix socket. Blocking. Owner: a tool. Limits:
 // kMaxResponse bytes of a response, kMaxAtOnce requests under way; no redirect is followed, and a
