@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "gateway/app/client_snippets.h"
@@ -147,6 +148,8 @@ constexpr std::array<ShownList, 4> kShownLists{
      {"resource", kListKinds[1]},
      {"template", {"resourceTemplates", "resources/templates/list", "uriTemplate"}},
      {"prompt", kListKinds[2]}}};
+// As the OpenRPC document of a backend has them.
+constexpr std::array<ShownList, 1> kShownMethods{{{"method", kMethods}}};
 
 // The name that a virtual server shows for a member's own one.
 std::string shown_name(const ShownList& list, const config::MemberConfig& member,
@@ -183,12 +186,14 @@ std::set<std::string> hidden_by_members(Peer& peer, const config::Config& config
   return hidden;
 }
 
+// What the principal sees of these lists.
 tl::expected<std::vector<ShownEntry>, Trouble> seen_of(Peer& peer, const config::Config& config,
                                                        const config::BackendConfig& backend,
+                                                       std::span<const ShownList> lists,
                                                        const policy::Principal* principal) {
   std::vector<ShownEntry> seen;
   PrincipalView view(config, backend, principal);
-  for (const ShownList& list : kShownLists) {
+  for (const ShownList& list : lists) {
     if (!view.shows_list(list.kind.method)) continue;
     auto entries = read_list(peer, backend.name, list.kind, &view);
     // A server need not have all lists, and for who is denied a list it is as if it had none.
@@ -198,19 +203,6 @@ tl::expected<std::vector<ShownEntry>, Trouble> seen_of(Peer& peer, const config:
     std::erase_if(*entries, [&](const ListEntry& one) { return hidden.contains(one.name); });
     append(seen, list.word, *std::move(entries));
   }
-  return seen;
-}
-
-// As the OpenRPC document of a backend has them.
-tl::expected<std::vector<ShownEntry>, Trouble> methods_of(Peer& peer, const config::Config& config,
-                                                          const config::BackendConfig& backend,
-                                                          const policy::Principal* principal) {
-  PrincipalView view(config, backend, principal);
-  std::vector<ShownEntry> seen;
-  if (!view.shows_list(kMethods.method)) return seen;
-  auto entries = read_list(peer, backend.name, kMethods, &view);
-  if (!entries) return tl::unexpected(entries.error());
-  append(seen, "method", *std::move(entries));
   return seen;
 }
 
@@ -233,8 +225,9 @@ ToolOutput list_as(const ToolArguments& arguments, const ToolSurroundings& surro
       continue;
     }
     const auto* const who = *principal ? &**principal : nullptr;
-    const auto seen = is_described ? methods_of(**peer, *config, backend, who)
-                                   : seen_of(**peer, *config, backend, who);
+    const std::span<const ShownList> lists =
+        is_described ? std::span<const ShownList>(kShownMethods) : kShownLists;
+    const auto seen = seen_of(**peer, *config, backend, lists, who);
     seen ? report.add(backend.name, *seen, "nothing") : report.fail(seen.error());
   }
   return report.take(arguments.has("--json"));
