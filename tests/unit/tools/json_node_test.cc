@@ -62,6 +62,35 @@ TEST(Toml, NestingHasALimit) {
   EXPECT_EQ(json_of(nested(100000)), "error: it is no TOML: line 1: too deep");
 }
 
+TEST(Toml, DottedKeysHaveTheSameLimit) {
+  const auto dotted = [](size_t parts) {
+    std::string key = "a";
+    for (size_t i = 1; i < parts; ++i) key += ".a";
+    return key;
+  };
+  EXPECT_TRUE(json_of("[" + dotted(kMaxTomlDepth) + "]").starts_with('{'));
+  EXPECT_EQ(json_of("[" + dotted(kMaxTomlDepth + 1) + "]"),
+            "error: it is no TOML: line 1: too deep");
+  EXPECT_EQ(json_of(dotted(100000) + " = 1"), "error: it is no TOML: line 1: too deep");
+}
+
+// Where servers stand in the text of a client, that it can be changed there.
+TEST(Toml, ValuesKnowTheirPlaces) {
+  const std::string text =
+      "\xEF\xBB\xBF# \u00e9\r\n[s.\"a \u00e9\"] # one\r\n  args = ['\u00e9', \"x\"] # two\n"
+      "b . \"c\".d = {e = 1}\n";
+  const auto root = read_toml(text);
+  ASSERT_TRUE(root);
+  const JsonNode& table = *root->find("s")->find("a \u00e9");
+  ASSERT_EQ(table.headers.size(), 1U);
+  EXPECT_EQ(table.headers[0].of(text), "[s.\"a \u00e9\"]");
+  EXPECT_EQ(table.find("args")->value.of(text), "['\u00e9', \"x\"]");
+  EXPECT_EQ(table.find("args")->pair.of(text), "args = ['\u00e9', \"x\"]");
+  const JsonNode& inner = *table.find("b")->find("c")->find("d");
+  EXPECT_EQ(inner.pair.of(text), "b . \"c\".d = {e = 1}");
+  EXPECT_EQ(inner.find("e")->pair.of(text), "e = 1");
+}
+
 TEST(Json, MayHaveCommentsAndCommasAtEnds) {
   struct Case {
     const char* text;
