@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kBash =
     R"sh(# bash completion for stdgate: source <(stdgate completion bash)
 _stdgate() {
-  local current=${COMP_WORDS[COMP_CWORD]} at offer offers
+  local current=${COMP_WORDS[COMP_CWORD]} program=${COMP_WORDS[0]/#\~/$HOME} at offer offers
   COMPREPLY=()
   for ((at = 1; at < COMP_CWORD; ++at)); do
     if [[ ${COMP_WORDS[at]} == -- ]]; then  # the command behind it
@@ -34,7 +34,8 @@ _stdgate() {
       return
     fi
   done
-  mapfile -t offers < <("${COMP_WORDS[0]}" completion offers -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  type -P "$program" >/dev/null || program=stdgate  # it is an alias
+  mapfile -t offers < <("$program" completion offers -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
   if [[ ${offers[0]} == :files ]]; then
     mapfile -t COMPREPLY < <(compgen -f -- "$current")
     return
@@ -56,7 +57,9 @@ _stdgate() {
     _normal
     return
   fi
-  local -a offers=("${(@f)$("${words[1]}" completion offers -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  local program=${words[1]/#\~/$HOME}
+  whence -p "$program" >/dev/null || program=stdgate  # it is an alias
+  local -a offers=("${(@f)$("$program" completion offers -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
   if [[ $offers[1] == :files ]]; then
     _files
   elif [[ -n $offers[1] ]]; then
@@ -71,7 +74,9 @@ constexpr std::string_view kFish = R"sh(# fish completion for stdgate
 function __stdgate_offers
   set -l words (commandline -opc)
   set -l current (commandline -ct)
-  set -l offers ($words[1] completion offers -- $words[2..] "$current" 2>/dev/null)
+  set -l program (string replace -r '^~' "$HOME" -- $words[1])
+  type -q "$program"; or set program stdgate  # it is an alias
+  set -l offers ("$program" completion offers -- $words[2..] "$current" 2>/dev/null)
   if test "$offers[1]" = :files
     __fish_complete_path "$current"
   else

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -34,8 +35,9 @@ class CompletionTest : public testing::Test {
 
   // The completions of the last word.
   std::vector<std::string> complete(const std::vector<std::string>& words) {
-    std::string script =
-        "source <(" STDGATE_PROGRAM " completion bash)\nCOMP_WORDS=(" STDGATE_PROGRAM;
+    std::string script = variables_ +
+                         "source <(" STDGATE_PROGRAM " completion bash)\nCOMP_WORDS=('" +
+                         typed_program_ + "'";
     for (const std::string& word : words) script += " '" + word + "'";
     script += ")\nCOMP_CWORD=" + std::to_string(words.size()) +
               "\n_stdgate\n((${#COMPREPLY[@]})) && printf '%s\\n' \"${COMPREPLY[@]}\"; true\n";
@@ -46,6 +48,8 @@ class CompletionTest : public testing::Test {
   }
 
   TemporaryFolder folder_;
+  std::string variables_;  // of the shell, as lines
+  std::string typed_program_ = STDGATE_PROGRAM;
 };
 
 TEST_F(CompletionTest, BashCompletesWords) {
@@ -58,6 +62,16 @@ TEST_F(CompletionTest, BashCompletesWords) {
   EXPECT_THAT(complete({"snippet", "cl"}), ElementsAre("claude-code", "claude-desktop"));
   EXPECT_THAT(complete({"adopt", "cl"}), ElementsAre("claude-desktop", "claude-code"));
   EXPECT_THAT(complete({"ls", "d"}), IsEmpty());
+}
+
+TEST_F(CompletionTest, BashFindsTheProgramThatIsTyped) {
+  const std::filesystem::path program = STDGATE_PROGRAM;
+  const std::string folder = program.parent_path().string();
+  variables_ = "HOME='" + folder + "'\nPATH='" + folder + "':$PATH\n";
+  for (const std::string typed : {"~/stdgate", "alias-of-stdgate"}) {
+    typed_program_ = typed;
+    EXPECT_THAT(complete({"doc"}), ElementsAre("doctor")) << typed;
+  }
 }
 
 TEST_F(CompletionTest, BashCompletesOptionsAndTheirValues) {
