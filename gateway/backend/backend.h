@@ -82,9 +82,7 @@ class Backend final : public FilteredUpstream {
     pool_.fail_calls(report);
   }
   void end_children(Duration grace) override { pool_.end_children(grace); }
-  [[nodiscard]] size_t calls() const override {
-    return pool_.calls() + chain().held();
-  }
+  [[nodiscard]] size_t calls() const override { return pool_.calls() + chain().held(); }
   [[nodiscard]] size_t kept_messages() const override { return bridge_->parked() + pool_.queued(); }
   [[nodiscard]] bool has_children() const override { return pool_.has_children(); }
   [[nodiscard]] bool gave(const rpc::Envelope& request,

@@ -28,41 +28,11 @@ inline const char* skip_json_space(const char* at, const char* end) {
 }
 
 // Behind the closing quote of the string that opens at `at`.
-inline const char* skip_json_string(const char* at, const char* end) {
-  ++at;
-  uint64_t non_ascii = 0;
-  while (at != end) {
-    at = find_string_special(at, end, non_ascii);
-    if (at == end) break;
-    if (*at == '"') return at + 1;
-    at += std::min<ptrdiff_t>(*at == '\\' ? 2 : 1, end - at);
-  }
-  return end;
-}
+const char* skip_json_string(const char* at, const char* end);
 
 // Behind the value that begins at `at`. A number or a word ends at what separates values; space
 // before that belongs to it.
-inline const char* skip_json_value(const char* at, const char* end) {
-  size_t depth = 0;
-  while (at != end) {
-    const char c = *at;
-    if (c == '"') {
-      at = skip_json_string(at, end);
-      if (depth == 0) return at;
-      continue;
-    }
-    if (c == '{' || c == '[') {
-      ++depth;
-    } else if (c == '}' || c == ']') {
-      if (depth == 0) return at;
-      if (--depth == 0) return at + 1;
-    } else if (c == ',' && depth == 0) {
-      return at;
-    }
-    ++at;
-  }
-  return at;
-}
+const char* skip_json_value(const char* at, const char* end);
 
 // JsonCursor: steps over the parts of a text that has been validated. Owner: the function that
 // reads the text.
@@ -71,22 +41,11 @@ class JsonCursor {
   explicit JsonCursor(std::string_view text) : at_(text.data()), end_(at_ + text.size()) {}
 
   // Whether `c` is next; passes it and the space around it.
-  bool take(char c) {
-    skip_space();
-    if (at_ == end_ || *at_ != c) return false;
-    ++at_;
-    skip_space();
-    return true;
-  }
+  bool take(char c);
   // With its quotes.
   std::string_view take_string() { return pass_to(skip_json_string(at_, end_)); }
   // Without the space behind it.
-  std::string_view take_value() {
-    if (at_ != end_ && *at_ == '"') return take_string();
-    std::string_view value = pass_to(skip_json_value(at_, end_));
-    while (!value.empty() && is_json_space(value.back())) value.remove_suffix(1);
-    return value;
-  }
+  std::string_view take_value();
   // Takes the value without scanning it, if it is `object` byte for byte; else returns nothing.
   // `object` may be empty.
   std::string_view take_object(std::string_view object) {
