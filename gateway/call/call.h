@@ -148,8 +148,8 @@ Slot<T> SlotLayout::reserve() {
   return Slot<T>(offset, kinds_.size() - 1);
 }
 
-// Where a call is: held by a filter (HeldCalls), in a queue, in the table of a child, or nowhere,
-// which means that it is about to be answered.
+// Where a call is: held by a filter (HeldCalls), in a queue, in flight at a child or at a member of
+// a virtual server, or nowhere, which means that it is about to be answered.
 enum class CallPlace : uint8_t { nowhere, held, waiting, in_flight };
 
 // Which child may get a request; by default any.
@@ -214,9 +214,9 @@ class CallStore;
 
 // Call: one request of a client, from its arrival to its answer.
 //
-// Owner: HeldCalls or a CallQueue while it waits, then the CallTable of a child. A call moves
-// between them as a CallPtr (see CallStore). The client is known only as a Caller, a handle that
-// goes stale when the client leaves.
+// Owner: HeldCalls or a CallQueue while it waits, then the CallTable of a child, or the MemberCalls
+// of a virtual server. A call moves between them as a CallPtr (see CallStore). The client is known
+// only as a Caller, a handle that goes stale when the client leaves.
 struct Call : CallFacts {
   Call() = default;  // without slots
   Call(CallStore& giver, const SlotLayout& layout) : slots(layout), store(&giver) {}
@@ -224,7 +224,7 @@ struct Call : CallFacts {
   std::string id;                  // raw JSON, as the client sent it
   std::string principal;           // name of the caller; empty: anonymous
   std::string progress_token;      // raw JSON, as the client sent it; empty: none
-  std::string greeting;            // params of the session's greeting, if it is that
+  std::string greeting;            // params of the session's greeting; empty: it is none
   std::string request;             // its text, if it may be sent again: InputRounds, listens
   std::string identity;            // policy::identity_of(), where a filter needs it
   Share held{{}, Holding::calls};  // the texts that are kept during the call

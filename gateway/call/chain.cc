@@ -105,10 +105,22 @@ void Chain::descend(Rows::const_iterator from, CallPtr& call, const Request& req
   STDGATE_CHECK(false);  // the last filter takes each call
 }
 
+// A call that is held again keeps its copy of the request.
 bool Chain::hold(CallPtr& call, const Request& request, TimePoint until) {
   if (!held_ || !held_->has_room(request.message.text.size())) return false;
-  held_->hold(std::move(call), request, until);
+  if (releasing_ != nullptr && releasing_->request->is(request)) {
+    HeldCalls::Held again = std::move(*std::exchange(releasing_, nullptr));
+    again.call = std::move(call);
+    held_->hold(std::move(again), until);
+  } else {
+    held_->hold(std::move(call), request, until);
+  }
   return true;
+}
+
+void Chain::keep(CallPtr call, TimePoint until) {
+  STDGATE_CHECK(held_.has_value());
+  held_->keep(std::move(call), until);
 }
 
 // Releases only the calls that are held now: the end of one can make clients send others.
@@ -127,6 +139,7 @@ void Chain::release(const Filter& filter) {
 void Chain::release(HeldCalls::Held held) {
   if (held.request == nullptr) {
     const auto keeper = std::ranges::find(keepers_, held.call->at, &Row::place);
+    STDGATE_CHECK(keeper != keepers_.end());
     return keeper->filter->on_overdue(std::move(held.call));
   }
   if (held.call->deadline <= services_.clock.now()) {
@@ -135,7 +148,9 @@ void Chain::release(HeldCalls::Held held) {
     return on_fault(std::move(held.call), report);
   }
   const auto row = std::ranges::find(holders_, held.call->at, &Row::place);
+  HeldCalls::Held* const former = std::exchange(releasing_, &held);
   row->filter->on_released(std::move(held.call), held.request->request());
+  releasing_ = former;
 }
 
 Passage Chain::pass(const Notification& notification) {

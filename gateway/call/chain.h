@@ -87,7 +87,7 @@ class Chain {
   // Keeps a call without its request, for the filter that has it now. The filter bounds these
   // calls, and hears of their ends in on_end(). `until`: see Filter::on_overdue(); max(): the call
   // may stay.
-  void keep(CallPtr call, TimePoint until) { held_->keep(std::move(call), until); }
+  void keep(CallPtr call, TimePoint until);
   // Gives a kept call back to its filter.
   CallPtr take_kept(const Call& call) { return std::move(held_->take(call).call); }
 
@@ -135,6 +135,8 @@ class Chain {
   std::vector<CallPtr> take_held(const std::function<bool(const Call&)>& matches);
   void fail_held(const rpc::FaultReport& report);
   [[nodiscard]] size_t held() const { return held_ ? held_->size() : 0; }
+  // Those with a request, which wait to be passed on.
+  [[nodiscard]] size_t held_requests() const { return held_ ? held_->requests() : 0; }
   template <class Visitor>
   void for_each_held(Visitor&& visit) const {
     if (held_) held_->for_each(visit);
@@ -187,8 +189,9 @@ class Chain {
   Rows works_;
   Rows givers_;
   Rows caches_;
-  std::optional<HeldCalls> held_;  // nothing: no filter holds calls
-  std::string text_;               // scratch: text of an answer
+  std::optional<HeldCalls> held_;         // nothing: no filter holds calls
+  HeldCalls::Held* releasing_ = nullptr;  // whose filter has it now; null: none
+  std::string text_;                      // scratch: text of an answer
 };
 
 template <class Some>

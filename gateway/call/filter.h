@@ -137,7 +137,7 @@ class Filter {
   // the call, another child gets it, or it ends with this report.
   virtual void on_lost(CallPtr& /*call*/, std::string_view /*text*/,
                        const rpc::FaultReport& /*report*/) {}
-  // The filter has held the call (Chain::hold), and its time is over.
+  // The filter has held the call (Chain::hold), and has released it, or its time is over.
   virtual void on_released(CallPtr /*call*/, const Request& /*request*/) {}
   // The filter has kept the call (Chain::keep), and its time is over.
   virtual void on_overdue(CallPtr /*call*/) {}

@@ -1,7 +1,6 @@
 #include "gateway/call/held_calls.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "gateway/base/check.h"
@@ -75,9 +74,13 @@ HeldCalls::HeldCalls(const Services& services, std::function<void(Held)> on_due)
 void HeldCalls::hold(CallPtr call, const Request& request, TimePoint until) {
   STDGATE_CHECK(has_room(request.message.text.size()));
   Held held{std::move(call), std::make_unique<KeptRequest>(request), until};
-  held.until = std::min(until, held.call->deadline);
   held.memory = Share({request.context.account, services_.held}, Holding::calls);
   held.memory.set(sizeof(Call) + held.request->memory() + held.call->kept_bytes);
+  hold(std::move(held), until);
+}
+
+void HeldCalls::hold(Held held, TimePoint until) {
+  held.until = std::min(until, held.call->deadline);
   ++requests_;
   bytes_ += held.request->bytes();
   add(std::move(held));
@@ -119,7 +122,11 @@ HeldCalls::Held HeldCalls::take_out(Table::iterator held) {
   return taken;
 }
 
-HeldCalls::Held HeldCalls::take(const Call& call) { return take_out(held_.find(call.ticket)); }
+HeldCalls::Held HeldCalls::take(const Call& call) {
+  const auto held = held_.find(call.ticket);
+  STDGATE_CHECK(held != held_.end() && held->second.call.get() == &call);
+  return take_out(held);
+}
 
 CallPtr HeldCalls::take(session::Caller caller, std::string_view id) {
   const Call* const call = services_.calls.index().find(caller, id);

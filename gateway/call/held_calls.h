@@ -34,6 +34,8 @@ class KeptRequest {
   KeptRequest& operator=(const KeptRequest&) = delete;
 
   [[nodiscard]] Request request() const { return {message_, method_, intent_, context_}; }
+  // Whether the request is this one, not a copy of it.
+  [[nodiscard]] bool is(const Request& request) const { return &request.message == &message_; }
   [[nodiscard]] size_t bytes() const { return text_.size(); }
   // The memory that is kept, for the client's account.
   [[nodiscard]] size_t memory() const;
@@ -52,7 +54,7 @@ class KeptRequest {
 
 class HeldCalls {
  public:
-  // A held call, with the request that is passed on later.
+  // A call in a filter's hands.
   struct Held {
     CallPtr call;
     std::unique_ptr<KeptRequest> request;  // null: the call is kept without it
@@ -74,17 +76,22 @@ class HeldCalls {
   }
   // Only while has_room().
   void hold(CallPtr call, const Request& request, TimePoint until);
+  // Holds a call again with the request that it had before.
+  void hold(Held held, TimePoint until);
   // `until`: max(): the call may stay.
   void keep(CallPtr call, TimePoint until);
   // The first call with a request that the filter at this place holds and that came after the
   // ticket `last`; null: none.
   [[nodiscard]] const Call* next_at(uint8_t place, uint64_t last) const;
+  // The call must be here.
   Held take(const Call& call);
   // The client's call with this id; null: it is not held.
   CallPtr take(session::Caller caller, std::string_view id);
   std::vector<CallPtr> take_all(const std::function<bool(const Call&)>& matches);
 
   [[nodiscard]] size_t size() const { return held_.size(); }
+  // Calls with a request.
+  [[nodiscard]] size_t requests() const { return requests_; }
   // The ticket of the latest call.
   [[nodiscard]] uint64_t last() const { return begun_; }
   template <class Visitor>

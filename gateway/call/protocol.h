@@ -33,7 +33,7 @@ struct ListShape {
   policy::ElementKind kind = policy::ElementKind::none;
   std::string_view member;  // the array in the result
   std::string_view name{};  // the member of an element with its name
-  std::string_view use{};   // as in UsedElement
+  std::string_view use{};   // the method that uses such elements
   // The member of the result that says who may keep it, and its value for one client only.
   std::string_view scope{};
   std::string_view private_scope{};

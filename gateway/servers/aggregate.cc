@@ -36,7 +36,8 @@ Aggregate::Aggregate(const AggregateServices& services)
       clashes_(services.config.name, services.core.log),
       own_({services.config, services.chain, services.dialect, members_, answers_, sessions_,
             changes_}),
-      review_timer_(services.core.timers, [this] { services_.chain.release(*this); }) {
+      review_timer_(services.core.timers, [this] { services_.chain.release(*this); }),
+      presence_timer_(services.core.timers, [this] { changes_.note_clients(); }) {
   take_members();
 }
 
@@ -81,7 +82,9 @@ void Aggregate::check_invariants() const {
   STDGATE_CHECK(clients_.size() == sessions_.size() + listening_.size());
 }
 
+// A call has the deadline of its member. Before that, MemberConfig::wait bounds its time.
 void Aggregate::on_begin(call::Call& call, const call::Arrival& arrival) {
+  call.deadline = TimePoint::max();
   if (arrival.context.peer_kind == PeerKind::stateless) {
     call.revision = mcp::kModernRevision;
   } else if (const VirtualSession* const session = sessions_.find(call.session)) {
@@ -91,8 +94,6 @@ void Aggregate::on_begin(call::Call& call, const call::Arrival& arrival) {
 }
 
 void Aggregate::take(call::CallPtr call, const call::Request& request) {
-  services_.calls.index().add(*call);
-  call->place = call::CallPlace::waiting;
   if (request.intent.listens) return listen(std::move(call), request);
   switch (own_.take(call, request)) {
     case OwnRequests::Taking::answered:
@@ -233,7 +234,7 @@ void Aggregate::on_end(const call::Call& call, call::End& /*end*/) {
   const auto key = listening_.note_end(call);
   if (!key) return;
   ends_.close(*key);
-  changes_.note_clients();
+  presence_timer_.arm(now());  // once for all that end in this turn
 }
 
 void Aggregate::end_listening() { listening_.end_all(); }
@@ -245,7 +246,7 @@ void Aggregate::on_lists(Member& member, MemberView& view, uint8_t news) {
   if (view.part != nullptr) audience.session = view.part->session().id;
   changes_.gather(&member, audience, news);
   if (&view == member.common_view()) clashes_.review(members_.all());
-  if (services_.chain.held() > listening_.size()) review_timer_.arm(now());
+  if (services_.chain.held_requests() > 0) review_timer_.arm(now());
 }
 
 void Aggregate::on_lists_changed(Member& member, std::string_view identity, uint8_t lists) {
@@ -255,7 +256,7 @@ void Aggregate::on_lists_changed(Member& member, std::string_view identity, uint
 void Aggregate::describe(pool::BackendStatus& status) const {
   status.sessions = sessions_.size();
   status.in_flight = under_way_.size() + listening_.size();
-  status.queued = services_.chain.held() - listening_.size();
+  status.queued = services_.chain.held_requests();
   answers_.describe(status);
 }
 

@@ -4,12 +4,11 @@
 // Job: have a request wait until the lists that it needs are there, or late; answer it, or have
 // MemberCalls hand it over; tell clients of changes. The aggregate is a client of the members'
 // upstreams, and knows nothing of their children. Owner: the virtual server. Limits:
-// MemberConfig::wait for a call that waits for lists; the limits of its parts.
+// MemberConfig::wait for a call that waits for lists, and the limits of HeldCalls for all of them;
+// the limits of its parts.
 #pragma once
 
 #include <functional>
-#include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,9 +63,7 @@ class Aggregate final : public call::Filter {
   void attach(const backend::Upstreams& upstreams, const config::Config& config);
   VirtualSessions& sessions() { return sessions_; }
   [[nodiscard]] const VirtualSessions& sessions() const { return sessions_; }
-  [[nodiscard]] size_t calls() const {
-    return services_.chain.held() + under_way_.size() + ends_.size();
-  }
+  [[nodiscard]] size_t calls() const { return services_.chain.held() + under_way_.size(); }
   [[nodiscard]] size_t own_callers() const;
   [[nodiscard]] std::vector<std::string> member_names() const;
 
@@ -127,7 +124,8 @@ class Aggregate final : public call::Filter {
   ListChanges changes_;
   NameClashes clashes_;
   OwnRequests own_;
-  Timer review_timer_;  // of calls that wait: lists have come
+  Timer review_timer_;    // of calls that wait: lists have come
+  Timer presence_timer_;  // clients have stopped listening
 };
 
 }  // namespace stdgate::servers

@@ -91,6 +91,7 @@ void MemberCalls::hand_over(call::CallPtr call, const call::Request& request, co
   const call::CallContext& context = request.context;
   const bool is_of_principal = context.session.is_none() && context.principal != nullptr;
   if (is_of_principal) call->identity = policy::identity_of(context.principal);
+  services_.calls.index().add(*call);
   call->place = call::CallPlace::in_flight;
   call->written = now();
   const call::Call& handed = *call;

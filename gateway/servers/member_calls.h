@@ -32,7 +32,8 @@
 
 namespace stdgate::servers {
 
-// A request that waits, or that further members may be asked. The call's account pays for it.
+// A request that further members may be asked, or that is made again. The call's account pays for
+// it.
 struct KeptRequest final : call::KeptRequest {
   using call::KeptRequest::KeptRequest;
 
@@ -150,7 +151,6 @@ class ListeningEnds final : public session::ReplySink {
   void open(uint64_t key, size_t member, ListenedWishes wishes, const Kept& kept);
   // Ends the calls at members that serve the client's call; the members are told.
   void close(uint64_t key);
-  [[nodiscard]] size_t size() const { return ends_.size(); }
   [[nodiscard]] bool has_caller() const { return !caller_.is_none(); }
 
   // ReplySink

@@ -1,7 +1,6 @@
 #include "gateway/mcp/bridge/input_rounds.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "gateway/call/call.h"
@@ -174,7 +173,7 @@ void InputRounds::go_on(call::CallPtr call, const Round& round) {
   call->route = {round.child, round.child != 0, changes.peer_kind};
   traces_.tell_child(sent, *call, message);
   call->heard = now();
-  services_.calls.deadlines().remove(*call);
+  services_.calls.deadlines().remove(*call);  // still there in a round without questions
   call->deadline = call::due_after(*call, call->heard, services_.config);
   call->cancelled = false;
   call->at = call::Call::kBelowAll;
@@ -245,9 +244,10 @@ void InputRounds::drain() {
 
 void InputRounds::expire(call::CallPtr call) {
   const auto round = rounds_.find(std::exchange(asked_.of(call->slots).round, 0));
-  const rpc::FaultReport report = now() >= call::latest_end(*call, services_.config)
-                                      ? call::gave_up(*call, call->place, now(), services_.config)
-                                      : call::gave_up_question(services_.config, input_timeout_);
+  const rpc::FaultReport report =
+      now() >= call::latest_end(*call, services_.config)
+          ? call::gave_up(*call, call::CallPlace::held, now(), services_.config)
+          : call::gave_up_question(services_.config, input_timeout_);
   forget(round, ParkedEnd::expired);
   chain_.on_fault(std::move(call), report);
 }

@@ -9,10 +9,9 @@
 //
 // Between the answer and the next request the chain keeps the call (Chain::keep), and no child has
 // it. The state that a child has given goes back to that child, unless config.pool.sticky is off. A
-// call without a state goes to any child. Owner: the bridge. Limits:
-// kMaxRounds rounds of a call, kMaxQuestions in one round, Session::kMaxAsks of a session; the
-// input timeout for each round; for all calls that are here at a time, the limits of a pool's
-// queue.
+// call without a state goes to any child. Owner: the bridge. Limits: kMaxRounds rounds of a call,
+// kMaxQuestions in one round, Session::kMaxAsks of a session; the input timeout for each round; for
+// all calls that are here at a time, the limits of a pool's queue.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +25,6 @@
 #include "gateway/base/time.h"
 #include "gateway/call/trace_filter.h"
 #include "gateway/mcp/bridge/modern_calls.h"
-#include "gateway/mcp/bridge/round_trips.h"
 #include "gateway/mcp/mcp_input.h"
 #include "gateway/pool/pool.h"
 

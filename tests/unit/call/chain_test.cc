@@ -71,7 +71,8 @@ class Watcher final : public call::Filter {
   }
   void on_released(call::CallPtr call, const call::Request& request) override {
     note("released " + std::string(request.message.text));
-    chain->go_on(std::move(call), request);
+    if (at_release) at_release(call, request);
+    if (call != nullptr) chain->go_on(std::move(call), request);
   }
   void on_overdue(call::CallPtr call) override {
     note("overdue " + call->id);
@@ -91,6 +92,7 @@ class Watcher final : public call::Filter {
 
   call::Chain* chain = nullptr;
   std::function<void(call::CallPtr&, const call::Request&)> at_whole_request;
+  std::function<void(call::CallPtr&, const call::Request&)> at_release;
   std::string told_instead;
   bool lets_children_through = true;
   TimePoint needed = TimePoint::min();
@@ -326,6 +328,28 @@ TEST_F(ChainOfTwo, AHeldCallGoesOnWhenItsTimeIsUp) {
   advance(std::chrono::seconds(1));
   EXPECT_EQ(chain.held(), 0U);
   EXPECT_EQ(bottom.texts.size(), 2U);
+}
+
+TEST_F(ChainOfTwo, ACallMayBeHeldAgainWithTheSameRequest) {
+  hold_for(std::chrono::seconds(5));
+  send();
+  const char* text = nullptr;
+  int releases = 0;
+  second.at_release = [&](call::CallPtr& call, const call::Request& request) {
+    const char* const seen_text = request.message.text.data();
+    EXPECT_TRUE(text == nullptr || text == seen_text) << "it has been copied again";
+    text = seen_text;
+    if (++releases == 3) return;
+    EXPECT_TRUE(chain.hold(call, request, TimePoint::max()));
+  };
+  advance(std::chrono::seconds(5));
+  EXPECT_EQ(chain.held_requests(), 1U);
+  chain.release(second);
+  EXPECT_EQ(chain.held_requests(), 1U);
+  chain.release(second);
+  EXPECT_EQ(releases, 3);
+  EXPECT_EQ(chain.held(), 0U);
+  EXPECT_NE(bottom.taken, nullptr);
 }
 
 TEST_F(ChainOfTwo, AHeldCallEndsAtItsDeadline) {

@@ -211,6 +211,7 @@ TEST(VirtualServerListening, AMemberSleepsWhileNoClientListens) {
   EXPECT_EQ(member.watches().resting(), 0U);
   member.is_asleep = false;
   bench.server->cancel_calls_of(client.caller());
+  bench.advance(Duration{0});
   EXPECT_EQ(member.watches().resting(), 0U) << "it rests since it was told to";
 }
 

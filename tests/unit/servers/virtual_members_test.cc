@@ -114,6 +114,23 @@ TEST_F(StartingMember, TheFirstListOfAClientWaitsForIt) {
             1);
 }
 
+// `timeout` of a server is for its handshakes with members.
+TEST_F(StartingMember, IsWaitedForBeyondTheTimeoutOfTheServer) {
+  config::ServerConfig own;
+  own.timeout = seconds(2);
+  ServerBench of_two({"good", "slow"}, own);
+  of_two.member(0).script = with_tool("t");
+  of_two.member(1).script = with_tool("t", {{"tools/list", ""}});
+  of_two.member(1).backend_state = pool::BackendState::starting;
+  FakeSession session(of_two.callers);
+  of_two.open(session);
+  of_two.send(session, kToolsList);
+  of_two.advance(seconds(14));
+  EXPECT_THAT(answer_to(session), IsEmpty());
+  of_two.advance(seconds(2));
+  EXPECT_THAT(answer_to(session), HasSubstr(R"("stdgate/missing":["slow"])"));
+}
+
 TEST_F(StartingMember, OnlySoManyCallsWaitForItsList) {
   const size_t most = config::PoolConfig().queue;
   FakeSession session(bench.callers);
