@@ -107,7 +107,6 @@ void SessionRouter::charge(session::SessionId id) {
                     wishes_.bytes_of(id) + (memory == nullptr ? 0 : memory->bytes()));
 }
 
-// Parks a session that shares children and has nothing open. False: no session can be parked.
 rpc::FaultReport SessionRouter::too_many(session::SessionKind kind) const {
   if (kind != session::SessionKind::client) {
     return rpc::faults::overloaded("too many calls are served alone");
@@ -116,6 +115,7 @@ rpc::FaultReport SessionRouter::too_many(session::SessionKind kind) const {
                                  ".pool.sessions");
 }
 
+// Parks a session that shares children and has nothing open. False: no session can be parked.
 bool SessionRouter::park_longest_idle() {
   const config::BackendConfig& config = services_.config;
   if (config.isolation == config::Isolation::session || !config.revive) return false;
@@ -154,7 +154,8 @@ tl::expected<void, rpc::FaultReport> SessionRouter::check_starts(const ClientAdd
       rpc::faults::rate_limited("too many children started for this client", wait));
 }
 
-// The lists of the other process are not known here, so all may have changed.
+// The session comes from another gateway process, which does not say what lists its child had. So
+// all may have changed.
 void SessionRouter::tell_what_is_gone(session::Session& session) {
   const std::string_view notice = services_.dialect.traits().restart_notice;
   tell(session, {&notice, 1});

@@ -64,7 +64,7 @@ class SimStates {
   void note_death();
   // The number of parked calls, as far as clients know: of all, or of one principal.
   [[nodiscard]] size_t parked() const;
-  // The number of calls that have lost their child, which their clients have not been told yet.
+  // The number of calls whose child has ended and whose clients do not know it yet.
   [[nodiscard]] size_t lost() const;
   [[nodiscard]] size_t parked_of(SimPrincipal principal) const;
 

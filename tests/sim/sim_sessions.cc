@@ -225,8 +225,8 @@ void SimSession::check_notification(const rpc::Envelope& notification) {
   if (config_.protocol == config::Protocol::mcp && is_of_many) {
     check_change(notification);
   }
-  // With a shared child, a protocol that cannot name one receiver sends a notification to all
-  // sessions.
+  // Only these notifications have one receiver, whose call has caused them. Other ones of a shared
+  // child go to all sessions.
   if (owners_.are_exclusive() || config_.protocol == config::Protocol::mcp) {
     visit_->calls.check_cause(notification.params);
   }

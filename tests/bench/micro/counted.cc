@@ -1,7 +1,7 @@
 // stdgate_counted: the program whose instructions tests/bench/counts counts.
 //
-//   cases [NAME…]          does the steps of these cases, or of all. Prints each name and the
-//                          number of steps in count_steps(), which callgrind observes
+//   cases [NAME…]          does the steps of these cases, or of all. Prints each name and its
+//                          number of steps. They run in count_steps(), where alone callgrind counts
 //   gateway CONFIG GUARD   runs the whole program in this process until SIGTERM
 //   client SOCKET WORKLOAD ROUNDS [HEADER]
 //                          makes the workload's calls to that gateway, ROUNDS times. HEADER is a

@@ -200,7 +200,8 @@ TEST(McpAbandonedCalls, ABrokenOrOversizedLateAnswerIsOne) {
   }
 }
 
-// Up to the limit, abandoned calls are told apart. With one more, the child stays in doubt.
+// Of so many abandoned calls the gateway knows when all of them have ended. With one more it does
+// not know, and log messages of the child reach nobody.
 TEST(McpAbandonedCalls, AreBounded) {
   for (const size_t count :
        {pool::AbandonedCalls::kMaxEntries, pool::AbandonedCalls::kMaxEntries + 1}) {

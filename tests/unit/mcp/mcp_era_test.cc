@@ -15,7 +15,7 @@ constexpr std::string_view kInitialized = R"({"protocolVersion":"2025-11-25"})";
 
 backend::BackendOptions era_options(config::Revision revision) {
   backend::BackendOptions options = shared_mcp_options(1);
-  options.config.isolation = config::Isolation::session;  // it serves calls without a session
+  options.config.isolation = config::Isolation::session;  // a shared child serves calls without one
   options.config.pool.max = 2;
   options.config.revision = revision;
   options.config.pool.max_in_flight = 1;  // room for one request of the gateway
