@@ -136,7 +136,7 @@ size_t Http1Connection::step_body(std::span<char> bytes) {
       state_ = State::busy;
       const size_t size = body.body().size();
       if (size >= ConnectionMeter::kBytesOfShare) meter_.use_turn(size);
-      const StorageOffer offer = body.offer();
+      const StorageOffer offer = body.offer();  // while it is served, to streams
       kept_->exchange.serve(body.body());
       break;
     }
@@ -255,7 +255,7 @@ void Http1Connection::fail_and_close(const HttpError& error) {
 void Http1Connection::end_exchange(bool close) {
   enter(kept_->request.has_to_discard() ? State::discarding : State::idle);
   if (close) begin_close();
-  if (processing_) return;  // process() and its caller do the rest
+  if (processing_) return;  // answered while it was read: process() and its caller do the rest
   rest();
   if (!pending_.empty()) ask_resume();
   settle();

@@ -2,6 +2,11 @@
 // another filter has refused.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <vector>
+
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/pool/dialect.h"
 #include "tests/support/backend_fixture.h"
@@ -101,6 +106,30 @@ TEST_F(ChainOfABackend, HasNothingThatIsNotConfigured) {
   start();
   EXPECT_THAT(backend->filters(),
               ElementsAre("names", "capacity", "rules", "sessions", "trace", "pool"));
+}
+
+// The names in the table of filters, from a page for those who add one.
+std::vector<std::string> told_filters() {
+  std::ifstream page(STDGATE_SOURCE_DIR "/docs/CONTRIBUTING.md");
+  std::vector<std::string> names;
+  bool is_in_table = false;
+  for (std::string line; std::getline(page, line);) {
+    is_in_table = line.starts_with("| filter | class |") || (is_in_table && line.starts_with("|"));
+    if (is_in_table && line.starts_with("| `"))
+      names.push_back(line.substr(3, line.find('`', 3) - 3));
+  }
+  return names;
+}
+
+TEST_F(ChainOfABackend, IsToldToThoseWhoAddAFilter) {
+  options.config.cache = true;
+  options.config.pins = config::Pins::enforce;
+  start(std::make_unique<mcp::McpDialect>("1"));
+  const auto names = backend->filters();
+  auto told = told_filters();
+  EXPECT_THAT(told, testing::SizeIs(testing::Gt(names.size())));
+  std::erase_if(told, [&](const std::string& name) { return !std::ranges::count(names, name); });
+  EXPECT_THAT(told, testing::ElementsAreArray(names.begin(), names.end()));
 }
 
 // More and more filters have a reason to refuse. The first of them in the chain refuses, and the
