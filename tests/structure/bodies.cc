@@ -147,7 +147,7 @@ bool ends_as_lambda(std::string_view text) {
   return std::regex_search(text.begin(), text.end(), kForm);
 }
 
-enum class Opens { kNamespace, kClass, kValue, kBody };
+enum class Opens { name_space, type, value, body };
 
 // What a brace behind `head` opens. A member of an initializer list (": a_{1}") is a value.
 Opens opened_by(const Head& head) {
@@ -157,13 +157,13 @@ Opens opened_by(const Head& head) {
   const auto found = [&head](const std::regex& form) {
     return std::regex_search(head.outside, form);
   };
-  if (found(kNamespace) && head.outside.find('(') == head.outside.npos) return Opens::kNamespace;
-  if (found(kClass)) return Opens::kClass;
+  if (found(kNamespace) && head.outside.find('(') == head.outside.npos) return Opens::name_space;
+  if (found(kClass)) return Opens::type;
   const bool is_operator = has_word(head.rest, "operator");
   const bool is_assigned = head.outside.find('=') != head.outside.npos && !is_operator;
-  if (is_assigned || head.outside.find('(') == head.outside.npos) return Opens::kValue;
+  if (is_assigned || head.outside.find('(') == head.outside.npos) return Opens::value;
   const bool is_complete = head.rest.ends_with(')') || head.rest.ends_with('}');
-  return found(kInitializers) && !is_complete ? Opens::kValue : Opens::kBody;
+  return found(kInitializers) && !is_complete ? Opens::value : Opens::body;
 }
 
 // Walk: finds the bodies of one header. Walks through namespaces and classes, and passes over all
@@ -201,12 +201,12 @@ class Walk {
   bool pass_brace(bool in_class, const Head& head) {
     const Opens opens = opened_by(head);
     const size_t end = end_of(code_, at_, '{', '}');
-    if (opens == Opens::kNamespace || opens == Opens::kClass) {
+    if (opens == Opens::name_space || opens == Opens::type) {
       ++at_;
-      walk(opens == Opens::kClass);
+      walk(opens == Opens::type);
       return true;
     }
-    if (opens == Opens::kValue) {
+    if (opens == Opens::value) {
       const bool is_of_compiler = has_word(head.outside, "constexpr");
       if (!is_of_compiler) pass_over(end);
       at_ = end;

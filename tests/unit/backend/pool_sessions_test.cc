@@ -139,12 +139,15 @@ class PoolSessions : public testing::Test {
 
  private:
   // The end of the chain, which gives calls to the pool.
-  struct End final : call::Filter {
+  class End final : public call::Filter {
+   public:
     explicit End(PoolSessions& test) : test_(test) {}
     void on_request(call::CallPtr& call, const call::Request& request) override {
       test_.calls_.index().add(*call);
       test_.pool_.send(std::move(call), call::Outgoing(request.message));
     }
+
+   private:
     PoolSessions& test_;
   };
   End end_{*this};
