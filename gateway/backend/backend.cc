@@ -180,13 +180,21 @@ Admission Backend::forward(const call::Notification& notification,
 }
 
 bool Backend::cancel_call(session::Caller caller, std::string_view id) {
-  call::CallPtr ended = chain().take_held(caller, id);
-  if (!ended && !pool_.request_cancel(caller, id, &ended)) return false;
+  const auto tell = [this](const call::Call& ended) {
+    session::ReplySink* const sink = callers().find(ended.caller);
+    if (sink != nullptr) sink->on_cancelled(ended.tag);
+  };
+  if (const call::CallPtr held = chain().take_held(caller, id)) {
+    // Questions are withdrawn on the stream of the call, which ends when its client is told.
+    finish_cancelled(*held, pool::CancelReason::client_cancelled);
+    tell(*held);
+    return true;
+  }
+  call::CallPtr ended;
+  if (!pool_.request_cancel(caller, id, &ended)) return false;
   if (ended) {
     // The client is told before other consequences of the end.
-    if (session::ReplySink* sink = callers().find(ended->caller); sink != nullptr) {
-      sink->on_cancelled(ended->tag);
-    }
+    tell(*ended);
     finish_cancelled(*ended, pool::CancelReason::client_cancelled);
   }
   return true;

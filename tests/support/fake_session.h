@@ -30,6 +30,7 @@ class FakeSession final : public session::SessionSink {
   void on_cancelled(session::Tag tag) override {
     EXPECT_FALSE(end.has_value()) << "nothing comes after the end";
     cancelled.push_back(tag);
+    received_before_cancel = received;
   }
   void on_message(std::optional<session::Tag> /*call*/,
                   std::span<const std::string_view> parts) override {
@@ -62,6 +63,7 @@ class FakeSession final : public session::SessionSink {
   std::optional<session::SessionEnd> end;
   std::string end_message;
   std::vector<std::string> received_before_end;  // what had not been taken when the session ended
+  std::vector<std::string> received_before_cancel;  // the same for its last cancelled call
   bool reading = true;
   std::function<void(bool)> on_reading;  // may be empty
 

@@ -228,6 +228,8 @@ TEST_F(McpInputRounds, AClientThatRefusesEndsTheCall) {
 TEST_F(McpInputRounds, AClientThatCancelsIsAskedNoMore) {
   const std::string id = ask();
   session.send(note("cancelled", R"({"requestId":"x"})"));
+  EXPECT_EQ(session.session().received_before_cancel.size(), 1U)
+      << "the question ends on the stream of the call, before the stream ends";
   EXPECT_THAT(session.take().at(0), HasSubstr(R"("requestId":)" + id));
   EXPECT_EQ(session.cancelled().size(), 1U);
   reply(R"("result":{})", id);
