@@ -47,6 +47,7 @@ void Aggregate::take_members() {
         return std::make_unique<Member>(member_services_, *this, member);
       });
   for (const size_t place : renewed) sessions_.forget_lists(place);
+  if (services_.chain.held_requests() > 0) review_timer_.arm(now());  // for members that have gone
 }
 
 void Aggregate::attach(const backend::Upstreams& upstreams, const config::Config& config) {

@@ -274,5 +274,27 @@ TEST(McpRefusals, ByTheServerBeginNoSession) {
   }
 }
 
+TEST(McpRefusals, ByAFullQueueBeginNoSession) {
+  GatewayProcess gateway(serve_one(shell("cat > /dev/null"),
+                                   "protocol: mcp, isolation: shared, revision: legacy, "
+                                   "pool: { max: 1, queue: 2, remember: false, grace: 1s }"));
+  std::vector<HttpClient> waiting;
+  for (int i = 0; i < 2; ++i) {
+    const std::string body = request("tools/list", "{}");
+    waiting.push_back(gateway.connect());
+    waiting.back().send(
+        "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        "Content-Length: " +
+        std::to_string(body.size()) + "\r\n\r\n" + body);
+  }
+  ASSERT_TRUE(eventually("the queue is full",
+                         [&] { return state_of(gateway).number("/backends/0/queued") == 2; }));
+  HttpClient client = gateway.connect();
+  const HttpResponse refused = client.post("/mcp", initialize("5"), usual());
+  EXPECT_EQ(refused.status, 503) << refused.body;
+  EXPECT_FALSE(refused.headers.contains("mcp-session-id"));
+  EXPECT_EQ(state_of(gateway).number("/backends/0/sessions"), 0);
+}
+
 }  // namespace
 }  // namespace stdgate::harness::mcp_refusals_test

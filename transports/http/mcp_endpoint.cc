@@ -339,6 +339,7 @@ void McpEndpoint::hand_over(Exchange& exchange, mcp::McpSession& session,
       return exchange.respond({.status = 202});
     case mcp::McpSession::Posted::overloaded:
       handler.forget();
+      if (announces) sessions_.close(session);  // its client will not know its id
       return fail(exchange, kBusy, request_id_of(document));
   }
 }
