@@ -142,6 +142,17 @@ std::string values_of(const app::FlagSpec& option, const std::string& file) {
   return offers_of(option.name == "--backend" ? backends_of(file) : option.words);
 }
 
+// For a shell that completes `--option=value` as one word.
+std::string values_behind(const std::string& name, const std::vector<app::FlagSpec>& options,
+                          const std::string& file) {
+  const auto option = std::ranges::find(options, name, &app::FlagSpec::name);
+  if (option == options.end() || option->placeholder.empty()) return {};
+  std::vector<std::string> values = option->words;
+  if (name == "--backend") values = backends_of(file);
+  for (std::string& value : values) value.insert(0, name + "=");
+  return offers_of(values);
+}
+
 // Words that may stand behind `word`, of which one is enough.
 std::vector<std::string> operands_of(std::string_view word, const std::string& file) {
   if (word == "config") return {"schema", "reference"};
@@ -178,6 +189,9 @@ std::string offers_for(std::vector<std::string> words) {
     if (option != options.end() && !option->placeholder.empty()) return values_of(*option, file);
   }
   std::string text;
+  if (const size_t equals = current.find('='); equals != std::string::npos) {
+    return values_behind(current.substr(0, equals), options, file);
+  }
   if (current.starts_with('-')) {
     for (const app::FlagSpec& option : options) text += offer(option.name, option.help);
   } else if (words.empty()) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -88,6 +89,12 @@ bool is_ignored(int signal) {
 bool is_read(int fd) {
   pollfd polled{fd, POLLOUT, 0};
   return ::poll(&polled, 1, 0) >= 0 && (polled.revents & (POLLERR | POLLHUP | POLLNVAL)) == 0;
+}
+
+// Whether bytes wait to be read there.
+bool has_bytes(int fd) {
+  int count = 0;
+  return ::ioctl(fd, FIONREAD, &count) == 0 && count > 0;
 }
 
 // Restores the flags of a descriptor at its end, because other programs share a terminal's
@@ -280,8 +287,9 @@ bool ConnectSession::open_streams() {
   if (input_ == nullptr || output_ == nullptr) return false;
   // One that has only said all, as in `cat requests | stdgate connect`, gets its answers while it
   // reads them.
-  departure_ = std::make_unique<net::DepartureWatch>(loop_, in, [this] {
-    if (!is_read(STDOUT_FILENO)) return end();
+  departure_ = std::make_unique<net::DepartureWatch>(loop_, in, [this, in] {
+    const bool has_said_nothing = remote_ == nullptr && !has_bytes(in);
+    if (has_said_nothing || !is_read(STDOUT_FILENO)) return end();
     reader_departure_->start();
   });
   reader_departure_ = std::make_unique<net::DepartureWatch>(loop_, out, [this] { end(); });

@@ -117,6 +117,7 @@ TEST_F(CompletionTest, OffersAreTheSameForEveryShell) {
   EXPECT_THAT(offers({"--"}), HasSubstr("--protocol\twhat the child speaks"));
   EXPECT_THAT(offers({"doctor", "--"}), HasSubstr("--json\tprint the report as JSON\n"));
   EXPECT_EQ(offers({"--protocol", ""}), "jsonrpc\t\nmcp\t\nlsp\t\nacp\t\n");
+  EXPECT_THAT(offers({"--protocol=m"}), HasSubstr("--protocol=mcp\t\n"));
   EXPECT_EQ(offers({"audit", ""}), "verify\t\n");
   EXPECT_EQ(offers({"audit", "verify", ""}), ":files\n");
   EXPECT_EQ(offers({"check", "--against", ""}), ":files\n");

@@ -1,7 +1,7 @@
 // `stdgate connect` at the end of its input, at its timeouts, and with servers that it does not
 // trust.
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -87,6 +87,23 @@ describe('the end of input', { timeout: 100_000 }, () => {
     const [code] = await once(client.process, 'exit');
     assert.equal(code, 0);
     assert.equal(client.err.replaceAll(/^stdgate: connect: waiting for .*\n/gm, ''), '');
+  });
+
+  it('of a client that has said nothing is the end at once, whatever the server does', async (t) => {
+    const silent = http.createServer(() => {});
+    t.after(() => { silent.closeAllConnections(); silent.close(); });
+    await once(silent.listen(0, '127.0.0.1'), 'listening');
+    const { status, answers, err, took } = await new Promise((done) => {
+      const begin = Date.now();
+      const child = spawn(program, ['connect', `http://127.0.0.1:${silent.address().port}`], { stdio: ['pipe', 'pipe', 'pipe'] });
+      let out = '', text = '';
+      child.stdout.on('data', (data) => { out += data; });
+      child.stderr.on('data', (data) => { text += data; });
+      child.on('close', (code) => done({ status: code, answers: out, err: text, took: Date.now() - begin }));
+      child.stdin.end();
+    });
+    assert.deepEqual({ status, answers, err }, { status: 0, answers: '', err: '' });
+    assert.ok(took < 5_000, `${took} ms`);
   });
 
   it('finds a request before initialize explained', () => {
