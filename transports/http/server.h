@@ -93,7 +93,8 @@ class Server final : private net::ListenerEvents, private AccountEvents, private
 
   // Closes the listener that is bound there. Requests that its clients have sent are answered; then
   // their connections end, after timeouts.drain the busy ones too. `on_left` is called once when
-  // the last of these connections has ended, possibly at once; they are destroyed with the turn.
+  // the last of these connections has ended, possibly at once, but not by the destructor; they are
+  // destroyed with the turn.
   void close_listener(const Address& bound, std::function<void()> on_left = nullptr);
   // The next connections of the listener get these traits. Its present ones end as with
   // close_listener().

@@ -243,23 +243,31 @@ TEST(Connection, UnixSocket) {
   EXPECT_EQ(client.ask(post(call("1", "echo", "[]"), "Origin: https://a.example\r\n")).status, 200);
 }
 
+// Two clients with open connections. `busy` has a call under way.
+struct IdleAndBusy {
+  explicit IdleAndBusy(HttpWorld& world) : idle(world), busy(world) {
+    EXPECT_EQ(idle.ask(get("/")).status, 200);
+    busy.send(post(call("1", "hold", "[]")));
+    EXPECT_TRUE(world.until([&world] { return world.child().held.size() == 1; }));
+  }
+
+  TestClient idle;
+  TestClient busy;
+};
+
 TEST(Connection, DrainClosesIdleOnesAndLetsTheOthersFinish) {
   HttpWorld world;
-  TestClient idle(world);
-  TestClient busy(world);
-  EXPECT_EQ(idle.ask(get("/")).status, 200);
-  busy.send(post(call("1", "hold", "[]")));
-  ASSERT_TRUE(world.until([&] { return world.child().held.size() == 1; }));
+  IdleAndBusy clients(world);
   int gone = 0;
   world.server->drain([&gone] { ++gone; });
-  EXPECT_TRUE(idle.wait_closed());
+  EXPECT_TRUE(clients.idle.wait_closed());
   EXPECT_EQ(gone, 0);
   world.child().answer_held("1");
-  const Answer answer = busy.answer();
+  const Answer answer = clients.busy.answer();
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.field("Connection"), "close");
-  EXPECT_TRUE(busy.wait_closed());
-  busy.leave();
+  EXPECT_TRUE(clients.busy.wait_closed());
+  clients.busy.leave();
   EXPECT_TRUE(world.until([&] { return gone == 1; }));
   EXPECT_EQ(world.server->connections(), 0u);
 }
@@ -328,17 +336,13 @@ TEST(Connection, CloseAllCancelsCalls) {
 
 TEST(Connection, TheLastOneOfAClosedListenerIsTold) {
   HttpWorld world;
-  TestClient idle(world);
-  TestClient busy(world);
-  EXPECT_EQ(idle.ask(get("/")).status, 200);
-  busy.send(post(call("1", "hold", "[]")));
-  ASSERT_TRUE(world.until([&] { return world.child().held.size() == 1; }));
+  IdleAndBusy clients(world);
   int told = 0;
   world.server->close_listener(world.address, [&told] { ++told; });
-  EXPECT_TRUE(idle.wait_closed());
+  EXPECT_TRUE(clients.idle.wait_closed());
   EXPECT_EQ(told, 0) << "a call is under way on the other one";
   world.child().answer_held("1");
-  EXPECT_EQ(busy.answer().status, 200);
+  EXPECT_EQ(clients.busy.answer().status, 200);
   EXPECT_TRUE(world.until([&] { return told == 1; }));
   EXPECT_EQ(world.server->connections(), 0u);
 }
