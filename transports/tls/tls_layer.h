@@ -3,9 +3,9 @@
 //
 // The files are looked at every kWatch. A file that differs from what is in use is read at the next
 // look, if it has not changed since, so that certificate and key may be replaced one after the
-// other. Connections keep what they began with. Files that cannot be used change nothing, and are logged once.
-// Owner: the worker; outlives the listener and the use of its streams. Limit: kFailureLines a
-// second of log lines that clients can cause.
+// other. Connections keep what they began with. Files that cannot be used change nothing, and are
+// logged once. Owner: the worker; outlives the listener and the use of its streams. Limit:
+// kFailureLines a second of log lines that clients can cause.
 #pragma once
 
 #include <memory>
