@@ -19,7 +19,7 @@
 
 namespace stdgate::acp {
 
-class AcpConnections {
+class AcpConnections final : public session::EventSources {
  public:
   // Over HTTP nothing carries a connection between two requests: so long it stays anyway.
   static constexpr Duration kBetweenRequests = std::chrono::minutes(1);
@@ -29,7 +29,7 @@ class AcpConnections {
   static constexpr Duration kLongAlone = std::chrono::minutes(1);
 
   AcpConnections(const AcpServices& services, session::SessionIds& ids);
-  ~AcpConnections();
+  ~AcpConnections() override;
   AcpConnections(const AcpConnections&) = delete;
   AcpConnections& operator=(const AcpConnections&) = delete;
 
@@ -42,11 +42,10 @@ class AcpConnections {
                                     const policy::Principal* principal) const;
   // Whether a connection has this id. The principal does not matter.
   [[nodiscard]] bool has(std::string_view id) const;
-  // Whether it is over, though it may not have been closed yet.
-  [[nodiscard]] bool has_ended(std::string_view id) const;
-  // See AcpConnection; without effect if it is over.
-  void detach(std::string_view id, session::EventSink& sink) const;
-  void on_sink_writable(std::string_view id) const;
+  // EventSources
+  [[nodiscard]] bool has_ended(std::string_view id) const override;
+  void detach(std::string_view id, session::EventSink& sink) const override;
+  void on_sink_writable(std::string_view id) const override;
   // The connection is over. Told from inside of it, so it is closed later.
   void on_connection_over(AcpConnection& connection);
   // Not from inside of a call of the core or of the connection.

@@ -54,14 +54,14 @@ class EndedIds {
   std::unordered_multiset<size_t> hashes_;
 };
 
-class McpSessions {
+class McpSessions final : public session::EventSources {
  public:
   static constexpr size_t kMaxLook = 64;
   // The least time between two passes over all sessions that look for idle ones.
   static constexpr Duration kRest = std::chrono::milliseconds(250);
 
   McpSessions(const McpSessionServices& services, Duration idle_timeout, session::SessionIds& ids);
-  ~McpSessions();
+  ~McpSessions() override;
   McpSessions(const McpSessions&) = delete;
   McpSessions& operator=(const McpSessions&) = delete;
 
@@ -90,12 +90,10 @@ class McpSessions {
   [[nodiscard]] bool has(std::string_view id) const {
     return sessions_.contains(id) || (predecessor_ != nullptr && predecessor_->has(id));
   }
-  // Whether the session with this id is over, even if it has not been closed yet.
-  [[nodiscard]] bool has_ended(std::string_view id) const;
-  // The client of a response has gone, or has taken what was unsent. Without effect if the session
-  // is over.
-  void detach(std::string_view id, session::EventSink& sink) const;
-  void on_sink_writable(std::string_view id) const;
+  // EventSources
+  [[nodiscard]] bool has_ended(std::string_view id) const override;
+  void detach(std::string_view id, session::EventSink& sink) const override;
+  void on_sink_writable(std::string_view id) const override;
   // The session is over. Called from inside the session, so it is closed later.
   void on_session_over(McpSession& session);
   // Ends the session, for its client too. Must not be called from within the core or the session.

@@ -47,6 +47,20 @@ class EventSink {
   [[nodiscard]] virtual bool is_backed_up() const = 0;
 };
 
+// EventSources: the sessions that write to EventSinks, by the ids that their clients know. Either
+// may end first, so a sink knows no more of its session than the id. Implemented by the sessions of
+// protocols.
+class EventSources {
+ public:
+  virtual ~EventSources() = default;
+  // Whether the session with this id is over, even if it has not been closed yet.
+  [[nodiscard]] virtual bool has_ended(std::string_view id) const = 0;
+  // The client of a response has gone, or has taken what was unsent. Without effect if the session
+  // is over.
+  virtual void detach(std::string_view id, EventSink& sink) const = 0;
+  virtual void on_sink_writable(std::string_view id) const = 0;
+};
+
 // Caller: the handle of a ReplySink in Callers. Tag: a number that the sink has given to its call.
 using Caller = Handle;
 using Tag = uint64_t;

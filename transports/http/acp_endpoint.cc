@@ -6,10 +6,10 @@
 #include "gateway/base/text.h"
 #include "gateway/rpc/json_text.h"
 #include "transports/http/field_value.h"
-#include "transports/http/mcp_exchange.h"
 #include "transports/http/request_head.h"
 #include "transports/http/response.h"
 #include "transports/http/server.h"
+#include "transports/http/session_exchange.h"
 
 namespace stdgate::http {
 
@@ -59,61 +59,6 @@ std::string acp_fields(std::string_view connection_id) {
   return fields.append("; Path=/; HttpOnly; SameSite=Lax\r\n");
 }
 
-// --- The response ---------------------------------------------------------------------------
-
-void AcpExchange::start(acp::AcpConnections& connections, const acp::AcpConnection& connection,
-                        Exchange& exchange, bool announces) {
-  connections_ = &connections;
-  id_ = connection.id();
-  exchange_ = &exchange;
-  announces_ = announces;
-}
-
-void AcpExchange::respond(std::span<const std::string_view> json) {
-  if (exchange_ == nullptr) return;
-  // A client whose agent has refused has no connection.
-  const bool is_open = announces_ && !connections_->has_ended(id_);
-  const std::string fields = is_open ? acp_fields(id_) : std::string();
-  Response response;
-  response.content_type = kJsonType;
-  response.more_fields = fields;
-  response.body = json;
-  std::exchange(exchange_, nullptr)->respond(response);
-}
-
-void AcpExchange::respond_scope(std::span<const std::string_view> json,
-                                std::string_view /*scope*/) {
-  respond(json);
-}
-
-void AcpExchange::begin_stream() {
-  if (exchange_ == nullptr || exchange_->is_streaming()) return;
-  exchange_->begin_stream(
-      {.backend = connections_->backend().id(), .slow_client = SlowClient::waited_for});
-}
-
-void AcpExchange::write_event(const session::StreamEvent& event) {
-  if (exchange_ == nullptr) return;
-  begin_stream();
-  exchange_->write_event(event);
-}
-
-void AcpExchange::end_stream() {
-  if (exchange_ == nullptr) return;
-  begin_stream();
-  std::exchange(exchange_, nullptr)->end_stream(StreamEnd::bare);
-}
-
-bool AcpExchange::is_backed_up() const { return exchange_ != nullptr && exchange_->is_backed_up(); }
-
-void AcpExchange::on_writable() {
-  if (exchange_ != nullptr) connections_->on_sink_writable(id_);
-}
-
-void AcpExchange::on_gone() {
-  if (std::exchange(exchange_, nullptr) != nullptr) connections_->detach(id_, *this);
-}
-
 // --- The endpoint ---------------------------------------------------------------------------
 
 AcpEndpoint::AcpEndpoint(acp::AcpConnections& connections, std::shared_ptr<Endpoint> socket,
@@ -157,16 +102,12 @@ void AcpEndpoint::serve(Exchange& exchange, std::span<char> body) {
 }
 
 void AcpEndpoint::refuse(Exchange& exchange, const rpc::FaultReport& report) {
-  refuse_call(exchange, report, {});
+  refuse_request(exchange, report, {});
 }
 
-void AcpEndpoint::refuse_call(Exchange& exchange, const rpc::FaultReport& report,
-                              std::string_view id) {
-  backend::Upstream& backend = connections_.backend();
-  backend.count_refused(report, {id, exchange.body_bytes()}, exchange.call_context());
-  Response response = fault_response(report.fault, report.retry_after);
-  response.content_type = kJsonType;
-  exchange.respond(response, fault_body(id, report, backend.codes()));
+void AcpEndpoint::refuse_request(Exchange& exchange, const rpc::FaultReport& report,
+                                 std::string_view id) {
+  refuse_call(exchange, connections_.backend(), report, id, exchange.call_context());
 }
 
 acp::AcpConnection* AcpEndpoint::connection_of(Exchange& exchange) {
@@ -183,13 +124,13 @@ acp::AcpConnection* AcpEndpoint::connection_of(Exchange& exchange) {
 
 void AcpEndpoint::post(Exchange& exchange, std::span<char> body) {
   const auto document = parser_.parse(body);
-  if (!document) return refuse_call(exchange, rpc::report_of(document.error()), {});
+  if (!document) return refuse_request(exchange, rpc::report_of(document.error()), {});
   if (document->batch) return exchange.fail(kNoBatches);
   const rpc::ParsedMessage& message = document->messages[0];
   if (!message.ok()) {
-    return refuse_call(exchange,
-                       rpc::faults::because(rpc::Fault::invalid_request, message.rejection),
-                       message.envelope.id);
+    return refuse_request(exchange,
+                          rpc::faults::because(rpc::Fault::invalid_request, message.rejection),
+                          message.envelope.id);
   }
   const bool names_connection = !field_of(exchange.head, kAcpConnectionId).empty();
   if (!is_greeting(message.envelope)) {
@@ -203,10 +144,15 @@ void AcpEndpoint::post(Exchange& exchange, std::span<char> body) {
 }
 
 void AcpEndpoint::initialize(Exchange& exchange, const rpc::Envelope& message) {
-  const auto opened = connections_.open(acp::AcpConnection::Kind::http, client_of(exchange));
-  if (!opened) return refuse_call(exchange, opened.error(), message.id);
-  auto& handler = exchange.handler<AcpExchange>();
-  handler.start(connections_, **opened, exchange, true);
+  const auto opened = connections_.open(acp::AcpConnection::Kind::http, exchange.sender());
+  if (!opened) return refuse_request(exchange, opened.error(), message.id);
+  auto& handler = exchange.handler<SessionExchange>();
+  const std::string& id = (*opened)->id();
+  handler.start({.sessions = connections_,
+                 .id = id,
+                 .backend = connections_.backend(),
+                 .fields = acp_fields(id)},
+                exchange);
   using Posted = acp::AcpConnection::Posted;
   if ((*opened)->post(message, {}, exchange.call_context(), handler) == Posted::under_way) return;
   handler.forget();
@@ -216,7 +162,7 @@ void AcpEndpoint::initialize(Exchange& exchange, const rpc::Envelope& message) {
 
 void AcpEndpoint::post_to(Exchange& exchange, acp::AcpConnection& connection,
                           const rpc::Envelope& message) {
-  auto& handler = exchange.handler<AcpExchange>();
+  auto& handler = exchange.handler<SessionExchange>();
   const std::string_view session = field_of(exchange.head, kAcpSessionId);
   switch (connection.post(message, session, exchange.call_context(), handler)) {
     case acp::AcpConnection::Posted::under_way:
@@ -245,8 +191,10 @@ void AcpEndpoint::listen(Exchange& exchange) {
     if (error != std::errc() || rest != end) return exchange.fail(kBadEvent);
     after = number;
   }
-  auto& handler = exchange.handler<AcpExchange>();
-  handler.start(connections_, *connection, exchange, false);
+  auto& handler = exchange.handler<SessionExchange>();
+  handler.start(
+      {.sessions = connections_, .id = connection->id(), .backend = connections_.backend()},
+      exchange);
   connection->listen(handler, session, after);
 }
 

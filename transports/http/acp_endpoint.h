@@ -27,39 +27,6 @@ inline constexpr HttpError kUnknownAcpConnection{
 // which a load balancer finds it again.
 std::string acp_fields(std::string_view connection_id);
 
-// AcpExchange: the response that a stream of a connection has, or `initialize`.
-//
-// Owner: the Exchange. Knows the connection by its id; detaches from it when the client goes.
-class AcpExchange final : public session::EventSink, public ExchangeHandler {
- public:
-  static constexpr char kKind = 0;
-
-  // From here on the connection may use the response. `announces`: its head names the connection.
-  void start(acp::AcpConnections& connections, const acp::AcpConnection& connection,
-             Exchange& exchange, bool announces);
-  // The connection has not taken it after all.
-  void forget() { exchange_ = nullptr; }
-
-  // EventSink
-  void respond(std::span<const std::string_view> json) override;
-  void respond_scope(std::span<const std::string_view> json, std::string_view scope) override;
-  void begin_stream() override;
-  void write_event(const session::StreamEvent& event) override;
-  void end_stream() override;
-  [[nodiscard]] bool is_backed_up() const override;
-  // ExchangeHandler
-  void on_writable() override;
-  void on_gone() override;
-  void rest() override { forget(); }
-  void leave() override { id_.clear(); }
-
- private:
-  acp::AcpConnections* connections_ = nullptr;
-  Exchange* exchange_ = nullptr;  // null: over
-  std::string id_;
-  bool announces_ = false;
-};
-
 class AcpEndpoint final : public Endpoint {
  public:
   // `socket`: takes the requests that upgrade. `former`: the endpoint of the backend that a reload
@@ -83,7 +50,7 @@ class AcpEndpoint final : public Endpoint {
   void post_to(Exchange& exchange, acp::AcpConnection& connection, const rpc::Envelope& message);
   void listen(Exchange& exchange);
   void end(Exchange& exchange);
-  void refuse_call(Exchange& exchange, const rpc::FaultReport& report, std::string_view id);
+  void refuse_request(Exchange& exchange, const rpc::FaultReport& report, std::string_view id);
   // Null: the exchange has been answered with what is wrong.
   acp::AcpConnection* connection_of(Exchange& exchange);
 

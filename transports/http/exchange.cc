@@ -78,6 +78,10 @@ call::CallContext Exchange::call_context() const {
   return context;
 }
 
+policy::Client Exchange::sender() const {
+  return {client(), identity.principal, AccountRef(payer().account)};
+}
+
 std::string Exchange::scope_challenge(std::string_view scope) const {
   return server_.routing().scope_challenge(head, scope);
 }

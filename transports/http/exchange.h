@@ -167,6 +167,8 @@ class Exchange {
   Handler& handler();
   // The context of a message in this exchange, without caller, session and tag.
   [[nodiscard]] call::CallContext call_context() const;
+  // Who has sent the request, and pays for what it leaves behind.
+  [[nodiscard]] policy::Client sender() const;
   // The line of WWW-Authenticate that says which scopes a call needs (RFC 6750 section 3.1).
   [[nodiscard]] std::string scope_challenge(std::string_view scope) const;
   [[nodiscard]] Server& server() const { return server_; }

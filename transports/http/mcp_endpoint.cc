@@ -5,12 +5,10 @@
 #include <utility>
 
 #include "gateway/base/text.h"
-#include "gateway/mcp/modern_request.h"
 #include "gateway/mcp/param_headers.h"
 #include "gateway/rpc/json_text.h"
 #include "gateway/rpc/message_text.h"
 #include "transports/http/field_value.h"
-#include "transports/http/mcp_exchange.h"
 #include "transports/http/request_head.h"
 #include "transports/http/response.h"
 #include "transports/http/server.h"
@@ -26,7 +24,43 @@ constexpr HttpError kUnknownSseSession{
     .refusal = Refusal::unknown_session};
 constexpr HttpError kBusy{503, "the queue of this session is full", {}, rpc::kRetryHint};
 
+// The context of a message of the legacy era in this exchange.
+call::CallContext legacy_context(const Exchange& exchange) {
+  call::CallContext context = exchange.call_context();
+  context.peer_kind = PeerKind::stateful;
+  return context;
+}
+
+void refuse_request(Exchange& exchange, mcp::McpSessions& sessions, const rpc::FaultReport& report,
+                    std::string_view id) {
+  refuse_call(exchange, sessions.backend(), report, id, legacy_context(exchange));
+}
+
+SessionExchange::Source source_of(const mcp::McpSession& session, mcp::McpSessions& sessions) {
+  const backend::Upstream& backend = sessions.backend();
+  return {.sessions = sessions,
+          .id = session.id(),
+          .backend = backend,
+          .slow_client = backend.owns_children() ? SlowClient::waited_for : SlowClient::dropped};
+}
+
 }  // namespace
+
+void McpExchange::on_gone() {
+  rpc_.on_gone();
+  SessionExchange::on_gone();
+}
+
+void McpExchange::rest() {
+  rpc_.rest();
+  SessionExchange::rest();
+}
+
+void McpExchange::leave() {
+  rpc_.leave();
+  SessionExchange::leave();
+  meta.forget();
+}
 
 SseEndpoint::SseEndpoint(mcp::McpSessions& sessions, std::string messages_path)
     : Endpoint(sessions.backend().held()),
@@ -44,10 +78,10 @@ void SseEndpoint::serve(Exchange& exchange, std::span<char> /*body*/) {
     exchange.begin_stream({.backend = sessions_.backend().id()});
     return exchange.end_stream(StreamEnd::bare);
   }
-  const auto session = sessions_.open(mcp::McpSession::Kind::sse, client_of(exchange));
-  if (!session) return refuse_call(exchange, sessions_, session.error(), {});
+  const auto session = sessions_.open(mcp::McpSession::Kind::sse, exchange.sender());
+  if (!session) return refuse_request(exchange, sessions_, session.error(), {});
   auto& handler = exchange.handler<McpExchange>();
-  handler.start(sessions_, **session, exchange, false);
+  handler.start(source_of(**session, sessions_), exchange);
   (*session)->listen(handler);
   (*session)->announce("endpoint", messages_path_ + "?session=" + (*session)->id());
 }
@@ -73,7 +107,7 @@ std::optional<HttpError> MessagesEndpoint::admit(Exchange& exchange) {
 
 void MessagesEndpoint::serve(Exchange& exchange, std::span<char> body) {
   const auto document = parser_.parse(body);
-  if (!document) return refuse_call(exchange, sessions_, rpc::report_of(document.error()), {});
+  if (!document) return refuse_request(exchange, sessions_, rpc::report_of(document.error()), {});
   mcp::McpSession* session = sessions_.find(exchange.session_id, mcp::McpSession::Kind::sse,
                                             exchange.identity.principal.get());
   if (session == nullptr) return exchange.fail(kUnknownSseSession);
@@ -84,7 +118,7 @@ void MessagesEndpoint::serve(Exchange& exchange, std::span<char> body) {
 }
 
 void MessagesEndpoint::refuse(Exchange& exchange, const rpc::FaultReport& report) {
-  refuse_call(exchange, sessions_, report, {});
+  refuse_request(exchange, sessions_, report, {});
 }
 
 namespace {
@@ -251,14 +285,14 @@ void McpEndpoint::serve(Exchange& exchange, std::span<char> body) {
 }
 
 void McpEndpoint::refuse(Exchange& exchange, const rpc::FaultReport& report) {
-  refuse_call(exchange, sessions_, report, {});
+  refuse_request(exchange, sessions_, report, {});
 }
 
 // --- POST -----------------------------------------------------------------------------------
 
 void McpEndpoint::post(Exchange& exchange, std::span<char> body) {
   const auto document = parser_.parse(body);
-  if (!document) return refuse_call(exchange, sessions_, rpc::report_of(document.error()), {});
+  if (!document) return refuse_request(exchange, sessions_, rpc::report_of(document.error()), {});
   auto& handler = exchange.handler<McpExchange>();
   const McpExchange::Head& head = handler.head;
   const rpc::ParsedMessage& first = document->messages[0];
@@ -306,11 +340,11 @@ void McpEndpoint::post_modern(Exchange& exchange, const rpc::Document& document,
 
 void McpEndpoint::initialize(Exchange& exchange, const rpc::Document& document,
                              const mcp::McpParams* params) {
-  const auto session = sessions_.open(mcp::McpSession::Kind::streamable, client_of(exchange),
+  const auto session = sessions_.open(mcp::McpSession::Kind::streamable, exchange.sender(),
                                       document.messages[0].envelope.params);
   if (!session) {
     const std::string_view id = document.messages[0].envelope.id;
-    return refuse_call(exchange, sessions_, session.error(), id);
+    return refuse_request(exchange, sessions_, session.error(), id);
   }
   hand_over(exchange, **session, document, params, true);
 }
@@ -328,7 +362,10 @@ void McpEndpoint::hand_over(Exchange& exchange, mcp::McpSession& session,
                             const rpc::Document& document, const mcp::McpParams* params,
                             bool announces) {
   auto& handler = exchange.handler<McpExchange>();
-  handler.start(sessions_, session, exchange, announces);
+  SessionExchange::Source source = source_of(session, sessions_);
+  // 2025-11-25, transports: session management
+  if (announces) source.fields = "Mcp-Session-Id: " + session.id() + "\r\n";
+  handler.start(std::move(source), exchange);
   call::CallContext context = legacy_context(exchange);
   context.params = params;
   switch (session.post(document, context, handler)) {
@@ -352,10 +389,10 @@ mcp::McpSession* McpEndpoint::session_of(Exchange& exchange, std::string_view re
   constexpr auto kKind = mcp::McpSession::Kind::streamable;
   const policy::Principal* const principal = exchange.identity.principal.get();
   if (mcp::McpSession* known = sessions_.find(exchange.session_id, kKind, principal)) return known;
-  const auto session = sessions_.reach(exchange.session_id, kKind, client_of(exchange),
+  const auto session = sessions_.reach(exchange.session_id, kKind, exchange.sender(),
                                        spoken_revision(exchange.head));
   if (!session) {
-    refuse_call(exchange, sessions_, session.error(), request_id);
+    refuse_request(exchange, sessions_, session.error(), request_id);
     return nullptr;
   }
   if (*session == nullptr) fail(exchange, kUnknownSession, request_id);
@@ -369,7 +406,7 @@ void McpEndpoint::listen(Exchange& exchange) {
   if (session == nullptr) return;
   if (exchange.server().draining()) return exchange.fail(kDraining);
   auto& handler = exchange.handler<McpExchange>();
-  handler.start(sessions_, *session, exchange, false);
+  handler.start(source_of(*session, sessions_), exchange);
   if (handler.head.last_event_id.empty()) return session->listen(handler);
   switch (session->resume(handler, handler.head.last_event_id)) {
     case mcp::McpSession::Resumed::yes:

@@ -15,9 +15,41 @@
 #include "gateway/config/config.h"
 #include "gateway/mcp/mcp_params.h"
 #include "gateway/mcp/mcp_sessions.h"
+#include "gateway/mcp/modern_request.h"
 #include "transports/http/router.h"
+#include "transports/http/rpc_endpoint.h"
+#include "transports/http/session_exchange.h"
 
 namespace stdgate::http {
+
+// McpExchange: one HTTP exchange of MCP: what its head says, and the response to a request of a
+// session, or of the modern era. Owner: the Exchange.
+class McpExchange final : public SessionExchange {
+ public:
+  static constexpr char kKind = 0;
+
+  // The contents of the head; kept as long as its judgement.
+  struct Head {
+    bool version_known = false;
+    bool names_modern = false;  // the version of the modern era
+    std::string last_event_id;
+    mcp::ModernHeaders modern;  // views into the head
+    std::string mirrored;       // the fields that repeat arguments
+  };
+  Head head;
+  mcp::MetaMemory meta;  // of the last modern request
+
+  // A request of the modern era is such an exchange.
+  [[nodiscard]] RpcExchange& rpc() { return rpc_; }
+
+  // ExchangeHandler
+  void on_gone() override;
+  void rest() override;
+  void leave() override;
+
+ private:
+  RpcExchange rpc_;
+};
 
 // The transport of MCP 2024-11-05 (HTTP with SSE): GET /sse opens a session and streams everything
 // that its client hears; the first event says where to POST. The session ends with the stream.

@@ -11,7 +11,6 @@
 #include "transports/http/acp_endpoint.h"
 #include "transports/http/authentication.h"
 #include "transports/http/field_value.h"
-#include "transports/http/mcp_exchange.h"
 #include "transports/http/response.h"
 #include "transports/http/router.h"
 #include "transports/websocket/websocket_connection.h"
@@ -173,7 +172,7 @@ void AcpSocketEndpoint::serve(http::Exchange& exchange, std::span<char> /*body*/
     connection = connections_.find(id->value, kKind, exchange.identity.principal.get());
     if (connection == nullptr) return exchange.fail(http::kUnknownAcpConnection);
   } else {
-    const auto opened = connections_.open(kKind, http::client_of(exchange));
+    const auto opened = connections_.open(kKind, exchange.sender());
     if (!opened) return refuse_session(exchange, opened.error());
     connection = *opened;
   }
