@@ -30,7 +30,7 @@
 #include "tests/support/backend_bench.h"
 #include "tests/support/fake_seal.h"
 
-namespace stdgate::test {
+namespace stdgate::test::acp_fuzz {
 namespace {
 
 constexpr size_t kMaxLines = 64;
@@ -422,9 +422,7 @@ void check(std::string_view input) {
 }
 
 }  // namespace
-}  // namespace stdgate::test
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  stdgate::test::check({reinterpret_cast<const char*>(data), size});
-  return 0;
-}
+void run(std::string_view input) { check(input); }
+
+}  // namespace stdgate::test::acp_fuzz

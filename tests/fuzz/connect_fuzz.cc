@@ -17,7 +17,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/support/fake_web.h"
 
-namespace stdgate::test {
+namespace stdgate::test::connect_fuzz {
 namespace {
 
 using remote::WebMethod;
@@ -146,11 +146,9 @@ class History {
 };
 
 }  // namespace
-}  // namespace stdgate::test
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  for (const bool is_agent : {false, true}) {
-    stdgate::test::History({reinterpret_cast<const char*>(data), size}, is_agent).run();
-  }
-  return 0;
+void run(std::string_view input) {
+  for (const bool is_agent : {false, true}) History(input, is_agent).run();
 }
+
+}  // namespace stdgate::test::connect_fuzz

@@ -8,7 +8,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/json_oracle.h"
 
-namespace stdgate::test {
+namespace stdgate::test::cut_fuzz {
 namespace {
 
 constexpr std::string_view kList = "tools";
@@ -55,9 +55,7 @@ void check(std::string_view original) {
 }
 
 }  // namespace
-}  // namespace stdgate::test
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  stdgate::test::check({reinterpret_cast<const char*>(data), size});
-  return 0;
-}
+void run(std::string_view input) { check(input); }
+
+}  // namespace stdgate::test::cut_fuzz

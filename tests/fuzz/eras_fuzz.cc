@@ -17,7 +17,7 @@
 #include "tests/fuzz/era_world.h"
 #include "tests/fuzz/fuzz_target.h"
 
-namespace stdgate::test {
+namespace stdgate::test::eras_fuzz {
 namespace {
 
 constexpr size_t kMaxLines = 64;
@@ -95,9 +95,7 @@ void check(std::string_view input) {
 }
 
 }  // namespace
-}  // namespace stdgate::test
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  stdgate::test::check({reinterpret_cast<const char*>(data), size});
-  return 0;
-}
+void run(std::string_view input) { check(input); }
+
+}  // namespace stdgate::test::eras_fuzz

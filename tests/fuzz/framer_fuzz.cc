@@ -9,7 +9,7 @@
 #include "gateway/rpc/framer.h"
 #include "tests/fuzz/fuzz_target.h"
 
-namespace stdgate::test {
+namespace stdgate::test::framer_fuzz {
 namespace {
 
 class Transcript final : public rpc::FrameSink {
@@ -70,9 +70,7 @@ void check(std::string_view input) {
 }
 
 }  // namespace
-}  // namespace stdgate::test
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  stdgate::test::check({reinterpret_cast<const char*>(data), size});
-  return 0;
-}
+void run(std::string_view input) { check(input); }
+
+}  // namespace stdgate::test::framer_fuzz

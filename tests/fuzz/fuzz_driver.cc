@@ -1,7 +1,7 @@
 // Runs a fuzz target without libFuzzer: first every file of a corpus, then a bounded number of
 // mutated and invented inputs, and some stretched inputs. The seed is printed.
 //
-//   fuzz_<target> <corpus folder> <number of inputs> <number of stretched inputs>
+//   fuzz_targets <target> <corpus folder> <number of inputs> <number of stretched inputs>
 //
 // The run fails if an input costs more than most_cost() of its size. It also fails if the cost
 // grows by kMostGrowth when the input is stretched to four times its size. An input that takes
@@ -22,7 +22,25 @@
 #include "tests/fuzz/mutator.h"
 #include "tests/fuzz/random_seed.h"
 
+// The build lists the targets: a line STDGATE_FUZZ_TARGET(name) for each.
+#define STDGATE_FUZZ_TARGET(name)   \
+  namespace stdgate::test::name {   \
+  void run(std::string_view input); \
+  }
+#include "tests/fuzz/fuzz_targets.inc"
+#undef STDGATE_FUZZ_TARGET
+
 namespace {
+
+struct Target {
+  std::string_view name;
+  void (*run)(std::string_view input);
+};
+#define STDGATE_FUZZ_TARGET(name) Target{#name, stdgate::test::name::run},
+constexpr Target kTargets[] = {
+#include "tests/fuzz/fuzz_targets.inc"
+};
+#undef STDGATE_FUZZ_TARGET
 
 using stdgate::test::cost_of;
 using stdgate::test::require;
@@ -43,6 +61,7 @@ std::vector<std::string> read_corpus(const char* folder) {
   return corpus;
 }
 
+const Target* target = nullptr;
 std::string_view under_test;  // shown by the alarm's handler
 
 void on_alarm(int /*signal*/) { require(false, "it takes too long", under_test); }
@@ -51,11 +70,7 @@ void on_alarm(int /*signal*/) { require(false, "it takes too long", under_test);
 double run(const std::string& input, int times = 1) {
   under_test = input;
   alarm(kPatience);
-  return cost_of(
-      [&input] {
-        LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size());
-      },
-      times);
+  return cost_of([&input] { target->run(input); }, times);
 }
 
 void check(const std::string& input) {
@@ -77,13 +92,20 @@ void check_growth(const stdgate::test::Stretch& stretch) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: %s <corpus folder> <inputs> <stretched inputs>\n", argv[0]);
+  if (argc != 5) {
+    std::fprintf(stderr, "usage: %s <target> <corpus folder> <inputs> <stretched inputs>\n",
+                 argv[0]);
     return 2;
   }
-  const std::vector<std::string> corpus = read_corpus(argv[1]);
+  const std::string name = std::string(argv[1]) + "_fuzz";
+  target = std::ranges::find(kTargets, name, &Target::name);
+  if (target == std::end(kTargets)) {
+    std::fprintf(stderr, "no target %s\n", argv[1]);
+    return 2;
+  }
+  const std::vector<std::string> corpus = read_corpus(argv[2]);
   if (corpus.empty()) {
-    std::fprintf(stderr, "no corpus in %s\n", argv[1]);
+    std::fprintf(stderr, "no corpus in %s\n", argv[2]);
     return 2;
   }
   std::signal(SIGALRM, on_alarm);
@@ -93,8 +115,8 @@ int main(int argc, char** argv) {
     const bool invented = mutator.below(8) == 0;
     return invented ? mutator.invent() : mutator.mutate(corpus[mutator.below(corpus.size())]);
   };
-  for (long left = std::atol(argv[2]); left > 0; --left) check(next());
-  for (long left = std::atol(argv[3]); left > 0; --left) {
+  for (long left = std::atol(argv[3]); left > 0; --left) check(next());
+  for (long left = std::atol(argv[4]); left > 0; --left) {
     const std::string input = next();
     if (!input.empty()) check_growth(stdgate::test::Stretch(input, mutator));
   }

@@ -1,5 +1,8 @@
-// Shared by all fuzz targets: libFuzzer's entry point, a check that shows the failed input, and
-// bounds on the cost of an input.
+// Shared by all fuzz targets: a check that shows the failed input, and bounds on the cost of an
+// input.
+//
+// The target NAME is the function stdgate::test::NAME_fuzz::run(std::string_view input) in
+// NAME_fuzz.cc.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +12,6 @@
 #include <cstdlib>
 #include <ctime>
 #include <string_view>
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace stdgate::test {
 

@@ -11,7 +11,7 @@
 #include "transports/http/http1_head.h"
 #include "transports/http/request_head.h"
 
-namespace stdgate::test {
+namespace stdgate::test::head_fuzz {
 namespace {
 
 using http::HeadScanner;
@@ -113,9 +113,7 @@ void check(std::string_view bytes) {
 }
 
 }  // namespace
-}  // namespace stdgate::test
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  stdgate::test::check({reinterpret_cast<const char*>(data), size});
-  return 0;
-}
+void run(std::string_view input) { check(input); }
+
+}  // namespace stdgate::test::head_fuzz

@@ -6,7 +6,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "transports/auth/issuer_keys.h"
 
-namespace stdgate::test {
+namespace stdgate::test::jwks_fuzz {
 namespace {
 
 void check(std::string_view text) {
@@ -28,9 +28,7 @@ void check(std::string_view text) {
 }
 
 }  // namespace
-}  // namespace stdgate::test
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  stdgate::test::check({reinterpret_cast<const char*>(data), size});
-  return 0;
-}
+void run(std::string_view input) { check(input); }
+
+}  // namespace stdgate::test::jwks_fuzz

@@ -7,7 +7,7 @@
 #include "gateway/schema/openrpc_document.h"
 #include "tests/fuzz/fuzz_target.h"
 
-namespace stdgate::test {
+namespace stdgate::test::openrpc_fuzz {
 namespace {
 
 using schema::OpenRpcDocument;
@@ -47,9 +47,7 @@ void check(std::string_view input) {
 }
 
 }  // namespace
-}  // namespace stdgate::test
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  stdgate::test::check({reinterpret_cast<const char*>(data), size});
-  return 0;
-}
+void run(std::string_view input) { check(input); }
+
+}  // namespace stdgate::test::openrpc_fuzz

@@ -14,7 +14,7 @@
 #include "gateway/rpc/json_text.h"
 #include "tests/fuzz/fuzz_target.h"
 
-namespace stdgate::test {
+namespace stdgate::test::rules_fuzz {
 namespace {
 
 using simdjson::dom::element;
@@ -108,9 +108,7 @@ void check(std::string_view input) {
 }
 
 }  // namespace
-}  // namespace stdgate::test
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  stdgate::test::check({reinterpret_cast<const char*>(data), size});
-  return 0;
-}
+void run(std::string_view input) { check(input); }
+
+}  // namespace stdgate::test::rules_fuzz

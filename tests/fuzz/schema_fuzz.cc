@@ -8,7 +8,7 @@
 #include "gateway/schema/schema_check.h"
 #include "tests/fuzz/fuzz_target.h"
 
-namespace stdgate::test {
+namespace stdgate::test::schema_fuzz {
 namespace {
 
 void check(std::string_view input) {
@@ -31,9 +31,7 @@ void check(std::string_view input) {
 }
 
 }  // namespace
-}  // namespace stdgate::test
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  stdgate::test::check({reinterpret_cast<const char*>(data), size});
-  return 0;
-}
+void run(std::string_view input) { check(input); }
+
+}  // namespace stdgate::test::schema_fuzz

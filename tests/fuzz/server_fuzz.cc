@@ -16,7 +16,7 @@
 #include "transports/http/mcp_endpoint.h"
 #include "transports/websocket/websocket_endpoint.h"
 
-namespace stdgate::test {
+namespace stdgate::test::server_fuzz {
 namespace {
 
 class World : public HttpWorld {
@@ -103,9 +103,7 @@ void check(std::string_view input) {
 }
 
 }  // namespace
-}  // namespace stdgate::test
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  stdgate::test::check({reinterpret_cast<const char*>(data), size});
-  return 0;
-}
+void run(std::string_view input) { check(input); }
+
+}  // namespace stdgate::test::server_fuzz

@@ -7,7 +7,7 @@
 #include "gateway/tools/client_settings.h"
 #include "tests/fuzz/fuzz_target.h"
 
-namespace stdgate::test {
+namespace stdgate::test::settings_fuzz {
 namespace {
 
 using namespace tools;
@@ -42,9 +42,7 @@ void check(std::string_view text) {
 }
 
 }  // namespace
-}  // namespace stdgate::test
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  stdgate::test::check({reinterpret_cast<const char*>(data), size});
-  return 0;
-}
+void run(std::string_view input) { check(input); }
+
+}  // namespace stdgate::test::settings_fuzz

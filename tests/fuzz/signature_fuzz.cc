@@ -5,7 +5,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "transports/http/message_signature.h"
 
-namespace stdgate::test {
+namespace stdgate::test::signature_fuzz {
 namespace {
 
 void check(std::string_view original) {
@@ -27,9 +27,7 @@ void check(std::string_view original) {
 }
 
 }  // namespace
-}  // namespace stdgate::test
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  stdgate::test::check({reinterpret_cast<const char*>(data), size});
-  return 0;
-}
+void run(std::string_view input) { check(input); }
+
+}  // namespace stdgate::test::signature_fuzz

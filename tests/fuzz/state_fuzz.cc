@@ -12,7 +12,7 @@
 #include "tests/support/rpc_texts.h"
 #include "tests/unit/mcp/memory_bench.h"
 
-namespace stdgate::test {
+namespace stdgate::test::state_fuzz {
 namespace {
 
 constexpr std::string_view kKey = "a key\nof two lines";
@@ -62,14 +62,12 @@ void check_answers(config::Isolation isolation, std::string_view bytes) {
 }
 
 }  // namespace
-}  // namespace stdgate::test
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  stdgate::test::check_file(bytes);
-  for (const auto isolation :
-       {stdgate::config::Isolation::shared, stdgate::config::Isolation::session}) {
-    stdgate::test::check_answers(isolation, bytes);
+void run(std::string_view input) {
+  check_file(input);
+  for (const auto isolation : {config::Isolation::shared, config::Isolation::session}) {
+    check_answers(isolation, input);
   }
-  return 0;
 }
+
+}  // namespace stdgate::test::state_fuzz

@@ -15,7 +15,7 @@
 #include "tests/support/tls_client.h"
 #include "transports/tls/tls_stream.h"
 
-namespace stdgate::test {
+namespace stdgate::test::tls_fuzz {
 namespace {
 
 enum class Start : uint8_t { first_bytes, after_hello, open, within_record };
@@ -97,10 +97,10 @@ void run(World& world, std::string_view input) {
 }
 
 }  // namespace
-}  // namespace stdgate::test
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static stdgate::test::World world;
-  if (size >= 2) stdgate::test::run(world, {reinterpret_cast<const char*>(data), size});
-  return 0;
+void run(std::string_view input) {
+  static World world;
+  if (input.size() >= 2) run(world, input);
 }
+
+}  // namespace stdgate::test::tls_fuzz

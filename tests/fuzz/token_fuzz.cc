@@ -13,7 +13,7 @@
 #include "tests/support/test_issuer.h"
 #include "transports/auth/tokens.h"
 
-namespace stdgate::test {
+namespace stdgate::test::token_fuzz {
 namespace {
 
 using Outcome = auth::Judgement::Outcome;
@@ -70,9 +70,7 @@ void check(std::string_view input) {
 }
 
 }  // namespace
-}  // namespace stdgate::test
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  stdgate::test::check({reinterpret_cast<const char*>(data), size});
-  return 0;
-}
+void run(std::string_view input) { check(input); }
+
+}  // namespace stdgate::test::token_fuzz

@@ -13,7 +13,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "transports/websocket/message_reader.h"
 
-namespace stdgate::test {
+namespace stdgate::test::websocket_fuzz {
 namespace {
 
 constexpr size_t kMaxControlFrame = websocket::kMaxFrameHeader + websocket::kMaxControlPayload;
@@ -165,9 +165,7 @@ void check(std::string_view input) {
 }
 
 }  // namespace
-}  // namespace stdgate::test
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  stdgate::test::check({reinterpret_cast<const char*>(data), size});
-  return 0;
-}
+void run(std::string_view input) { check(input); }
+
+}  // namespace stdgate::test::websocket_fuzz
