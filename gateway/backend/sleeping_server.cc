@@ -56,6 +56,7 @@ void SleepingServer::ask(session::SessionId id, std::string text) const {
   call::CallContext context;
   context.caller = session::Callers::kGateway;
   context.session = id;
+  context.tag = kQuestion;
   context.transport = Transport::mcp;
   context.arrived = parts_.services.core.clock.now();
   context.is_own = true;

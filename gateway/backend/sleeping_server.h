@@ -79,7 +79,9 @@ class SleepingServer : public call::Filter {
   void greet(const call::Request& request, call::Call& call, const rpc::Envelope& answer) const;
   // A session has used the server without a child.
   void note_use(session::SessionId session) const { parts_.sessions.touch(session); }
-  // Sends a child a request of the gateway's own, for the session or (none) for all clients.
+  // Sends a child a request of the gateway's own, for the session or (none) for all clients. Its
+  // call has this tag.
+  static constexpr session::Tag kQuestion = 1;
   void ask(session::SessionId session, std::string text) const;
   // Tells a client that these lists (bits of the dialect) may have changed: the client of the
   // session or (none) the clients of calls that listen at shared children.

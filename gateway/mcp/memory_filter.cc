@@ -21,7 +21,7 @@ constexpr std::string_view kNextCursor = "nextCursor";
 // A greeting with longer params is not kept, see SessionMemory.
 constexpr size_t kMaxGreeting = 64 << 10;
 
-bool is_check(const call::Call& call) {
+bool is_of_gateway(const call::Call& call) {
   return call.is_own && call.caller == session::Callers::kGateway;
 }
 
@@ -129,7 +129,7 @@ void MemoryFilter::on_request(call::CallPtr& call, const call::Request& request)
     page.is_whole = cursor.has_value();
     page.cursor = cursor.value_or(std::string_view());
   }
-  if (is_check(*call) || !pool().is_asleep()) return;
+  if (is_of_gateway(*call) || !pool().is_asleep()) return;
   look_again();
   const bool is_answered = kind || request.method == kInitialize || request.method == kDiscover ||
                            request.method == kPing;
@@ -391,7 +391,7 @@ void MemoryFilter::tell_all_that_share(uint8_t lists) {
 
 // Checks begin after the first answer, so that the call that has woken the server goes first.
 void MemoryFilter::note_awake(const call::Call& call) {
-  if (is_check(call) || call.child == 0) return;
+  if (is_of_gateway(call) || call.child == 0) return;
   if (pool().lane().greeting_of(call.session)) {
     if (has_told_session_) begin_check(call);
   } else if (std::exchange(has_told_shared_, false)) {
@@ -420,7 +420,7 @@ void MemoryFilter::begin_check(const call::Call& call) {
 }
 
 void MemoryFilter::on_end(const call::Call& call, call::End& end) {
-  if (!is_check(call)) return;
+  if (!is_of_gateway(call) || call.tag != kQuestion) return;
   is_asking_ = false;
   // No child could take the question, or none has answered it. Asking again at once would fail too.
   const bool is_answered = end.outcome == Outcome::ok() || end.outcome == Outcome::error();

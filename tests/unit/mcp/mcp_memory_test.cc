@@ -131,6 +131,34 @@ TEST_F(SharedMemoryTest, SaysNothingWhereNothingHasChanged) {
   EXPECT_THAT(session.take(), ElementsAre(result_text("3")));
 }
 
+TEST_F(SharedMemoryTest, AnotherRequestOfTheGatewayIsNoneOfItsQuestions) {
+  teach();
+  FakeSession session(bench_.callers);
+  ASSERT_FALSE(bench_.open(session));
+  bench_.send(session, request_text("2", "tools/list"));
+  bench_.send(session, request_text("3", "m"));
+  FakeChild& child = bench_.last();
+  child.start();
+  child.answer(child.take_ids().at(0), kTerms);
+  child.answer(child.take_ids().at(0));
+  bench_.settle();
+  const std::string question = child.take_ids().at(0);
+  session.take();
+
+  call::CallContext context;
+  context.caller = session::Callers::kGateway;
+  context.is_own = true;
+  std::string text = R"({"jsonrpc":"2.0","id":"x","method":"other/list"})";
+  const rpc::KnownMessage other(text);
+  bench_.backend.accept({other.envelope(), nullptr}, context);
+  child.answer(child.take_ids().at(0));
+  bench_.settle();
+  EXPECT_THAT(session.take(), IsEmpty()) << "the question is still open";
+  child.answer(question, kOneTool);
+  bench_.settle();
+  EXPECT_THAT(session.take(), IsEmpty()) << "nothing has changed";
+}
+
 TEST_F(SharedMemoryTest, ForgetsAListThatTheChildSaysHasChanged) {
   bench_.send(client_, request_text("1", "initialize"));
   FakeChild& child = bench_.greet_shared();
