@@ -55,6 +55,7 @@ std::shared_ptr<pool::Bridge> Backend::make_bridge(bool has_principals) {
                           sessions_,
                           callers(),
                           traces(),
+                          delivery_,
                           input_timeout_,
                           has_principals,
                           [this](bool shares) {
@@ -67,10 +68,10 @@ std::shared_ptr<pool::Bridge> Backend::make_bridge(bool has_principals) {
 
 // A request passes the filters in this order. Answers, faults and ends take the other direction.
 void Backend::assemble() {
+  using Place = pool::Bridge::Place;
   add_first_filters();
   // Rules judge and cut the words of the child; the filters above translate the result.
-  const pool::FilterServices of_protocol{services_, pool_, delivery_, input_timeout_};
-  outer_filters_ = dialect().add_filters(of_protocol, pool::FilterLayer::outer);
+  bridge_->add_filters(Place::above_rules);
   // Before all filters that may answer in place of a child: rules cut their answers too.
   add_rules();
   // Below the rules, which cut its answer to rpc.discover. Above everything that changes messages
@@ -82,20 +83,20 @@ void Backend::assemble() {
   if (has_peer_kinds_) chain().add("lists", lists_);
   // Filters that judge by a server's lists. Above all filters that answer in place of the server,
   // so that their answers are judged too.
-  judging_filters_ = dialect().add_filters(of_protocol, pool::FilterLayer::judging);
+  bridge_->add_filters(Place::below_rules);
   // Before what concerns a child alone: while none runs, it answers in its place.
   if (sleeping_) sleeping_->add_to(chain());
   // Before the filters of the protocol: a client that no child can serve is told so, without asking
   // one.
-  bridge_->add_filter(chain(), pool::Bridge::Place::above_children);
-  inner_filters_ = dialect().add_filters(of_protocol, pool::FilterLayer::inner);
+  bridge_->add_filters(Place::above_children);
+  bridge_->add_filters(Place::inner);
   // Behind all filters that may refuse a call: it counts the wishes of sessions.
   chain().add("sessions", memos_);
   // Below the filters that learn from answers: a refused greeting is made again elsewhere.
-  bridge_->add_filter(chain(), pool::Bridge::Place::below_answers);
+  bridge_->add_filters(Place::below_answers);
   add_trace();
   // Next to the children: questions and their answers are no end of a call.
-  bridge_->add_filter(chain(), pool::Bridge::Place::at_pool);
+  bridge_->add_filters(Place::at_pool);
   chain().add("pool", end_);
 }
 

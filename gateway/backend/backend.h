@@ -143,7 +143,7 @@ class Backend final : public FilteredUpstream {
   ListWatchFilter lists_;
   const bool has_peer_kinds_;  // see PeerKind
   PoolEnd end_{*this};
-  const std::shared_ptr<pool::Bridge> bridge_;  // does nothing where the protocol has one kind
+  const std::shared_ptr<pool::Bridge> bridge_;  // the protocol's part
   SessionRouter sessions_;
   SessionDelivery delivery_;
   ListNotices notices_;
@@ -151,9 +151,6 @@ class Backend final : public FilteredUpstream {
   pool::Pool pool_;
   SessionMemos memos_;
   std::unique_ptr<SleepingServer> sleeping_;  // null: nothing is remembered
-  pool::ProtocolFilters outer_filters_;       // null: the protocol has none
-  pool::ProtocolFilters judging_filters_;
-  pool::ProtocolFilters inner_filters_;
 };
 
 }  // namespace stdgate::backend

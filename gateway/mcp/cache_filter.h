@@ -2,7 +2,7 @@
 //
 // The filter stands below the rules and the claims. So the kept results are the words of the child,
 // and are cut and sealed for each client. Results are dropped when a list changes or a shared child
-// ends. Owner: the backend (Dialect::add_filters). Limits: the limits of AnswerCache.
+// ends. Owner: McpFilters. Limits: the limits of AnswerCache.
 #pragma once
 
 #include <functional>

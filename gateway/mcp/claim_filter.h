@@ -9,9 +9,9 @@
 // which children are needed for them. The claims of modern children are sealed, and the cursors of
 // all shared children. A claim is answered like an unknown one if it was not sealed for this client
 // at this backend, has expired, or belongs to a child that has gone. The client cannot tell these
-// cases apart. A cursor of a child that has gone goes to any other child. Owner: the backend
-// (Dialect::add_filters); made only where config.pool.sticky is on. Limits: the limits of
-// ClaimSeal, ClaimLedger and TaskListening.
+// cases apart. A cursor of a child that has gone goes to any other child. Owner: McpFilters; made
+// only where config.pool.sticky is on. Limits: the limits of ClaimSeal, ClaimLedger and
+// TaskListening.
 #pragma once
 
 #include <algorithm>

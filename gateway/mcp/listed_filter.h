@@ -42,7 +42,7 @@ class FoundChildren {
 
 class McpDialect;
 
-class ListedFilter final : public call::Filter {
+class ListedFilter : public call::Filter {
  public:
   static constexpr size_t kMaxPages = 64;
   static constexpr size_t kMaxChanges = 4;  // of a list while one child is asked for it

@@ -33,10 +33,6 @@ class McpDialect final : public pool::Dialect {
   [[nodiscard]] std::optional<pool::ChildFacts> facts(const rpc::Envelope& answer,
                                                       std::string_view method) const override;
   [[nodiscard]] std::string ping(rpc::WireId id) const override { return kInput.ping(id); }
-  [[nodiscard]] std::shared_ptr<void> add_filters(const pool::FilterServices& services,
-                                                  pool::FilterLayer layer) const override {
-    return add_mcp_filters(services, layer, *this);
-  }
   [[nodiscard]] std::shared_ptr<pool::Bridge> make_bridge(
       const backend::BridgeParts& parts) const override;
   [[nodiscard]] std::string_view agreed_revision(const rpc::Envelope& answer,

@@ -1,23 +1,16 @@
 #include "gateway/mcp/mcp_filters.h"
 
-#include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "gateway/call/chain.h"
-#include "gateway/mcp/cache_filter.h"
 #include "gateway/mcp/check_judge.h"
-#include "gateway/mcp/claim_filter.h"
 #include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/listed_filter.h"
 #include "gateway/mcp/mcp_revision.h"
-#include "gateway/mcp/param_filter.h"
 #include "gateway/mcp/pin_judge.h"
 
 namespace stdgate::mcp {
-
-namespace {
 
 // EraAnswers: notes the revision that a client speaks, and translates answers of children for
 // clients of the other era (era_bridge.h).
@@ -26,9 +19,7 @@ namespace {
 class EraAnswers final : public call::Filter {
  public:
   explicit EraAnswers(const pool::FilterServices& services)
-      : texts_(services.services.calls.reserve<call::KeptText>()) {
-    services.services.chain.add("eras", *this);
-  }
+      : texts_(services.services.calls.reserve<call::KeptText>()) {}
 
   void on_begin(call::Call& call, const call::Arrival& arrival) override {
     if (arrival.context.peer_kind == PeerKind::stateless) call.revision = kModernRevision;
@@ -57,65 +48,59 @@ void EraAnswers::translate(call::Call& call, PeerKind client, call::Answer& answ
   answer.tail = text;
 }
 
-// The filters between rules and children.
-class McpFilters {
+// JudgingFilter: the filter that asks for the lists of servers, with the judges that use them.
+class JudgingFilter final : public ListedFilter {
  public:
-  McpFilters(const pool::FilterServices& services, const McpDialect& dialect)
-      : params_(services, dialect) {
-    // Claims before the cache: kept results are the words of a child, and are sealed for each
-    // client.
-    if (ClaimFilter::is_wanted(services.services)) {
-      services.services.chain.add("claims", claims_.emplace(services));
-    }
-    if (services.services.config.cache)
-      services.services.chain.add("cache", cache_.emplace(services));
-    // Params behind the cache: calls are held here, which is needed only if a child has to answer.
-    services.services.chain.add("params", params_);
+  JudgingFilter(const pool::FilterServices& services, const McpDialect& dialect);
+
+  static bool is_wanted(const config::BackendConfig& config) {
+    return config.pins != config::Pins::off || config.check.any();
   }
 
  private:
-  std::optional<ClaimFilter> claims_;  // nothing: pool.sticky is off
-  std::optional<CacheFilter> cache_;   // nothing: caching is off
-  ParamFilter params_;
-};
-
-// The filter that asks for the lists of servers, and the judges that use them.
-class JudgingFilters {
- public:
-  JudgingFilters(const pool::FilterServices& services, const McpDialect& dialect)
-      : lists_(services, dialect) {
-    const config::BackendConfig& config = services.services.config;
-    // Before the checks: what is not pinned is not even looked at.
-    if (config.pins != config::Pins::off) {
-      auto lock = ToolLock::read(config.lock_text, config.name);
-      if (!lock) {
-        services.services.core.log.write(
-            LogLevel::error, "the lock file cannot be read: nothing is pinned",
-            {{"backend", config.name}, {"file", config.lock}, {"reason", lock.error()}});
-      }
-      lists_.add(pins_.emplace(services, lists_, std::move(lock).value_or(ToolLock())));
-    }
-    if (config.check.any()) lists_.add(checks_.emplace(services, lists_));
-    services.services.chain.add("judges", lists_);
-  }
-
- private:
-  ListedFilter lists_;
   std::optional<PinJudge> pins_;      // nothing: they are off
   std::optional<CheckJudge> checks_;  // nothing: nothing is checked
 };
 
-}  // namespace
-
-pool::ProtocolFilters add_mcp_filters(const pool::FilterServices& services, pool::FilterLayer layer,
-                                      const McpDialect& dialect) {
-  if (layer == pool::FilterLayer::outer) return std::make_shared<EraAnswers>(services);
-  if (layer == pool::FilterLayer::judging) {
-    const config::BackendConfig& config = services.services.config;
-    const bool judges = config.pins != config::Pins::off || config.check.any();
-    return judges ? std::make_shared<JudgingFilters>(services, dialect) : nullptr;
+JudgingFilter::JudgingFilter(const pool::FilterServices& services, const McpDialect& dialect)
+    : ListedFilter(services, dialect) {
+  const config::BackendConfig& config = services.services.config;
+  // Before the checks: what is not pinned is not even looked at.
+  if (config.pins != config::Pins::off) {
+    auto lock = ToolLock::read(config.lock_text, config.name);
+    if (!lock) {
+      services.services.core.log.write(
+          LogLevel::error, "the lock file cannot be read: nothing is pinned",
+          {{"backend", config.name}, {"file", config.lock}, {"reason", lock.error()}});
+    }
+    add(pins_.emplace(services, *this, std::move(lock).value_or(ToolLock())));
   }
-  return std::make_shared<McpFilters>(services, dialect);
+  if (config.check.any()) add(checks_.emplace(services, *this));
+}
+
+McpFilters::McpFilters(const pool::FilterServices& services, const McpDialect& dialect)
+    : services_(services), dialect_(dialect) {}
+
+McpFilters::~McpFilters() = default;
+
+void McpFilters::add_outer() {
+  eras_ = std::make_unique<EraAnswers>(services_);
+  services_.services.chain.add("eras", *eras_);
+}
+
+void McpFilters::add_judging() {
+  if (!JudgingFilter::is_wanted(services_.services.config)) return;
+  judges_ = std::make_unique<JudgingFilter>(services_, dialect_);
+  services_.services.chain.add("judges", *judges_);
+}
+
+void McpFilters::add_inner() {
+  call::Chain& chain = services_.services.chain;
+  // Claims before the cache: kept results are the words of a child, and are sealed for each client.
+  if (ClaimFilter::is_wanted(services_.services)) chain.add("claims", claims_.emplace(services_));
+  if (services_.services.config.cache) chain.add("cache", cache_.emplace(services_));
+  // Params behind the cache: calls are held here, which is needed only if a child has to answer.
+  chain.add("params", params_.emplace(services_, dialect_));
 }
 
 }  // namespace stdgate::mcp

@@ -6,7 +6,7 @@
 // kMaxWait at most and within their deadlines, and continue in the order of their arrival. Calls of
 // a tool that is still unknown then are not compared. The filter asks again after a change of the
 // list, and kAskAgain after a failure. Lists of a session's own child do not count, because they do
-// not say what other clients have to repeat. Owner: the backend (Dialect::add_filters). Limits:
+// not say what other clients have to repeat. Owner: McpFilters. Limits:
 // kMaxTools tools with marks, kMaxTextBytes of their texts, and kMaxMarks marks of each; other
 // tools stay unknown. kMaxPages pages of the list; the chain's limits of held calls.
 #pragma once

@@ -1,10 +1,11 @@
-// Bridge: connects stateful clients to stateless children of a backend, and stateless clients to
-// stateful children (see PeerKind).
+// Bridge: a protocol's part of a backend. Adds the protocol's filters to the chain. Connects
+// stateful clients to stateless children, and stateless clients to stateful children (see
+// PeerKind).
 //
-// A protocol with one kind of peers uses this class, which does nothing. A protocol with two kinds
-// makes its own bridge (Dialect::make_bridge). The bridge has filters in the chain, hears of what
-// the pool cannot give to a child, asks clients of one kind what children of the other want to
-// know, and listens at children for clients. Owner: the backend.
+// A protocol with one kind of peers and without filters uses this class, which does nothing. Other
+// protocols make their own bridge (Dialect::make_bridge). The bridge hears of what the pool cannot
+// give to a child, asks clients of one kind what children of the other want to know, and listens at
+// children for clients. Owner: the backend.
 #pragma once
 
 #include <cstdint>
@@ -34,10 +35,17 @@ class Bridge {
   Bridge& operator=(const Bridge&) = delete;
 
   // --- The chain
-  // Places of the bridge's filters: above the filters that only concern children; below the filters
-  // that learn from answers; next to the pool.
-  enum class Place : uint8_t { above_children, below_answers, at_pool };
-  virtual void add_filter(call::Chain& /*chain*/, Place /*place*/) {}
+  // The places of the protocol's filters, in the order of requests.
+  enum class Place : uint8_t {
+    above_rules,
+    below_rules,     // answers in the place of a child pass these filters too
+    above_children,  // above the filters that only concern children
+    inner,
+    below_answers,  // below the filters that learn from answers
+    at_pool,
+  };
+  // Adds the filters of this place.
+  virtual void add_filters(Place /*place*/) {}
   // The changes of a request whose child is not of its client's kind.
   [[nodiscard]] virtual call::PeerChanges changes_of(const rpc::Envelope& /*request*/,
                                                      const call::CallContext& /*context*/) const {

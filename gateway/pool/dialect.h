@@ -30,14 +30,6 @@ struct BridgeParts;
 namespace stdgate::pool {
 
 class Bridge;
-struct FilterServices;
-
-// Where a protocol's filters stand in the chain. outer: above the rules. judging: right below the
-// rules, where answers in the place of a child are judged too. inner: nearest to the children.
-enum class FilterLayer : uint8_t { outer, judging, inner };
-// Owns the filters of one layer. They may be of any class, because only the chain uses them. Ends
-// before the chain.
-using ProtocolFilters = std::shared_ptr<void>;
 
 // Why the gateway gives up a call that a child is working on.
 enum class CancelReason : uint8_t { client_cancelled, client_left, deadline };
@@ -132,13 +124,8 @@ class Dialect : public call::Protocol {
   // see Introduction.
   [[nodiscard]] virtual std::string ping(rpc::WireId /*id*/) const { return {}; }
 
-  // Adds the protocol's filters to the chain, in the order of requests. Null: no filters.
-  [[nodiscard]] virtual ProtocolFilters add_filters(const FilterServices& /*services*/,
-                                                    FilterLayer /*layer*/) const {
-    return nullptr;
-  }
-
-  // Connects clients and children of different kinds; null: the protocol has one kind.
+  // The protocol's part of a backend: its filters, and what connects clients and children of
+  // different kinds. Null: the protocol has neither.
   [[nodiscard]] virtual std::shared_ptr<Bridge> make_bridge(
       const backend::BridgeParts& /*parts*/) const {
     return nullptr;

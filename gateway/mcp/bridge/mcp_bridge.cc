@@ -51,6 +51,7 @@ void BridgeFilter::on_end(const call::Call& call, call::End& end) {
 
 McpBridge::McpBridge(const backend::BridgeParts& parts, const McpDialect& dialect)
     : parts_(parts),
+      filters_({parts.services, parts.pool, parts.next, parts.input_timeout}, dialect),
       modern_(parts.services, dialect, parts.pool, parts.callers),
       listening_(parts.services, parts.backend, parts.sessions, parts.pool, parts.callers, dialect),
       trips_(parts.services, dialect, parts.pool, parts.sessions,
@@ -61,10 +62,17 @@ McpBridge::McpBridge(const backend::BridgeParts& parts, const McpDialect& dialec
       watches_(parts.services, modern_, parts.sessions, parts.callers),
       at_pool_({parts.pool, parts.services.chain, modern_, trips_, rounds_, watches_}) {}
 
-void McpBridge::add_filter(call::Chain& chain, Place place) {
+void McpBridge::add_filters(Place place) {
+  call::Chain& chain = parts_.services.chain;
   switch (place) {
+    case Place::above_rules:
+      return filters_.add_outer();
+    case Place::below_rules:
+      return filters_.add_judging();
     case Place::above_children:
       return chain.add("modern", modern_);
+    case Place::inner:
+      return filters_.add_inner();
     case Place::below_answers:
       return chain.add("greetings", greetings_);
     case Place::at_pool:

@@ -1,5 +1,7 @@
-// McpBridge: clients and children of MCP's two eras, see pool::Bridge.
+// McpBridge: MCP's part of a backend, see pool::Bridge: its filters, and clients and children of
+// its two eras.
 //
+//   filters of every backend       McpFilters
 //   modern client, legacy child    RoundTrips, KeyWatches; ModernCalls tells changes of lists
 //   session, modern child          InputRounds, SessionListening, RefusedGreetings
 //
@@ -17,6 +19,7 @@
 #include "gateway/mcp/bridge/refused_greetings.h"
 #include "gateway/mcp/bridge/round_trips.h"
 #include "gateway/mcp/bridge/session_listening.h"
+#include "gateway/mcp/mcp_filters.h"
 
 namespace stdgate::mcp {
 
@@ -60,7 +63,7 @@ class McpBridge final : public pool::Bridge {
   // `dialect` outlives it.
   McpBridge(const backend::BridgeParts& parts, const McpDialect& dialect);
 
-  void add_filter(call::Chain& chain, Place place) override;
+  void add_filters(Place place) override;
   [[nodiscard]] call::PeerChanges changes_of(const rpc::Envelope& request,
                                              const call::CallContext& context) const override;
   bool take(call::CallPtr& call, const call::Outgoing& message) override;
@@ -136,6 +139,7 @@ class McpBridge final : public pool::Bridge {
 
  private:
   const backend::BridgeParts parts_;
+  McpFilters filters_;
   ModernCalls modern_;
   SessionListening listening_;
   RoundTrips trips_;
