@@ -154,8 +154,9 @@ std::string Handshake::give_up(bool is_running) {
   was_given_up_ = true;
   const std::string_view greeting =
       is_probing() ? services_.dialect.traits().probe : services_.dialect.traits().greeting;
-  if (!is_running || greeting.empty()) return "the child did not get ready in time";
-  return "the child did not answer " + std::string(greeting) + " in time";
+  if (!is_running || greeting.empty())
+    return "the child did not get ready in time (pool.start_timeout)";
+  return "the child did not answer " + std::string(greeting) + " in time (pool.start_timeout)";
 }
 
 }  // namespace stdgate::pool

@@ -152,6 +152,8 @@ std::optional<Answer> Conversation::ask(rpc::WireId id, std::string_view request
   waiting_for_.reset();
   if (!answer_) {
     given_up_.insert(id);
+    if (framing_ == rpc::Framing::newline && !ends_line_) seen_.lacks_line_end = true;
+    if (framing_ == rpc::Framing::content_length && seen_.largest == 0) note_text();
     if (output_ended_) wait(now() + kSecondThoughts, [this] { return seen_.exit.has_value(); });
     return std::nullopt;
   }
@@ -162,6 +164,7 @@ std::optional<Answer> Conversation::ask(rpc::WireId id, std::string_view request
 void Conversation::end(Duration grace) {
   if (link_ == nullptr || seen_.exit) return;
   is_ending_ = true;
+  seen_.last_words_before_end = link_->last_words();
   end_asked_at_ = now();
   link_->end(grace);
   // The link needs twice the grace; more is a process that hangs in the kernel.
@@ -194,6 +197,7 @@ void Conversation::on_output(std::span<char> bytes) {
     seen_.beginning.append(bytes.data(),
                            std::min(bytes.size(), kMaxBeginning - seen_.beginning.size()));
   }
+  ends_line_ = bytes.back() == '\n';
   framer_->feed(bytes, *this);
 }
 
@@ -340,8 +344,16 @@ void Conversation::on_oversized_frame(const rpc::OversizedFrame& frame) {
 }
 
 void Conversation::on_broken_framing(const char* reason) {
+  note_text();
   if (!seen_.lacks_length_headers) keep(seen_.broken, std::string(reason));
   output_ended_ = true;
+}
+
+// Its output is not what its framing wants.
+void Conversation::note_text() {
+  if (seen_.beginning.empty() || seen_.lacks_length_headers) return;
+  seen_.breaks_headers = true;
+  seen_.noise = first_lines(seen_.beginning);
 }
 
 void Conversation::note_doubt() {

@@ -99,6 +99,8 @@ struct Observations {
   size_t after_end = 0;                // of these, at once when the input was closed
   bool has_length_headers = false;     // though lines are expected
   bool lacks_length_headers = false;   // though they are expected
+  bool breaks_headers = false;         // it writes something else than headers there
+  bool lacks_line_end = false;         // of a message, while an answer was waited for
   bool echoes = false;                 // it has sent back what it was sent
   std::vector<std::string> asked;      // methods of its own requests
   size_t notifications = 0;
@@ -109,6 +111,7 @@ struct Observations {
   uint64_t left_behind = 0;             // processes that it had started and that did not end
   bool exited_by_itself = false;        // before end()
   std::vector<std::string> last_words;  // of stderr
+  std::vector<std::string> last_words_before_end;  // before end()
 };
 
 // Conversation: one process of a command, started as the gateway starts its children, and spoken
@@ -167,6 +170,7 @@ class Conversation final : private pool::ChildEvents, private rpc::FrameSink {
   [[nodiscard]] bool is_echo(const rpc::Envelope& request) const;
   void reply(const rpc::Envelope& request);
   void write(std::string_view message);
+  void note_text();
   void note_doubt();
   // False: the time was up.
   template <class Condition>
@@ -192,6 +196,7 @@ class Conversation final : private pool::ChildEvents, private rpc::FrameSink {
   TimePoint started_at_{};
   TimePoint end_asked_at_{};
   bool is_running_ = false;
+  bool ends_line_ = true;  // the last byte of its output is a line feed
   bool output_ended_ = false;
   bool is_ending_ = false;
   std::unique_ptr<pool::ChildLink> link_;

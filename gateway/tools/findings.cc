@@ -124,7 +124,12 @@ class Judge {
 
   void judge_answers() {
     if (seen_.has_length_headers) return;  // its lines are no messages
-    if (!seen_.broken.empty()) {
+    if (seen_.breaks_headers) {
+      explain("no-messages", "it writes text where messages with Content-Length headers should be",
+              "does it need a word or an option to serve its protocol on stdin and stdout (start, "
+              "--stdio)? framing: newline, if its messages are lines",
+              seen_.noise);
+    } else if (!seen_.broken.empty()) {
       explain(
           "not-json-rpc", "it writes JSON that is no JSON-RPC 2.0",
           R"(each message is an object with "jsonrpc":"2.0"; an answer has the request's id, and )"
@@ -185,6 +190,10 @@ class Judge {
 
   void judge_silence() {
     if (is_explained_) return;
+    if (seen_.lacks_line_end) {
+      return explain("no-line-end", "its message does not end with a line feed, so it is not read",
+                     "write \\n behind each message, and flush");
+    }
     if (seen_.after_end > 0) {
       explain("buffered", "its answers came only when its input had ended: it buffers its output",
               "flush stdout after each message; python3 -u or PYTHONUNBUFFERED=1 for Python, "
@@ -212,7 +221,9 @@ class Judge {
     } else {
       advice += ". If it only starts slowly: stdgate doctor --timeout 2m";
     }
-    explain("no-answer", what, advice, lines_shown(seen_.last_words));
+    const std::string hint = advice_of(seen_.last_words_before_end);
+    explain("no-answer", what, hint.empty() ? advice : hint,
+            lines_shown(seen_.last_words_before_end));
   }
 
   void judge_noise() {

@@ -93,6 +93,14 @@ struct Hint {
 };
 
 const std::array kHints{
+    Hint{"its packages are for an older release of Python's mcp: uvx --with \"mcp<2\", or install "
+         "that one for it",
+         {"this is mcp 2", "'server' object has no attribute 'list_"}},
+    Hint{"it serves HTTP: start it with its option for stdio, or serve its URL, with the command "
+         "[stdgate, connect, URL]",
+         {"running on http", "listening on http", "listening at http", "server started on http"}},
+    Hint{"start it with its option for stdin and stdout (--stdio)",
+         {"connection input stream is not set"}},
     Hint{"install its packages (npm ci) where it runs, or set cwd",
          {"cannot find module", "module_not_found"}},
     Hint{"install its packages into the Python that runs it, and name that Python by its path, as "

@@ -32,6 +32,10 @@ MODERN = "2026-07-28"
 HELPER = "while kill -0 %d; do sleep 0.1; done; sleep 0.3" % os.getpid()
 
 def write(text):
+    if mode == "no-line-end":
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
     if mode == "mark" and not hasattr(sys, "has_written"):
         sys.has_written = True
         text = "\ufeff" + text
@@ -99,6 +103,12 @@ if mode == "tells":
 if mode == "crash":
     sys.stderr.write("loading\nfatal: the database is broken\n")
     sys.exit(3)
+if mode == "serves-http":
+    sys.stderr.write("INFO: Uvicorn running on http://127.0.0.1:8000\n")
+    sys.stderr.flush()
+    sys.stdin.read()
+    sys.stderr.write("".join("INFO: shutting down %d\n" % i for i in range(9)))
+    sys.exit(0)
 if mode == "cancels":
     sys.stderr.write('npm error npx canceled due to missing packages and no YES option: ["x@1"]\n')
     sys.exit(1)
@@ -268,6 +278,12 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadServer{"noise", {"warning noise-on-stdout"}, "1 line", "Server listening", "stderr"},
         BadServer{"buffered", {"error buffered"}, "buffers its output", "", "python3 -u"},
+        BadServer{"no-line-end", {"error no-line-end"}, "line feed", "", "behind each message"},
+        BadServer{"serves-http",
+                  {"error no-answer"},
+                  "did not answer initialize",
+                  "running on http",
+                  "serves HTTP"},
         BadServer{"other-id", {"error other-id"}, "nobody has sent", "id \"1\"", "repeats"},
         BadServer{"no-version", {"error not-json-rpc"}, "no JSON-RPC 2.0", "\"id\": 1", "jsonrpc"},
         BadServer{"headers",
@@ -325,6 +341,16 @@ INSTANTIATE_TEST_SUITE_P(
       std::replace(name.begin(), name.end(), '-', '_');
       return name;
     });
+
+TEST_F(DoctorTest, TextInThePlaceOfMessagesIsShown) {
+  for (const std::string text : {"Usage: x start", "Usage: x start\n\n  start  begins"}) {
+    const JsonValue report = diagnose({"sh", "-c", "echo '" + text + "'; cat >/dev/null"},
+                                      {"--timeout", "1s", "--protocol", "lsp"});
+    EXPECT_THAT(findings_of(report), ElementsAre("error no-messages")) << run_.out;
+    EXPECT_THAT(evidence_of(report), Contains("Usage: x start"));
+    EXPECT_THAT(advice_of(report), HasSubstr("--stdio"));
+  }
+}
 
 TEST_F(DoctorTest, WhatSendsBackWhatItIsSentIsNoServer) {
   for (const std::string protocol : {"mcp", "jsonrpc", "lsp"}) {

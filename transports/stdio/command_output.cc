@@ -12,8 +12,19 @@
 #include <utility>
 
 #include "gateway/base/encodings.h"
+#include "gateway/base/text.h"
 
 namespace stdgate::stdio {
+
+namespace {
+
+// A frame of a stack as JavaScript and Java print it, or the last line of a Node.js that crashes.
+bool follows_reason(std::string_view line) {
+  const std::string_view text = trim(line, " \t");
+  return (text.size() < line.size() && text.starts_with("at ")) || text.starts_with("Node.js v");
+}
+
+}  // namespace
 
 CommandOutput::CommandOutput(net::Loop& loop, const std::string& command, Duration time,
                              std::function<void(Result)> done)
@@ -133,7 +144,7 @@ void StderrLog::end_line(TimePoint now) {
 }
 
 void StderrLog::keep_line() {
-  if (line_.empty()) return;
+  if (trim(line_, " \t").empty() || follows_reason(line_)) return;
   if (last_lines_.size() == kMaxLastLines) last_lines_.pop_front();
   last_lines_.emplace_back(cut_utf8(line_, kMaxLastLine));
 }

@@ -77,7 +77,8 @@ class StderrLog {
   // How lines name the child from now on, but for its pid.
   void set_name(const pool::ChildName& name) { name_ = name; }
   void add(std::string_view bytes, TimePoint now);
-  // The last kMaxLastLines lines, oldest first, each cut to kMaxLastLine.
+  // The last kMaxLastLines lines, oldest first, each cut to kMaxLastLine. Without what follows the
+  // reason of a crash: the frames of a stack, and the version of Node.js.
   [[nodiscard]] std::vector<std::string> last_lines() const {
     return {last_lines_.begin(), last_lines_.end()};
   }

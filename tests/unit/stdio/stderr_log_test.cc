@@ -107,5 +107,18 @@ TEST_F(StderrLogTest, KeepsTheLastLines) {
   EXPECT_EQ(stderr_log.last_lines().back().size(), stdio::StderrLog::kMaxLastLine);
 }
 
+TEST_F(StderrLogTest, KeepsTheReasonOfACrashAndNoFrames) {
+  stderr_log.add(
+      "/srv/s.js:1\nif (!x) throw new Error(\"X_TOKEN is required\")\n        ^\n\n"
+      "Error: X_TOKEN is required\n",
+      now);
+  for (int i = 0; i < 10; ++i) stderr_log.add("    at Module._load (node:internal:9)\n", now);
+  stderr_log.add("\nNode.js v20.20.2\n", now);
+  EXPECT_EQ(stderr_log.last_lines().back(), "Error: X_TOKEN is required");
+  EXPECT_EQ(log.lines.back(), "child stderr backend=b pid=0 line=Node.js v20.20.2");
+  stderr_log.add("at last\n", now);
+  EXPECT_EQ(stderr_log.last_lines().back(), "at last");
+}
+
 }  // namespace
 }  // namespace stdgate

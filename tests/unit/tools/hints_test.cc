@@ -79,6 +79,15 @@ TEST(StderrHints, Advice) {
   EXPECT_THAT(advice_for("  cause: Because x was not found in the package registry and you require "
                          "x, we can conclude that your requirements are unsatisfiable."),
               HasSubstr("no such package"));
+  EXPECT_THAT(advice_for("AttributeError: 'Server' object has no attribute 'list_resources'"),
+              HasSubstr("mcp<2"));
+  EXPECT_THAT(advice_for("ModuleNotFoundError: No module named 'mcp.types'. This is mcp 2.1"),
+              HasSubstr("mcp<2"));
+  EXPECT_THAT(advice_for("INFO:     Uvicorn running on http://127.0.0.1:8000 (Press CTRL+C)"),
+              HasSubstr("serves HTTP"));
+  EXPECT_THAT(advice_for("Error: Connection input stream is not set. Use arguments of "
+                         "createConnection or set command line parameters"),
+              HasSubstr("--stdio"));
   EXPECT_THAT(advice_for("fatal"), IsEmpty());
 }
 
