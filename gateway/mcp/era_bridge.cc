@@ -17,8 +17,9 @@ namespace {
 using Error = rpc::RpcError;
 
 // Cacheable results of legacy children get a lifetime of zero for modern clients.
-constexpr std::array<std::string_view, 5> kCacheable = {
-    "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"};
+bool is_cacheable(std::string_view method) {
+  return method == "resources/read" || find_listing(method) != nullptr;
+}
 constexpr std::string_view kUncached = R"("ttlMs":0,"cacheScope":"private")";
 
 // Capabilities of a server that mean the same in both eras.
@@ -117,8 +118,7 @@ bool bridge_to_modern(const rpc::Envelope& answer, std::string_view method, std:
   out.append(R"("result":{)");
   if (rpc::member_or_empty(payload, "resultType").empty())
     append_member(out, "resultType", R"("complete")");
-  const bool is_cacheable = std::ranges::find(kCacheable, method) != kCacheable.end();
-  if (is_cacheable && rpc::member_or_empty(payload, "ttlMs").empty() &&
+  if (is_cacheable(method) && rpc::member_or_empty(payload, "ttlMs").empty() &&
       rpc::member_or_empty(payload, "cacheScope").empty()) {
     if (out.back() != '{') out += ',';
     out += kUncached;
