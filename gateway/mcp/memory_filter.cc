@@ -6,6 +6,7 @@
 
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/pool/dialect.h"
+#include "gateway/pool/session_memory.h"
 #include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/json_text.h"
 #include "gateway/rpc/message_text.h"
@@ -19,7 +20,7 @@ constexpr std::string_view kDiscover = "server/discover";
 constexpr std::string_view kPing = "ping";
 constexpr std::string_view kNextCursor = "nextCursor";
 // A greeting with longer params is not kept, see SessionMemory.
-constexpr size_t kMaxGreeting = 64 << 10;
+constexpr size_t kMaxGreeting = pool::SessionMemory::kMaxGreeting;
 
 bool is_of_gateway(const call::Call& call) {
   return call.is_own && call.caller == session::Callers::kGateway;

@@ -154,6 +154,10 @@ FaultReport shutting_down() { return overloaded("the gateway is shutting down");
 
 FaultReport too_many_clients() { return overloaded("too many clients"); }
 
+FaultReport too_many_subscriptions() {
+  return overloaded("this session has too many subscriptions");
+}
+
 FaultReport short_of_memory() { return overloaded("the gateway is short of memory"); }
 
 FaultReport holds_too_much(MemoryLack lack) {

@@ -85,6 +85,8 @@ FaultReport rate_limited(std::string message, Duration retry_after);
 FaultReport too_large(std::string message, std::string detail = {});
 // A client's message.
 FaultReport message_too_large();
+// Of one session.
+FaultReport too_many_subscriptions();
 FaultReport insufficient_scope(std::span<const std::string> scopes);
 
 FaultReport shutting_down();

@@ -38,16 +38,12 @@ void SessionListening::go_on(session::SessionId session) {
 
 tl::expected<void, rpc::FaultReport> SessionListening::subscribe(session::SessionId session,
                                                                  std::string_view key) {
-  using session::Subscriptions;
   SessionListener* const listener = listener_of(session);
   if (listener == nullptr) return tl::unexpected(rpc::faults::too_many_clients());
   if (listener->keys.contains(key)) return {};
-  if (key.size() > Subscriptions::kMaxKey) {
-    return tl::unexpected(rpc::faults::too_large("the name of what is subscribed to is too long"));
-  }
-  if (listener->keys.size() >= kMaxKeys ||
-      listener->key_bytes + key.size() > Subscriptions::kMaxBytesPerSession) {
-    return tl::unexpected(rpc::faults::overloaded("this session has too many subscriptions"));
+  if (auto report =
+          session::Subscriptions::refusal(listener->keys.size(), listener->key_bytes, key)) {
+    return tl::unexpected(*std::move(report));
   }
   listener->keys.emplace(key);
   listener->key_bytes += key.size();
