@@ -208,7 +208,7 @@ std::string listening_acknowledgement(std::string_view id, uint8_t lists,
       R"({"_meta":{)" + subscription_tag(id) + R"(},"notifications":)" + honored + "}}");
 }
 
-std::string unsupported_version_error(std::string_view requested, bool is_modern) {
+call::Absence unsupported_version(std::string_view requested, bool is_modern) {
   std::string data = R"({"supported":[)";
   const auto add = [&data](std::string_view revision) {
     data.append(data.back() == '[' ? "\"" : ",\"").append(revision).append("\"");
@@ -221,12 +221,10 @@ std::string unsupported_version_error(std::string_view requested, bool is_modern
   data.append(R"(],"requested":)");
   rpc::append_json_string(data, requested);
   data += '}';
-  std::string error;
-  rpc::append_error(error, rpc::rpc_error_code(rpc::RpcError::unsupported_version),
-                    is_modern ? "unsupported protocol version"
-                              : "unsupported protocol version: this server needs a session",
-                    data);
-  return error;
+  return {rpc::RpcError::unsupported_version,
+          is_modern ? "unsupported protocol version"
+                    : "unsupported protocol version: this server needs a session",
+          std::move(data)};
 }
 
 namespace {

@@ -191,6 +191,12 @@ void append_error(std::string& out, int code, std::string_view message, std::str
   out += '}';
 }
 
+std::string error_member(int code, std::string_view message, std::string_view data) {
+  std::string member = R"("error":)";
+  append_error(member, code, message, data);
+  return member;
+}
+
 void append_fault_response(std::string& out, std::string_view id, const FaultReport& report,
                            CodeSet codes, bool with_detail) {
   out += kIdHead;

@@ -102,6 +102,8 @@ FaultReport unrecorded();
 
 // An error object, appended to `out`: {"code":…,"message":"…"[,"data":<data>]}. `data` is JSON.
 void append_error(std::string& out, int code, std::string_view message, std::string_view data = {});
+// The same as a member of a response: "error":{…}
+std::string error_member(int code, std::string_view message, std::string_view data = {});
 
 // The error response, appended to `out`:
 //   {"jsonrpc":"2.0","id":<id>,"error":{"code":…,"message":"…"[,"data":{"detail":"…"}]}}

@@ -191,10 +191,7 @@ TimePoint InputRounds::needed_until(uint64_t child) const {
 // --- Ends -------------------------------------------------------------------------------------
 
 void InputRounds::fail(call::CallPtr call, std::string_view why) {
-  std::string member = R"("error":)";
-  const int code = rpc::rpc_error_code(rpc::RpcError::internal_error);
-  rpc::append_error(member, code, why, {});
-  chain_.answer(*call, Outcome::error(), member, code);
+  chain_.answer_error(*call, {rpc::RpcError::internal_error, std::string(why)});
 }
 
 void InputRounds::withdraw_questions(session::SessionId id, uint64_t number) {

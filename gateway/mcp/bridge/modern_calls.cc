@@ -52,9 +52,8 @@ void ModernCalls::note(const call::Request& request, call::Call& call) const {
 void ModernCalls::refuse(call::CallPtr call) {
   note_refused();
   const bool is_probe = call->method_name == services_.dialect.traits().probe;
-  chain_.answer(*call, is_probe ? Outcome::other_era() : Outcome::error(),
-                R"("error":)" + unsupported_version_error(kModernRevision, false),
-                rpc::rpc_error_code(rpc::RpcError::unsupported_version));
+  chain_.answer_error(*call, unsupported_version(kModernRevision, false),
+                      is_probe ? Outcome::other_era() : Outcome::error());
 }
 
 void ModernCalls::note_refused() {

@@ -140,8 +140,8 @@ bool TripQuestions::take(Trip& trip, std::string_view text) {
   } else if (!fits || !add(trip, *ask, message, method)) {
     trip.is_spoilt = true;  // its child may have learnt that its questions are refused
     trip.replies.push_back(
-        {*ask,
-         error_member({rpc::RpcError::method_not_found, "the client cannot be asked this", {}})});
+        {*ask, rpc::error_member(rpc::rpc_error_code(rpc::RpcError::method_not_found),
+                                 "the client cannot be asked this")});
   }
   return true;
 }

@@ -139,9 +139,8 @@ void RoundTrips::submit(Trip& trip, call::CallPtr call, const rpc::Envelope& req
 void RoundTrips::resume(call::CallPtr call, const rpc::Envelope& request) {
   const InputAnswers read = kInput.read_answers(request);
   if (read.is_malformed) {
-    return parking_.end_with(
-        std::move(call),
-        {rpc::RpcError::invalid_params, "requestState is no string, or inputResponses no object"});
+    return chain_.answer_error(*call, {rpc::RpcError::invalid_params,
+                                       "requestState is no string, or inputResponses no object"});
   }
   if (!read.has_state) {
     return takes_turns_ ? await_turn(std::move(call), request) : begin(std::move(call), request);
@@ -166,8 +165,8 @@ void RoundTrips::resume(call::CallPtr call, const rpc::Envelope& request) {
       trip->demands.clear();
       end_parking(*trip, ParkedEnd::resumed);
       trip->call = call.get();
-      return parking_.end_with(std::move(call), {rpc::RpcError::invalid_params,
-                                                 "the client has declined what this needs"});
+      return chain_.answer_error(
+          *call, {rpc::RpcError::invalid_params, "the client has declined what this needs"});
     }
   }
   trip->demands = std::move(missing);
@@ -240,7 +239,8 @@ bool RoundTrips::take_answer(call::CallPtr& call, const rpc::Envelope& answer) {
     if (demand.verdict != InputRuling::Verdict::allowed) trip->lacking = demand.capability;
   }
   if (!trip->lacking.empty()) {
-    parking_.end_with(std::move(call), kInput.missing_capability(std::exchange(trip->lacking, {})));
+    const call::CallPtr ended = std::move(call);
+    chain_.answer_error(*ended, kInput.missing_capability(std::exchange(trip->lacking, {})));
     return true;
   }
   if (demanded.empty() || !trip->may_need_input) return false;
