@@ -8,6 +8,7 @@
 #include "gateway/rpc/message_text.h"
 #include "gateway/servers/member_request.h"
 #include "gateway/servers/server_messages.h"
+#include "gateway/session/reply_message.h"
 
 namespace stdgate::servers {
 namespace {
@@ -141,7 +142,7 @@ void MemberCalls::send(session::Tag tag, const rpc::Envelope& request, call::Cal
 void MemberCalls::on_member_reply(session::Tag tag, const session::Reply& reply) {
   std::optional<Handed> ended = take(tag);
   if (!ended) return;
-  const MemberAnswer returned(reply);
+  const session::ReplyMessage returned(reply);
   const rpc::Envelope& answer = returned.envelope();
   if (reply.fault) return fail(std::move(*ended), report_of(reply, answer.payload));
   const bool is_result = answer.kind == rpc::MessageKind::result;
@@ -353,7 +354,7 @@ void ListeningEnds::lose(session::Tag tag) {
 
 // A member that refuses is not asked again.
 void ListeningEnds::on_reply(session::Tag tag, const session::Reply& reply) {
-  const MemberAnswer returned(reply);
+  const session::ReplyMessage returned(reply);
   const bool is_refused = !reply.fault && returned.envelope().kind == rpc::MessageKind::error;
   if (is_refused) {
     take(tag);
