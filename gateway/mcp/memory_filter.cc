@@ -213,8 +213,7 @@ bool MemoryFilter::answer_greeting(call::CallPtr& call, const call::Request& req
   };
   if (greeting && version(*known) != version(params)) return false;
   call->child_kind = peer_kind;
-  std::string text = rpc::result_text("0", *known);
-  const rpc::KnownMessage answer(text);
+  const rpc::KnownMessage answer(rpc::result_text("0", *known));
   if (!session.is_none()) greet(request, *call, answer.envelope());
   if (variant.empty()) has_told_shared_ = true;
   give(call, answer.envelope().payload);

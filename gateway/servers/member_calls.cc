@@ -295,8 +295,7 @@ std::vector<call::CallPtr> MemberCalls::withdraw(
 
 void MemberCalls::tell_cancelled(const Handed& handed, session::Tag tag) {
   if (handed.part != nullptr) return handed.part->cancel(tag);
-  std::string text = cancel_notice(tag);
-  const rpc::KnownMessage known(text);
+  const rpc::KnownMessage known(cancel_notice(tag));
   call::CallContext context;
   context.caller = caller_.caller();
   context.arrived = now();
@@ -369,8 +368,7 @@ void ListeningEnds::on_event(session::Tag tag, std::string_view notification) {
   const uint64_t key = end->second.key;
   std::string shown;
   if (TaskNames::may_name(notification)) {
-    std::string text(notification);
-    const rpc::KnownMessage known(text);
+    const rpc::KnownMessage known{std::string(notification)};
     const size_t member = end->second.member;
     shown = tasks_.shown(known.envelope(), {member, members_[member]->name()},
                          TaskNames::owner_of(end->second.kept->request().context));
@@ -391,8 +389,7 @@ void ListeningEnds::close(uint64_t key) {
        of_call = tags_.lower_bound({key, 0})) {
     const session::Tag tag = of_call->second;
     const std::optional<End> end = take(tag);
-    std::string text = cancel_notice(tag);
-    const rpc::KnownMessage known(text);
+    const rpc::KnownMessage known(cancel_notice(tag));
     call::CallContext context;
     context.caller = caller_.caller();
     context.arrived = clock_.now();

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
 #include "gateway/rpc/message_text.h"
 #include "gateway/session/sinks.h"
@@ -23,7 +22,6 @@ class ReplyMessage {
 
  private:
   const rpc::Envelope* const whole_;  // null: it was changed on its way
-  std::string text_;
   std::optional<rpc::KnownMessage> known_;
 };
 

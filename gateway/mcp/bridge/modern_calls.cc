@@ -134,8 +134,7 @@ void ModernCalls::refuse_lack(call::CallPtr& call, const rpc::Envelope& error) {
 }
 
 bool ModernCalls::listen_again(call::CallPtr& call) const {
-  std::string text = call->request;
-  const rpc::KnownMessage known(text);
+  const rpc::KnownMessage known{std::string(call->request)};
   const rpc::Envelope& request = known.envelope();
   call::Outgoing message(request);
   message.account = call->held.account();
@@ -146,8 +145,7 @@ bool ModernCalls::listen_again(call::CallPtr& call) const {
 
 std::vector<std::string> ModernCalls::listened_keys(const call::Call& call,
                                                     const pool::ChildFacts& facts) const {
-  std::string text = call.request;
-  const rpc::KnownMessage known(text);
+  const rpc::KnownMessage known{std::string(call.request)};
   return McpDialect::listened_keys(known.envelope(), facts);
 }
 

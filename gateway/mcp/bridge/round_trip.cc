@@ -170,8 +170,7 @@ void TripQuestions::take_first(Trip& trip) {
   const session::Session& session = *sessions_.find(trip.session);
   for (FirstAsk& first : std::exchange(trip.first_asks, {})) {
     if (session.asks->find(first.ask) == nullptr) continue;  // its child has gone
-    std::string text = first.text;
-    const rpc::KnownMessage known(text);
+    const rpc::KnownMessage known{std::string(first.text)};
     std::string scratch;
     const std::string_view method = known.envelope().decoded_method(scratch);
     if (!add(trip, first.ask, known.envelope(), method)) {

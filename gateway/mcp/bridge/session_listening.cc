@@ -164,9 +164,9 @@ void SessionListening::listen(SessionListener& listener) {
     return;
   }
   const std::string_view stamp = stamp_of(listener.session);
-  std::string text = listen_request(stamp.empty() ? std::string_view(dialect_.stamp()) : stamp,
-                                    listener.wants_lists, listener.keys);
-  const rpc::KnownMessage request(text);
+  const rpc::KnownMessage request(
+      listen_request(stamp.empty() ? std::string_view(dialect_.stamp()) : stamp,
+                     listener.wants_lists, listener.keys));
   call::CallContext context;
   context.caller = listener.slot.caller();
   context.transport = Transport::mcp;
@@ -192,8 +192,7 @@ void SessionListener::on_reply(session::Tag /*tag*/, const session::Reply& reply
 void SessionListening::on_heard(const SessionListener& listener, std::string_view notification) {
   const session::Session* const session = sessions_.find(listener.session);
   if (session == nullptr || session->has_ended) return;
-  std::string text(notification);
-  const rpc::KnownMessage event(text);
+  const rpc::KnownMessage event{std::string(notification)};
   const std::string untagged = mcp::untagged(event.envelope());
   const std::string_view whole = untagged;
   if (!whole.empty()) session->sink->on_message(std::nullopt, {&whole, 1});

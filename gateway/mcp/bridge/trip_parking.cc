@@ -156,8 +156,7 @@ void TripParking::refuse_state(call::CallPtr call) const {
 }
 
 void TripParking::answer_ask(const Trip& trip, rpc::WireId ask, std::string_view member) const {
-  std::string text = rpc::response_text(std::to_string(ask), member);
-  const rpc::KnownMessage answer(text);
+  const rpc::KnownMessage answer(rpc::response_text(std::to_string(ask), member));
   sessions_.pass_answer(trip.session, answer.envelope());
 }
 
