@@ -245,9 +245,9 @@ std::string pin_lines(const config::Config& config) {
     const auto lock = mcp::ToolLock::read(backend.lock_text, backend.name);
     if (backend.pins == config::Pins::off || !lock) continue;
     lines.append("# ").append(backend.name).append(": ");
-    for (const mcp::PinnedList& list : mcp::kPinnedLists) {
+    for (const mcp::McpListing& list : mcp::kPinnedLists) {
       const size_t count = lock->of(list.kind).size();
-      lines.append(list.kind == mcp::PinnedKind::tool ? "" : ", ").append(std::to_string(count));
+      lines.append(list.kind == mcp::McpListKind::tools ? "" : ", ").append(std::to_string(count));
       lines.append(" ").append(list.singular).append(count == 1 ? "" : "s");
     }
     lines.append(" pinned in ").append(backend.lock).append("\n");

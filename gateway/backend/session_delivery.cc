@@ -235,8 +235,7 @@ void ListNotices::tell() {
 void ListNotices::tell_listeners(pool::Child& child, uint8_t lists) const {
   std::string method;
   for (const std::string_view notice : services_.dialect.change_notices(lists)) {
-    std::string text(notice);
-    const rpc::KnownMessage known(text);
+    const rpc::KnownMessage known{std::string(notice)};
     const rpc::Envelope& notification = known.envelope();
     const pool::Audience audience =
         services_.dialect.audience(notification, notification.decoded_method(method));

@@ -67,7 +67,7 @@ tl::expected<void, rpc::FaultReport> SessionMemos::keep(const call::ClientIntent
       memory->has_room_for(note.text)) {
     return {};
   }
-  return tl::unexpected(rpc::faults::overloaded("this session has too many subscriptions"));
+  return tl::unexpected(rpc::faults::too_many_subscriptions());
 }
 
 const SessionMemos::Note& SessionMemos::note_of(const call::ClientIntent& intent,

@@ -4,22 +4,6 @@
 
 namespace stdgate::backend {
 
-tl::expected<bool, rpc::FaultReport> SharedWishes::subscribe(session::SessionId session,
-                                                             std::string_view key) {
-  switch (subscriptions_.request(session, key)) {
-    case session::Subscriptions::Request::ask:
-      return true;
-    case session::Subscriptions::Request::held:
-      return false;
-    case session::Subscriptions::Request::too_long:
-      return tl::unexpected(
-          rpc::faults::too_large("the name of what is subscribed to is too long"));
-    case session::Subscriptions::Request::too_many:
-      break;
-  }
-  return tl::unexpected(rpc::faults::overloaded("this session has too many subscriptions"));
-}
-
 void SharedWishes::finish(const call::Call& call, std::string_view key, Outcome outcome) {
   using Answer = session::Subscriptions::Answer;
   const Answer answer = outcome == Outcome::ok()      ? Answer::granted

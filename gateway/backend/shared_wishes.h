@@ -28,7 +28,9 @@ class SharedWishes {
   // --- Updates of keys
   // Whether a child has to be asked, and finish() has to follow. If not, the session has subscribed
   // already.
-  tl::expected<bool, rpc::FaultReport> subscribe(session::SessionId session, std::string_view key);
+  tl::expected<bool, rpc::FaultReport> subscribe(session::SessionId session, std::string_view key) {
+    return subscriptions_.request(session, key);
+  }
   void finish(const call::Call& call, std::string_view key, Outcome outcome);
   // The number of the child that has to be asked, 0 for any. Nothing: no child has to be asked,
   // because there was no subscription or other sessions still need it.

@@ -321,9 +321,7 @@ void Chain::answer_result(const Call& call, std::string_view result) {
 void Chain::answer_error(const Call& call, const Absence& error, Outcome outcome,
                          std::string_view detail) {
   const int code = rpc::rpc_error_code(error.error);
-  std::string member = R"("error":)";
-  rpc::append_error(member, code, error.message, error.data);
-  answer(call, outcome, member, code, detail);
+  answer(call, outcome, rpc::error_member(code, error.message, error.data), code, detail);
 }
 
 void Chain::answer_tail(const Call& call, Outcome outcome, std::string_view tail,

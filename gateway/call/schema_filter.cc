@@ -68,8 +68,7 @@ void SchemaFilter::refuse(CallPtr& call, const Method& method) {
   std::vector<schema::Misfit> misfits = check_.misfits();
   if (repeated_) misfits.assign(1, *repeated_);
   const int code = method.refusal.value_or(rpc::rpc_error_code(rpc::RpcError::invalid_params));
-  std::string member = R"("error":)";
-  rpc::append_error(member, code, "Invalid params", data_of(misfits));
+  const std::string member = rpc::error_member(code, "Invalid params", data_of(misfits));
   const CallPtr refused = std::move(call);
   chain_.answer(*refused, Outcome::error(), member, code, text_of(misfits, "params"));
 }

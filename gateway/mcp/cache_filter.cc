@@ -1,7 +1,6 @@
 #include "gateway/mcp/cache_filter.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <utility>
 
@@ -16,17 +15,14 @@ namespace {
 
 constexpr std::string_view kRead = "resources/read";
 
-// Results that may be kept, and the lists whose changes invalidate them: bits of kMcpLists.
-struct Kept {
-  std::string_view method;
-  uint8_t lists;
-};
-constexpr std::array<Kept, 6> kKept = {{{"server/discover", 0},
-                                        {"tools/list", 1},
-                                        {"prompts/list", 2},
-                                        {"resources/list", 4},
-                                        {"resources/templates/list", 4},
-                                        {kRead, 4}}};
+// The lists whose changes invalidate what is kept of a method's results: bits of kMcpLists.
+// Nothing: they may not be kept.
+std::optional<uint8_t> kept_lists(std::string_view method) {
+  if (method == "server/discover") return uint8_t{0};
+  if (method == kRead) return listing_of(McpListKind::resources).list.bit;
+  const McpListing* const listing = find_listing(method);
+  return listing == nullptr ? std::nullopt : std::optional(listing->list.bit);
+}
 
 std::string_view method_of(std::string_view key) { return key.substr(0, key.find('\n')); }
 
@@ -38,7 +34,7 @@ bool is_text(std::string_view raw, std::string_view text) {
 }  // namespace
 
 std::string cache_key(const rpc::Envelope& request, std::string_view method) {
-  if (std::ranges::find(kKept, method, &Kept::method) == kKept.end()) return {};
+  if (!kept_lists(method)) return {};
   std::string key(method);
   key += '\n';
   rpc::JsonCursor cursor(request.params);
@@ -85,8 +81,7 @@ std::string ttl_text(Duration lasts) {
 bool ends_kept(const pool::Audience& change, std::string_view key) {
   const std::string_view method = method_of(key);
   if (change.kind == pool::Audience::Kind::subscribers) return method == kRead;
-  const auto* const kept = std::ranges::find(kKept, method, &Kept::method);
-  return kept != kKept.end() && (kept->lists & change.list) != 0;
+  return (kept_lists(method).value_or(0) & change.list) != 0;
 }
 
 std::optional<AnswerCache::Kept> AnswerCache::find(std::string_view identity,

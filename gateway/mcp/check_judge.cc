@@ -18,7 +18,7 @@ namespace stdgate::mcp {
 
 namespace {
 
-constexpr auto kTools = static_cast<size_t>(PinnedKind::tool);
+constexpr auto kTools = static_cast<size_t>(McpListKind::tools);
 
 bool is_tool_call(std::string_view method) { return same_text(method, "tools/call"); }
 

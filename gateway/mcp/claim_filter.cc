@@ -340,8 +340,7 @@ void ClaimFilter::on_lost(call::CallPtr& call, std::string_view text,
     return;
   }
   std::optional<call::Absence> error;
-  std::string copy(text);
-  const rpc::KnownMessage known(copy);
+  const rpc::KnownMessage known{std::string(text)};
   const bool resumes = call->client_kind == PeerKind::stateless && kInput.resumes(known.envelope());
   if (call->route.is_bound || resumes) {
     error = error_of_lost(call->method_name);

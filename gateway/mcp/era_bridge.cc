@@ -17,8 +17,9 @@ namespace {
 using Error = rpc::RpcError;
 
 // Cacheable results of legacy children get a lifetime of zero for modern clients.
-constexpr std::array<std::string_view, 5> kCacheable = {
-    "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"};
+bool is_cacheable(std::string_view method) {
+  return method == "resources/read" || find_listing(method) != nullptr;
+}
 constexpr std::string_view kUncached = R"("ttlMs":0,"cacheScope":"private")";
 
 // Capabilities of a server that mean the same in both eras.
@@ -117,8 +118,7 @@ bool bridge_to_modern(const rpc::Envelope& answer, std::string_view method, std:
   out.append(R"("result":{)");
   if (rpc::member_or_empty(payload, "resultType").empty())
     append_member(out, "resultType", R"("complete")");
-  const bool is_cacheable = std::ranges::find(kCacheable, method) != kCacheable.end();
-  if (is_cacheable && rpc::member_or_empty(payload, "ttlMs").empty() &&
+  if (is_cacheable(method) && rpc::member_or_empty(payload, "ttlMs").empty() &&
       rpc::member_or_empty(payload, "cacheScope").empty()) {
     if (out.back() != '{') out += ',';
     out += kUncached;
@@ -208,7 +208,7 @@ std::string listening_acknowledgement(std::string_view id, uint8_t lists,
       R"({"_meta":{)" + subscription_tag(id) + R"(},"notifications":)" + honored + "}}");
 }
 
-std::string unsupported_version_error(std::string_view requested, bool is_modern) {
+call::Absence unsupported_version(std::string_view requested, bool is_modern) {
   std::string data = R"({"supported":[)";
   const auto add = [&data](std::string_view revision) {
     data.append(data.back() == '[' ? "\"" : ",\"").append(revision).append("\"");
@@ -221,12 +221,10 @@ std::string unsupported_version_error(std::string_view requested, bool is_modern
   data.append(R"(],"requested":)");
   rpc::append_json_string(data, requested);
   data += '}';
-  std::string error;
-  rpc::append_error(error, rpc::rpc_error_code(rpc::RpcError::unsupported_version),
-                    is_modern ? "unsupported protocol version"
-                              : "unsupported protocol version: this server needs a session",
-                    data);
-  return error;
+  return {rpc::RpcError::unsupported_version,
+          is_modern ? "unsupported protocol version"
+                    : "unsupported protocol version: this server needs a session",
+          std::move(data)};
 }
 
 namespace {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "gateway/call/insertion.h"
+#include "gateway/call/protocol.h"
 #include "gateway/mcp/mcp_params.h"
 #include "gateway/rpc/envelope.h"
 
@@ -27,9 +28,9 @@ bool bridge_to_modern(const rpc::Envelope& answer, std::string_view method, std:
 bool bridge_to_legacy(const rpc::Envelope& answer, std::string_view method,
                       std::string_view greeting, std::string& out);
 
-// The error object for a modern request of a revision that is not served. `requested` is decoded.
+// The error for a modern request of a revision that is not served. `requested` is decoded.
 // The error names the modern revision, or the legacy revisions where only these are served.
-std::string unsupported_version_error(std::string_view requested, bool is_modern);
+call::Absence unsupported_version(std::string_view requested, bool is_modern);
 
 // The gateway's own request for the page of a list at this cursor, raw; empty: the first page.
 // `stamp`: members of _meta.

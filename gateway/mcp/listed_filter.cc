@@ -337,8 +337,8 @@ void ListedFilter::end_asking_child(const Key& key, bool is_known) {
 
 bool ListedFilter::on_child_message(call::ChildMessage& message) {
   const call::ChildRef& child = message.child();
-  for (size_t list = 0; list < kPinnedKinds; ++list) {
-    if (message.method() != kPinnedLists[list].change) continue;
+  for (size_t list = 0; list < kPinnedLists.size(); ++list) {
+    if (message.method() != kPinnedLists[list].list.changed) continue;
     distrust(child.is_shared ? 0 : scope_of(child.session), list, child.number);
     forget(Key(kOfChild | child.number, list));
     for (ListJudge* const judge : judges_) judge->on_changed(list, child.number);
@@ -351,7 +351,7 @@ void ListedFilter::on_child_gone(const call::ChildRef& child) {
   const auto scope = scopes_.extract(child.number);
   forget_scope(scope ? scope.mapped() : child.is_shared ? 0 : scope_of(child.session));
   forget_scope(kOfChild | child.number);
-  for (size_t list = 0; list < kPinnedKinds; ++list) {
+  for (size_t list = 0; list < kPinnedLists.size(); ++list) {
     forget_compared(Place(list, child.number));
     failed_.erase(Place(list, child.number));
   }

@@ -174,7 +174,7 @@ class ListedFilter : public call::Filter {
   uint64_t doubts_ = 0;       // grows when what was known is to be asked for again
   uint8_t place_ = 0;         // in the chain
   std::set<Place> compared_;  // the child's whole list is known, and no change has been told since
-  mutable std::array<FoundChildren, kPinnedKinds> compared_lately_;  // some of them, by list
+  mutable std::array<FoundChildren, kPinnedLists.size()> compared_lately_;  // some of them, by list
   std::vector<Place> wanted_;          // children that are to be asked
   std::map<Place, TimePoint> failed_;  // could not be asked; until when they are not asked again
   bool looks_again_ = false;           // at the calls that wait

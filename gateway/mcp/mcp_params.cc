@@ -200,20 +200,15 @@ constexpr std::array<Use, 5> kUses{{
     {kGetPrompt, ElementKind::prompt, "name", kGetPrompt},
 }};
 
-struct List {
-  std::string_view method;
-  call::ListShape shape;
-};
-constexpr std::string_view kScope = "cacheScope";
-constexpr std::string_view kPrivate = R"("private")";
-constexpr std::array<List, 4> kLists{{
-    {"tools/list", {ElementKind::tool, "tools", "name", kCallTool, kScope, kPrivate}},
-    {"resources/list",
-     {ElementKind::resource, "resources", "uri", kReadResource, kScope, kPrivate}},
-    {"resources/templates/list",
-     {ElementKind::resource, "resourceTemplates", "uriTemplate", kReadResource, kScope, kPrivate}},
-    {"prompts/list", {ElementKind::prompt, "prompts", "name", kGetPrompt, kScope, kPrivate}},
-}};
+constexpr call::ListShape shape_of(McpListKind list, ElementKind kind, std::string_view use) {
+  const McpListing& listing = listing_of(list);
+  return {kind, listing.member, listing.name, use, "cacheScope", R"("private")"};
+}
+constexpr std::array<call::ListShape, kMcpListings.size()> kShapes = {
+    shape_of(McpListKind::tools, ElementKind::tool, kCallTool),
+    shape_of(McpListKind::prompts, ElementKind::prompt, kGetPrompt),
+    shape_of(McpListKind::resources, ElementKind::resource, kReadResource),
+    shape_of(McpListKind::templates, ElementKind::resource, kReadResource)};
 
 // Raw; empty when the member is absent.
 tl::expected<std::string_view, const char*> clear_member(std::string_view object,
@@ -273,8 +268,8 @@ tl::expected<call::UsedElement, const char*> used_element(const rpc::Envelope& m
 }
 
 const call::ListShape* list_shape(std::string_view method) {
-  const auto* const list = std::ranges::find(kLists, method, &List::method);
-  return list == kLists.end() ? nullptr : &list->shape;
+  const McpListing* const listing = find_listing(method);
+  return listing == nullptr ? nullptr : &kShapes[static_cast<size_t>(listing->kind)];
 }
 
 call::Absence absence(std::string_view method, ElementKind kind, std::string_view name,

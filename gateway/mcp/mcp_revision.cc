@@ -12,6 +12,11 @@ std::optional<McpRevision> parse_mcp_revision(std::string_view text) {
   return static_cast<McpRevision>(kMcpRevisions.end() - found - 1);
 }
 
+const McpListing* find_listing(std::string_view method) {
+  const auto* const found = std::ranges::find(kMcpListings, method, &McpListing::method);
+  return found == kMcpListings.end() ? nullptr : found;
+}
+
 std::string_view agreed_mcp_revision(std::string_view greeting) {
   const std::string_view asked =
       rpc::find_member(greeting, "protocolVersion").value_or(std::string_view());

@@ -46,6 +46,32 @@ inline constexpr std::array<McpList, 3> kMcpLists = {
      {2, "prompts", "notifications/prompts/list_changed", "promptsListChanged"},
      {4, "resources", "notifications/resources/list_changed", "resourcesListChanged"}}};
 
+// What a server lists, in the order of kMcpListings.
+enum class McpListKind : uint8_t { tools, prompts, resources, templates };
+
+// A list, as messages, files and people call it. Resources and templates are one McpList.
+struct McpListing {
+  McpListKind kind;
+  std::string_view method;
+  std::string_view member;  // of the result: the elements
+  std::string_view name;    // of an element: its name or URI
+  std::string_view word;
+  std::string_view singular;
+  const McpList& list;
+};
+inline constexpr std::array<McpListing, 4> kMcpListings = {
+    {{McpListKind::tools, "tools/list", "tools", "name", "tools", "tool", kMcpLists[0]},
+     {McpListKind::prompts, "prompts/list", "prompts", "name", "prompts", "prompt", kMcpLists[1]},
+     {McpListKind::resources, "resources/list", "resources", "uri", "resources", "resource",
+      kMcpLists[2]},
+     {McpListKind::templates, "resources/templates/list", "resourceTemplates", "uriTemplate",
+      "templates", "template", kMcpLists[2]}}};
+constexpr const McpListing& listing_of(McpListKind kind) {
+  return kMcpListings[static_cast<size_t>(kind)];
+}
+// Null: the method lists nothing of these.
+const McpListing* find_listing(std::string_view method);
+
 // The member of subscriptions/listen that names resources whose updates are wanted.
 inline constexpr std::string_view kUpdatesWish = "resourceSubscriptions";
 // The member that names tasks.

@@ -10,6 +10,7 @@
 #include "gateway/base/check.h"
 #include "gateway/mcp/mcp_sessions.h"
 #include "gateway/rpc/json_reader.h"
+#include "gateway/session/reply_message.h"
 
 namespace stdgate::mcp {
 
@@ -369,14 +370,11 @@ void McpSession::settle(McpStream& stream) {
 
 void McpSession::note_initialized(const session::Reply& reply) {
   initialize_.reset();
-  std::string text(reply.head);
-  text.append(reply.id).append(reply.tail);
-  rpc::EnvelopeParser parser(services_.backend.envelope_limits());
-  const auto document = parser.parse(text);
-  const rpc::Envelope* answer = document ? &document->messages[0].envelope : nullptr;
-  if (answer == nullptr || answer->kind != rpc::MessageKind::result) return end_session();
+  const session::ReplyMessage message(reply);
+  const rpc::Envelope& answer = message.envelope();
+  if (answer.kind != rpc::MessageKind::result) return end_session();
   initialized_ = true;
-  const auto version = rpc::find_member(answer->payload, "protocolVersion");
+  const auto version = rpc::find_member(answer.payload, "protocolVersion");
   if (!version || version->size() < 2) return;
   const auto revision = parse_mcp_revision(version->substr(1, version->size() - 2));
   if (revision) revision_ = *revision;

@@ -6,6 +6,7 @@
 
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/pool/dialect.h"
+#include "gateway/pool/session_memory.h"
 #include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/json_text.h"
 #include "gateway/rpc/message_text.h"
@@ -19,7 +20,7 @@ constexpr std::string_view kDiscover = "server/discover";
 constexpr std::string_view kPing = "ping";
 constexpr std::string_view kNextCursor = "nextCursor";
 // A greeting with longer params is not kept, see SessionMemory.
-constexpr size_t kMaxGreeting = 64 << 10;
+constexpr size_t kMaxGreeting = pool::SessionMemory::kMaxGreeting;
 
 bool is_of_gateway(const call::Call& call) {
   return call.is_own && call.caller == session::Callers::kGateway;
@@ -104,8 +105,8 @@ MemoryFilter::MemoryFilter(FindMemory find, const Parts& parts)
 // As if the session had been told each list by the server that sleeps.
 void MemoryFilter::note_heard(session::SessionId session) {
   session::ToldLists* const told = told_to(session);
-  for (size_t kind = 0; kind < kListKindCount; ++kind) {
-    const ServerMemory::List* const list = memory_->list({}, static_cast<ListKind>(kind));
+  for (size_t kind = 0; kind < kMcpListings.size(); ++kind) {
+    const ServerMemory::List* const list = memory_->list({}, static_cast<McpListKind>(kind));
     if (list == nullptr) continue;  // no client knows it, or all have been told of its change
     if (told != nullptr) told->note(kind, list->digest);
     told_.note(kind, list->digest);
@@ -122,8 +123,8 @@ void MemoryFilter::describe(pool::BackendStatus& status) const {
 // --- Requests -------------------------------------------------------------------------------
 
 void MemoryFilter::on_request(call::CallPtr& call, const call::Request& request) {
-  const auto kind = call->tool ? std::nullopt : list_kind(request.method);
-  if (kind) {
+  const McpListing* const listing = call->tool ? nullptr : find_listing(request.method);
+  if (listing != nullptr) {
     Page& page = pages_of_calls_.of(call->slots);
     const auto cursor = asked_cursor(request.message.params);
     page.is_whole = cursor.has_value();
@@ -131,11 +132,11 @@ void MemoryFilter::on_request(call::CallPtr& call, const call::Request& request)
   }
   if (is_of_gateway(*call) || !pool().is_asleep()) return;
   look_again();
-  const bool is_answered = kind || request.method == kInitialize || request.method == kDiscover ||
-                           request.method == kPing;
+  const bool is_answered = listing != nullptr || request.method == kInitialize ||
+                           request.method == kDiscover || request.method == kPing;
   if (!is_answered) return;
-  if (kind) {
-    answer_list(call, request, *kind);
+  if (listing != nullptr) {
+    answer_list(call, request, listing->kind);
   } else if (request.method == kPing) {
     answer_ping(call, request);
   } else {
@@ -169,7 +170,8 @@ std::optional<std::string> MemoryFilter::variant_of(session::SessionId session) 
   return variant_named(*greeting);
 }
 
-bool MemoryFilter::answer_list(call::CallPtr& call, const call::Request& request, ListKind kind) {
+bool MemoryFilter::answer_list(call::CallPtr& call, const call::Request& request,
+                               McpListKind kind) {
   const Page& page = pages_of_calls_.of(call->slots);
   if (!page.is_whole || !page.cursor.empty()) return false;
   const session::SessionId session = request.context.session;
@@ -211,8 +213,7 @@ bool MemoryFilter::answer_greeting(call::CallPtr& call, const call::Request& req
   };
   if (greeting && version(*known) != version(params)) return false;
   call->child_kind = peer_kind;
-  std::string text = rpc::result_text("0", *known);
-  const rpc::KnownMessage answer(text);
+  const rpc::KnownMessage answer(rpc::result_text("0", *known));
   if (!session.is_none()) greet(request, *call, answer.envelope());
   if (variant.empty()) has_told_shared_ = true;
   give(call, answer.envelope().payload);
@@ -244,7 +245,9 @@ void MemoryFilter::on_answer(call::CallPtr& call, call::Answer& answer) {
   // A tool's answer teaches nothing.
   if (call->tool || answer.message.kind != rpc::MessageKind::result || call->alone) return;
   const std::string_view method = call->method_name;
-  if (const auto kind = list_kind(method)) return learn_list(*call, *kind, answer.payload);
+  if (const McpListing* const listing = find_listing(method)) {
+    return learn_list(*call, listing->kind, answer.payload);
+  }
   if (method != kInitialize && method != kDiscover) return;
   const auto own = pool().lane().greeting_of(call->session);
   if (!own) {
@@ -277,8 +280,8 @@ void MemoryFilter::note_change(session::SessionId of, uint8_t lists) {
   const auto variant = of.is_none() ? std::optional(std::string()) : variant_of(of);
   if (!variant) return;
   memory_->forget_lists(*variant, lists);
-  for (size_t i = 0; i < kListKindCount; ++i) {
-    if ((kListNames[i].bit & lists) != 0) pages_[i].reset();
+  for (size_t i = 0; i < kMcpListings.size(); ++i) {
+    if ((kMcpListings[i].list.bit & lists) != 0) pages_[i].reset();
   }
   charge_pages();
 }
@@ -288,7 +291,7 @@ MemorySource MemoryFilter::source_of(const call::Call& call) const {
   return {call.principal, holder_, call.child, is_leased ? number_of(call.session) : 0};
 }
 
-void MemoryFilter::learn_list(const call::Call& call, ListKind kind, std::string_view payload) {
+void MemoryFilter::learn_list(const call::Call& call, McpListKind kind, std::string_view payload) {
   const Page* const page = pages_of_calls_.find(call.slots);
   const auto variant = variant_of(call.session);
   if (page == nullptr || !page->is_whole || !variant) return;
@@ -324,11 +327,11 @@ void MemoryFilter::drop_pages() {
 
 // The whole list, when its last page has come.
 std::optional<std::string> MemoryFilter::take_page(const Page& page, const call::Call& call,
-                                                   const std::string& variant, ListKind kind,
+                                                   const std::string& variant, McpListKind kind,
                                                    std::string_view payload) {
   if (!payload.starts_with('{')) return std::nullopt;
   std::optional<Pages>& pages = pages_[static_cast<size_t>(kind)];
-  const std::string_view member = name_of(kind).member;
+  const std::string_view member = listing_of(kind).member;
   const std::string_view next = next_cursor(payload);
   if (page.cursor.empty()) {
     pages.reset();
@@ -359,10 +362,10 @@ std::optional<std::string> MemoryFilter::take_page(const Page& page, const call:
 
 // Tells clients that were told a different list that the list may have changed. The client that has
 // asked for the list has the new one.
-void MemoryFilter::settle_told(const call::Call& call, const std::string& variant, ListKind kind,
+void MemoryFilter::settle_told(const call::Call& call, const std::string& variant, McpListKind kind,
                                uint64_t digest, Learned learned) {
   const auto index = static_cast<size_t>(kind);
-  const uint8_t bit = name_of(kind).bit;
+  const uint8_t bit = listing_of(kind).list.bit;
   const auto settle = [&](session::SessionId id, session::ToldLists& told) {
     const uint64_t before = std::exchange(told.digests[index], 0);
     const bool is_asker = id == call.session && !call.is_own;
@@ -408,7 +411,7 @@ void MemoryFilter::begin_check(const call::Call& call) {
   if (is_leased) check.session = call.session;
   check.child = call.child;
   check.greets = !is_leased;
-  for (size_t i = 0; i < kListKindCount; ++i) {
+  for (size_t i = 0; i < kMcpListings.size(); ++i) {
     if (told->digests[i] != 0) check.kinds = static_cast<uint8_t>(check.kinds | 1U << i);
   }
   const auto is_same = [&check](const Check& one) {
@@ -450,7 +453,7 @@ void MemoryFilter::check_next() {
     if (check.asked) {
       const std::optional<Pages>& pages = pages_[static_cast<size_t>(*check.asked)];
       if (pages && pages->child == check.child)
-        return ask_for(name_of(*check.asked).method, pages->next);
+        return ask_for(listing_of(*check.asked).method, pages->next);
       give_up_told(check, *check.asked);
     }
     if (check.kinds == 0) {
@@ -459,16 +462,16 @@ void MemoryFilter::check_next() {
     }
     const int next = std::countr_zero(check.kinds);
     check.kinds = static_cast<uint8_t>(check.kinds & (check.kinds - 1));
-    check.asked = static_cast<ListKind>(next);
-    return ask_for(name_of(*check.asked).method, {});
+    check.asked = static_cast<McpListKind>(next);
+    return ask_for(listing_of(*check.asked).method, {});
   }
 }
 
 // Gives up a list that the child no longer offers: clients are told that it has changed.
-void MemoryFilter::give_up_told(const Check& check, ListKind kind) {
+void MemoryFilter::give_up_told(const Check& check, McpListKind kind) {
   const auto index = static_cast<size_t>(kind);
   const auto give_up = [&](session::SessionId id, session::ToldLists& told) {
-    if (std::exchange(told.digests[index], 0) != 0) tell_changed(id, name_of(kind).bit);
+    if (std::exchange(told.digests[index], 0) != 0) tell_changed(id, listing_of(kind).list.bit);
   };
   if (!check.session.is_none()) {
     if (session::ToldLists* const told = told_to(check.session)) give_up(check.session, *told);

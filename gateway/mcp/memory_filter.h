@@ -77,15 +77,15 @@ class MemoryFilter final : public backend::SleepingServer {
   };
   // The questions for a child that runs again.
   struct Check {
-    session::SessionId session;     // none: for all clients that share children
-    uint64_t child = 0;             // the child that is asked; it has to run
-    uint8_t kinds = 0;              // lists that are still to be asked for
-    bool greets = false;            // the greeting is still to be asked for
-    std::optional<ListKind> asked;  // the list that has been asked for
+    session::SessionId session;        // none: for all clients that share children
+    uint64_t child = 0;                // the child that is asked; it has to run
+    uint8_t kinds = 0;                 // lists that are still to be asked for
+    bool greets = false;               // the greeting is still to be asked for
+    std::optional<McpListKind> asked;  // the list that has been asked for
   };
 
   void look_again();
-  bool answer_list(call::CallPtr& call, const call::Request& request, ListKind kind);
+  bool answer_list(call::CallPtr& call, const call::Request& request, McpListKind kind);
   bool answer_greeting(call::CallPtr& call, const call::Request& request);
   bool answer_ping(call::CallPtr& call, const call::Request& request);
   [[nodiscard]] bool is_served(const call::Request& request, PeerKind peer_kind) const;
@@ -94,13 +94,13 @@ class MemoryFilter final : public backend::SleepingServer {
 
   // A child, of the session or (none) a shared one, reports that these lists have changed.
   void note_change(session::SessionId of, uint8_t lists);
-  void learn_list(const call::Call& call, ListKind kind, std::string_view payload);
+  void learn_list(const call::Call& call, McpListKind kind, std::string_view payload);
   std::optional<std::string> take_page(const Page& page, const call::Call& call,
-                                       const std::string& variant, ListKind kind,
+                                       const std::string& variant, McpListKind kind,
                                        std::string_view payload);
   void charge_pages();
   void drop_pages();
-  void settle_told(const call::Call& call, const std::string& variant, ListKind kind,
+  void settle_told(const call::Call& call, const std::string& variant, McpListKind kind,
                    uint64_t digest, Learned learned);
   void tell_all_that_share(uint8_t lists);
   [[nodiscard]] MemorySource source_of(const call::Call& call) const;
@@ -109,7 +109,7 @@ class MemoryFilter final : public backend::SleepingServer {
   void begin_check(const call::Call& call);
   void put_off_check();
   void check_next();
-  void give_up_told(const Check& check, ListKind kind);
+  void give_up_told(const Check& check, McpListKind kind);
   void ask_for(std::string_view method, std::string_view cursor);
   [[nodiscard]] TimePoint now() const { return services().core.clock.now(); }
 
@@ -118,7 +118,7 @@ class MemoryFilter final : public backend::SleepingServer {
   TimePoint looked_;
   uint64_t holder_;
   const call::Slot<Page> pages_of_calls_;
-  std::array<std::optional<Pages>, kListKindCount> pages_;
+  std::array<std::optional<Pages>, kMcpListings.size()> pages_;
   Share held_;                    // by them
   session::ToldLists told_;       // clients without children of their own
   bool has_told_shared_ = false;  // something, since a shared child has answered last

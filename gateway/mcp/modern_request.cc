@@ -42,10 +42,14 @@ constexpr std::array<Named, 6> kNamed = {{{"tools/call", &McpParams::name},
 
 using Error = rpc::RpcError;
 
-ModernProblem problem(Error error, const char* reason, int status = 400) {
+ModernProblem problem(const call::Absence& error, const char* reason, int status = 400) {
   ModernProblem problem{status, {}, reason};
-  rpc::append_error(problem.error, rpc::rpc_error_code(error), reason);
+  rpc::append_error(problem.error, rpc::rpc_error_code(error.error), error.message, error.data);
   return problem;
+}
+
+ModernProblem problem(Error error, const char* reason, int status = 400) {
+  return problem(call::Absence{error, reason}, reason, status);
 }
 
 ModernProblem mismatch(const char* reason) { return problem(Error::header_mismatch, reason); }
@@ -116,9 +120,8 @@ std::optional<ModernProblem> check(const rpc::Envelope& request, const McpParams
   }
   std::string scratch;
   if (!rpc::json_string_equals(*version, kModernRevision)) {
-    return ModernProblem{400,
-                         unsupported_version_error(rpc::decode_string(*version, scratch), true),
-                         "unsupported protocol version"};
+    return problem(unsupported_version(rpc::decode_string(*version, scratch), true),
+                   "unsupported protocol version");
   }
   if (auto problem = check_meta(params.of_meta)) return problem;
   const std::string_view method = request.decoded_method(scratch);

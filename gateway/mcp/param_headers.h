@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gateway/mcp/mcp_revision.h"
 #include "gateway/rpc/envelope.h"
 
 namespace stdgate::mcp {
@@ -21,7 +22,7 @@ inline constexpr size_t kMaxMarks = 32;
 inline constexpr size_t kMaxPath = 16;
 // The prefix of the names of such fields, in lower case.
 inline constexpr std::string_view kParamPrefix = "mcp-param-";
-inline constexpr std::string_view kToolList = "tools/list";
+inline constexpr std::string_view kToolList = listing_of(McpListKind::tools).method;
 
 // An argument of a tool that clients repeat in a header field.
 struct MarkedArgument {

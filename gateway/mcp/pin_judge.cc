@@ -18,17 +18,17 @@ constexpr size_t kMaxKeptList = 256 << 10;
 std::optional<size_t> list_of(policy::ElementKind kind) {
   switch (kind) {
     case policy::ElementKind::tool:
-      return static_cast<size_t>(PinnedKind::tool);
+      return static_cast<size_t>(McpListKind::tools);
     case policy::ElementKind::prompt:
-      return static_cast<size_t>(PinnedKind::prompt);
+      return static_cast<size_t>(McpListKind::prompts);
     default:
       return std::nullopt;
   }
 }
 
 policy::ElementKind kind_of(size_t list) {
-  return list == static_cast<size_t>(PinnedKind::tool) ? policy::ElementKind::tool
-                                                       : policy::ElementKind::prompt;
+  return list == static_cast<size_t>(McpListKind::tools) ? policy::ElementKind::tool
+                                                         : policy::ElementKind::prompt;
 }
 
 constexpr std::string_view kFresh = "it is not pinned";
@@ -55,13 +55,13 @@ PinJudge::PinJudge(const pool::FilterServices& services, ListedFilter& lists, To
       states_(services.services.calls.reserve<State>()) {}
 
 PinJudge::~PinJudge() {
-  for (size_t list = 0; list < kPinnedKinds; ++list) count(list, Counts());
+  for (size_t list = 0; list < kPinnedLists.size(); ++list) count(list, Counts());
 }
 
 // --- Down -----------------------------------------------------------------------------------
 
 std::optional<size_t> PinJudge::on_request(call::CallPtr& call, const call::Request& request) {
-  if (std::ranges::find(kPinnedLists, request.method, &PinnedList::method) != kPinnedLists.end()) {
+  if (std::ranges::find(kPinnedLists, request.method, &McpListing::method) != kPinnedLists.end()) {
     states_.of(call->slots).has_cursor =
         !is_absent(rpc::find_member(request.message.params, "cursor"));
     return std::nullopt;
@@ -81,7 +81,7 @@ std::optional<size_t> PinJudge::on_request(call::CallPtr& call, const call::Requ
   }
   const size_t list = *list_of(used->kind);
   const std::string_view name = rpc::decode_string(used->name, scratch_);
-  const ToolLock::Definitions& pins = lock_.of(static_cast<PinnedKind>(list));
+  const ToolLock::Definitions& pins = lock_.of(kPinnedLists[list].kind);
   const auto pin = pins.find(name);
   const bool is_fresh = pin == pins.end();
   if (is_fresh && enforces()) {
@@ -204,7 +204,7 @@ void PinJudge::on_end(const call::Call& call, call::End& end) {
 }
 
 bool PinJudge::note(size_t list, std::string_view element, Seen& seen) {
-  const PinnedList& facts = kPinnedLists[list];
+  const McpListing& facts = kPinnedLists[list];
   const auto member = rpc::find_clear_member(element, facts.name);
   const std::string name(
       rpc::decode_string(rpc::string_content(member.value_or(std::string_view())), scratch_));
@@ -221,7 +221,7 @@ bool PinJudge::note(size_t list, std::string_view element, Seen& seen) {
 }
 
 void PinJudge::note_unclear(size_t list, std::string_view element, Seen& seen) {
-  const PinnedList& facts = kPinnedLists[list];
+  const McpListing& facts = kPinnedLists[list];
   rpc::for_each_member(element, [&](std::string_view key, std::string_view value) {
     if (!rpc::json_string_resembles(key, facts.name)) return;
     const std::string name(rpc::decode_string(rpc::string_content(value), scratch_));
@@ -284,9 +284,9 @@ void PinJudge::count(size_t list, const Counts& counts) {
 }
 
 void PinJudge::see(call::CallPtr& call, call::Answer& answer) {
-  const auto* const facts = std::ranges::find(kPinnedLists, call->method_name, &PinnedList::method);
+  const auto* const facts = std::ranges::find(kPinnedLists, call->method_name, &McpListing::method);
   if (facts == kPinnedLists.end()) return;
-  const auto list = static_cast<size_t>(facts->kind);
+  const auto list = static_cast<size_t>(facts - kPinnedLists.begin());
   if (enforces() && !call::has_clear_list(answer, facts->member)) {
     return lists_.refuse_list(call, list, answer.child);
   }

@@ -93,8 +93,8 @@ class PinJudge final : public ListJudge {
   ListedFilter& lists_;
   const ToolLock lock_;
   const call::Slot<State> states_;
-  std::array<std::map<uint64_t, Shown>, kPinnedKinds> shown_;  // by number of the child
-  std::array<Counts, kPinnedKinds> counts_{};
+  std::array<std::map<uint64_t, Shown>, kPinnedLists.size()> shown_;  // by number of the child
+  std::array<Counts, kPinnedLists.size()> counts_{};
   std::set<size_t> told_;  // hashes of what the log has said
   std::string cut_;        // scratch
   std::string scratch_;    // the same

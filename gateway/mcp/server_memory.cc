@@ -25,12 +25,6 @@ bool is_other_version(std::string_view one, std::string_view other) {
 
 }  // namespace
 
-std::optional<ListKind> list_kind(std::string_view method) {
-  const auto* const found = std::ranges::find(kListNames, method, &ListName::method);
-  if (found == kListNames.end()) return std::nullopt;
-  return static_cast<ListKind>(found - kListNames.begin());
-}
-
 uint64_t digest_of(std::string_view text) {
   uint64_t digest = 14695981039346656037U;
   for (const char c : text) digest = (digest ^ static_cast<unsigned char>(c)) * 1099511628211U;
@@ -52,7 +46,7 @@ std::optional<PeerKind> ServerMemory::peer_kind(std::string_view variant) const 
   return known == nullptr ? std::nullopt : known->peer_kind;
 }
 
-const ServerMemory::List* ServerMemory::list(std::string_view variant, ListKind kind) const {
+const ServerMemory::List* ServerMemory::list(std::string_view variant, McpListKind kind) const {
   const Variant* const known = find(variant);
   if (known == nullptr) return nullptr;
   const std::optional<Kept>& kept = known->lists[static_cast<size_t>(kind)];
@@ -103,7 +97,7 @@ Learned ServerMemory::learn_greeting(std::string_view variant, PeerKind peer_kin
   return is_first ? Learned::first : Learned::changed;
 }
 
-Learned ServerMemory::learn_list(std::string_view variant, PeerKind peer_kind, ListKind kind,
+Learned ServerMemory::learn_list(std::string_view variant, PeerKind peer_kind, McpListKind kind,
                                  std::string payload, const MemorySource& source, bool is_for_all,
                                  const std::function<bool(const MemorySource&)>& still_runs) {
   if (lists_differ_ || payload.size() > kMaxEntry || variant.size() > kMaxName) {
@@ -147,8 +141,8 @@ void ServerMemory::forget_lists(std::string_view variant, uint8_t bits) {
   const auto found = std::ranges::find(variants_, variant, &Variant::name);
   if (found == variants_.end()) return;
   bool is_changed = false;
-  for (size_t i = 0; i < kListKindCount; ++i) {
-    if ((kListNames[i].bit & bits) == 0 || !found->lists[i]) continue;
+  for (size_t i = 0; i < kMcpListings.size(); ++i) {
+    if ((kMcpListings[i].list.bit & bits) == 0 || !found->lists[i]) continue;
     found->lists[i].reset();
     is_changed = true;
   }
@@ -161,9 +155,9 @@ std::vector<std::string_view> ServerMemory::words() const {
     return std::ranges::any_of(variants_, is_there);
   };
   if (has([](const Variant& one) { return !one.greeting.empty(); })) words.emplace_back("greeting");
-  for (size_t i = 0; i < kListKindCount; ++i) {
+  for (size_t i = 0; i < kMcpListings.size(); ++i) {
     if (has([i](const Variant& one) { return one.lists[i].has_value(); })) {
-      words.push_back(kListNames[i].word);
+      words.push_back(kMcpListings[i].word);
     }
   }
   return words;
@@ -219,8 +213,8 @@ std::string ServerMemory::text() const {
     json.text("name", variant.name);
     if (variant.peer_kind) json.text("era", peer_kind_name(*variant.peer_kind));
     if (!variant.greeting.empty()) json.raw("greeting", variant.greeting);
-    for (size_t i = 0; i < kListKindCount; ++i) {
-      if (variant.lists[i]) json.raw(kListNames[i].word, variant.lists[i]->list.payload);
+    for (size_t i = 0; i < kMcpListings.size(); ++i) {
+      if (variant.lists[i]) json.raw(kMcpListings[i].word, variant.lists[i]->list.payload);
     }
     json.end_object();
   }
@@ -279,8 +273,8 @@ bool ServerMemory::read_variant(std::string_view object) {
   variant.peer_kind =
       peer_kind == peer_kind_name(PeerKind::stateless) ? PeerKind::stateless : PeerKind::stateful;
   variant.greeting = *greeting;
-  for (size_t i = 0; i < kListKindCount; ++i) {
-    const auto list = answer(kListNames[i].word);
+  for (size_t i = 0; i < kMcpListings.size(); ++i) {
+    const auto list = answer(kMcpListings[i].word);
     if (!list) return false;
     if (!list->empty() && !lists_differ_) {
       variant.lists[i] = Kept{{std::string(*list), digest_of(*list)}, {}};

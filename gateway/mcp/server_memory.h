@@ -22,30 +22,14 @@
 
 #include "gateway/base/account.h"
 #include "gateway/base/time.h"
+#include "gateway/mcp/mcp_revision.h"
 #include "gateway/observer.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/session/session.h"
 
 namespace stdgate::mcp {
 
-enum class ListKind : uint8_t { tools, prompts, resources, templates };
-inline constexpr size_t kListKindCount = session::ToldLists::kKinds;
-
-// A kind of list, as messages and people call it.
-struct ListName {
-  std::string_view method;
-  std::string_view member;  // the member of the result with the elements
-  uint8_t bit;              // of kMcpLists
-  std::string_view word;    // for people
-};
-inline constexpr std::array<ListName, kListKindCount> kListNames = {
-    {{"tools/list", "tools", 1, "tools"},
-     {"prompts/list", "prompts", 2, "prompts"},
-     {"resources/list", "resources", 4, "resources"},
-     {"resources/templates/list", "resourceTemplates", 4, "templates"}}};
-// Nothing: the method lists nothing that is kept.
-std::optional<ListKind> list_kind(std::string_view method);
-constexpr const ListName& name_of(ListKind kind) { return kListNames[static_cast<size_t>(kind)]; }
+static_assert(kMcpListings.size() == session::ToldLists::kKinds);
 
 // FNV-1a, so equal in every process. Never 0, and never ToldLists::kMixed.
 uint64_t digest_of(std::string_view text);
@@ -92,7 +76,7 @@ class ServerMemory {
 
   // Null: not known.
   [[nodiscard]] const std::string* greeting(std::string_view variant) const;
-  [[nodiscard]] const List* list(std::string_view variant, ListKind kind) const;
+  [[nodiscard]] const List* list(std::string_view variant, McpListKind kind) const;
   // The era of the children that have answered.
   [[nodiscard]] std::optional<PeerKind> peer_kind(std::string_view variant) const;
   // Whether the answer to a session's greeting is known for any variant.
@@ -102,7 +86,7 @@ class ServerMemory {
   Learned learn_greeting(std::string_view variant, PeerKind peer_kind, std::string_view payload);
   // `is_for_all`: the gateway has asked on behalf of all clients that share children. `still_runs`:
   // whether the child that gave the list before still runs.
-  Learned learn_list(std::string_view variant, PeerKind peer_kind, ListKind kind,
+  Learned learn_list(std::string_view variant, PeerKind peer_kind, McpListKind kind,
                      std::string payload, const MemorySource& source, bool is_for_all,
                      const std::function<bool(const MemorySource&)>& still_runs);
   // A child reports that these lists (bits of kMcpLists) have changed.
@@ -133,8 +117,8 @@ class ServerMemory {
     uint64_t used = 0;
     std::optional<PeerKind> peer_kind;
     std::string greeting;  // empty: not known
-    std::array<std::optional<Kept>, kListKindCount> lists;
-    std::array<unsigned, kListKindCount> swings{};
+    std::array<std::optional<Kept>, kMcpListings.size()> lists;
+    std::array<unsigned, kMcpListings.size()> swings{};
   };
 
   [[nodiscard]] const Variant* find(std::string_view name) const;

@@ -32,7 +32,7 @@ bool read_server(const JsonTree& tree, ValueId server, ToolLock& lock, std::stri
     place.resize(of_server);
     schema::append_pointer(place, member);
     const size_t of_list = place.size();
-    const auto* const list = std::ranges::find(kPinnedLists, member, &PinnedList::member);
+    const auto* const list = std::ranges::find(kPinnedLists, member, &McpListing::member);
     if (list == kPinnedLists.end()) return false;
     return for_members(tree, elements, [&](const std::string& name, ValueId pin) {
       place.resize(of_list);
@@ -79,7 +79,7 @@ tl::expected<ToolLock, std::string> ToolLock::read(std::string_view text, std::s
   return found == all->end() ? ToolLock() : std::move(found->second);
 }
 
-PinState ToolLock::state_of(PinnedKind kind, std::string_view name,
+PinState ToolLock::state_of(McpListKind kind, std::string_view name,
                             std::string_view element) const {
   const auto pin = of(kind).find(name);
   if (pin == of(kind).end()) return PinState::fresh;

@@ -48,11 +48,8 @@ void SessionMemory::subscribe(std::string_view key) {
 }
 
 bool SessionMemory::has_room_for(std::string_view key) const {
-  using session::Subscriptions;
-  if (subscriptions_.contains(key)) return true;
-  return key.size() <= Subscriptions::kMaxKey &&
-         subscriptions_.size() < Subscriptions::kMaxPerSession &&
-         subscription_bytes_ + key.size() <= Subscriptions::kMaxBytesPerSession;
+  return subscriptions_.contains(key) ||
+         !session::Subscriptions::refusal(subscriptions_.size(), subscription_bytes_, key);
 }
 
 bool Revival::go_on(Child& child) {

@@ -154,6 +154,10 @@ FaultReport shutting_down() { return overloaded("the gateway is shutting down");
 
 FaultReport too_many_clients() { return overloaded("too many clients"); }
 
+FaultReport too_many_subscriptions() {
+  return overloaded("this session has too many subscriptions");
+}
+
 FaultReport short_of_memory() { return overloaded("the gateway is short of memory"); }
 
 FaultReport holds_too_much(MemoryLack lack) {
@@ -185,6 +189,12 @@ void append_error(std::string& out, int code, std::string_view message, std::str
   append_json_string(out, message);
   if (!data.empty()) out.append(R"(,"data":)").append(data);
   out += '}';
+}
+
+std::string error_member(int code, std::string_view message, std::string_view data) {
+  std::string member = R"("error":)";
+  append_error(member, code, message, data);
+  return member;
 }
 
 void append_fault_response(std::string& out, std::string_view id, const FaultReport& report,

@@ -85,6 +85,8 @@ FaultReport rate_limited(std::string message, Duration retry_after);
 FaultReport too_large(std::string message, std::string detail = {});
 // A client's message.
 FaultReport message_too_large();
+// Of one session.
+FaultReport too_many_subscriptions();
 FaultReport insufficient_scope(std::span<const std::string> scopes);
 
 FaultReport shutting_down();
@@ -100,6 +102,8 @@ FaultReport unrecorded();
 
 // An error object, appended to `out`: {"code":…,"message":"…"[,"data":<data>]}. `data` is JSON.
 void append_error(std::string& out, int code, std::string_view message, std::string_view data = {});
+// The same as a member of a response: "error":{…}
+std::string error_member(int code, std::string_view message, std::string_view data = {});
 
 // The error response, appended to `out`:
 //   {"jsonrpc":"2.0","id":<id>,"error":{"code":…,"message":"…"[,"data":{"detail":"…"}]}}

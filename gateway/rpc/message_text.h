@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "gateway/base/check.h"
 #include "gateway/rpc/envelope.h"
@@ -47,8 +48,8 @@ std::string response_text(std::string_view id, std::string_view member);
 //
 // A text that cannot be parsed is a defect of the gateway. Limits have been checked before: a
 // message that the gateway makes may be deeper than any that it takes, as it holds parts of these.
-// Owner: the function that uses it; a value that does not move. `text` outlives it. Limit:
-// kMaxDepth.
+// Owner: the function that uses it; a value that does not move. A text that is not moved into it
+// outlives it. Limit: kMaxDepth.
 class KnownMessage {
  public:
   // Far more than limits.depth may be.
@@ -59,12 +60,19 @@ class KnownMessage {
         document_(parser_.parse(text)) {
     STDGATE_CHECK(document_ && document_->messages[0].ok());
   }
+  explicit KnownMessage(std::string&& text)
+      : text_(std::move(text)),
+        parser_({.depth = kMaxDepth, .id = SIZE_MAX, .method = SIZE_MAX}),
+        document_(parser_.parse(text_)) {
+    STDGATE_CHECK(document_ && document_->messages[0].ok());
+  }
   KnownMessage(const KnownMessage&) = delete;
   KnownMessage& operator=(const KnownMessage&) = delete;
 
   [[nodiscard]] const Envelope& envelope() const { return document_->messages[0].envelope; }
 
  private:
+  std::string text_;  // empty: the text is another's
   EnvelopeParser parser_;
   const tl::expected<Document, DocumentError> document_;
 };

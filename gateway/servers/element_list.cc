@@ -6,6 +6,7 @@
 
 #include "gateway/base/check.h"
 #include "gateway/mcp/mcp_params.h"
+#include "gateway/mcp/mcp_revision.h"
 #include "gateway/policy/rules.h"
 #include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/json_text.h"
@@ -16,11 +17,14 @@ namespace stdgate::servers {
 
 namespace {
 
-constexpr std::array<ListFacts, kListKinds> kFacts = {{{"tools/list", 1},
-                                                       {"prompts/list", 2},
-                                                       {"resources/list", 4},
-                                                       {"resources/templates/list", 4},
-                                                       {"initialize", 0}}};
+constexpr ListFacts facts_of(mcp::McpListKind kind) {
+  const mcp::McpListing& listing = mcp::listing_of(kind);
+  return {listing.method, listing.list.bit};
+}
+constexpr std::array<ListFacts, kListKinds> kFacts = {
+    facts_of(mcp::McpListKind::tools), facts_of(mcp::McpListKind::prompts),
+    facts_of(mcp::McpListKind::resources), facts_of(mcp::McpListKind::templates),
+    ListFacts{"initialize", 0}};
 
 template <class Selection>
 bool is_selected(const Selection& selection, std::string_view name) {

@@ -100,8 +100,7 @@ void Listening::begin(uint64_t key, call::CallPtr call, uint8_t lists,
 void Listening::on_event(uint64_t key, std::string_view notification) {
   const auto found = listeners_.find(key);
   if (found == listeners_.end()) return;
-  std::string text(notification);
-  const rpc::KnownMessage known(text);
+  const rpc::KnownMessage known{std::string(notification)};
   const std::string plain = mcp::untagged(known.envelope());
   if (!plain.empty()) tell(found->second.call, plain);
 }
@@ -109,8 +108,7 @@ void Listening::on_event(uint64_t key, std::string_view notification) {
 void Listening::tell(const call::Call& call, std::string_view notification) {
   session::ReplySink* const sink = callers_.find(call.caller);
   if (sink == nullptr) return;
-  std::string text(notification);
-  const rpc::KnownMessage known(text);
+  const rpc::KnownMessage known{std::string(notification)};
   const std::string tag = mcp::subscription_tag(call.id);
   const auto insertion = call::insertion_at(call::InsertionPlace::meta, known.envelope(), tag);
   if (!insertion) return;
@@ -168,8 +166,7 @@ void MemberListening::settle(backend::Upstream& upstream,
     const std::optional<policy::Principal> kept = call.principal;  // it may end at once
     call::CallContext context = context_for(kept);
     context.tag = call.tag;
-    std::string text = mcp::listen_request(stamp_, true, {});
-    const rpc::KnownMessage known(text);
+    const rpc::KnownMessage known(mcp::listen_request(stamp_, true, {}));
     upstream.accept({known.envelope()}, context);
   }
 }
@@ -185,8 +182,8 @@ call::CallContext MemberListening::context_for(const std::optional<policy::Princ
 }
 
 void MemberListening::cancel(backend::Upstream& upstream, const Call& call) const {
-  std::string text = rpc::notification_text("notifications/cancelled", R"({"requestId":"listen"})");
-  const rpc::KnownMessage known(text);
+  const rpc::KnownMessage known(
+      rpc::notification_text("notifications/cancelled", R"({"requestId":"listen"})"));
   upstream.take_cancel({known.envelope()}, context_for(call.principal));
 }
 

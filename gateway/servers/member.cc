@@ -11,9 +11,9 @@
 #include "gateway/rpc/message_text.h"
 #include "gateway/schema/canonical_json.h"
 #include "gateway/servers/aggregate.h"
-#include "gateway/servers/member_request.h"
 #include "gateway/servers/server_messages.h"
 #include "gateway/servers/virtual_session.h"
+#include "gateway/session/reply_message.h"
 
 namespace stdgate::servers {
 
@@ -351,7 +351,7 @@ void Member::on_reply(session::Tag tag, const session::Reply& reply) {
   if (found == asks_.end()) return;
   const Ask ask = found->second;
   asks_.erase(found);
-  const MemberAnswer returned(reply);
+  const session::ReplyMessage returned(reply);
   const rpc::Envelope& answer = returned.envelope();
   if (answer.kind == rpc::MessageKind::result) {
     return take_page(*ask.view, ask.kind, answer.payload);

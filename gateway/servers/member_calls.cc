@@ -8,6 +8,7 @@
 #include "gateway/rpc/message_text.h"
 #include "gateway/servers/member_request.h"
 #include "gateway/servers/server_messages.h"
+#include "gateway/session/reply_message.h"
 
 namespace stdgate::servers {
 namespace {
@@ -141,7 +142,7 @@ void MemberCalls::send(session::Tag tag, const rpc::Envelope& request, call::Cal
 void MemberCalls::on_member_reply(session::Tag tag, const session::Reply& reply) {
   std::optional<Handed> ended = take(tag);
   if (!ended) return;
-  const MemberAnswer returned(reply);
+  const session::ReplyMessage returned(reply);
   const rpc::Envelope& answer = returned.envelope();
   if (reply.fault) return fail(std::move(*ended), report_of(reply, answer.payload));
   const bool is_result = answer.kind == rpc::MessageKind::result;
@@ -294,8 +295,7 @@ std::vector<call::CallPtr> MemberCalls::withdraw(
 
 void MemberCalls::tell_cancelled(const Handed& handed, session::Tag tag) {
   if (handed.part != nullptr) return handed.part->cancel(tag);
-  std::string text = cancel_notice(tag);
-  const rpc::KnownMessage known(text);
+  const rpc::KnownMessage known(cancel_notice(tag));
   call::CallContext context;
   context.caller = caller_.caller();
   context.arrived = now();
@@ -353,7 +353,7 @@ void ListeningEnds::lose(session::Tag tag) {
 
 // A member that refuses is not asked again.
 void ListeningEnds::on_reply(session::Tag tag, const session::Reply& reply) {
-  const MemberAnswer returned(reply);
+  const session::ReplyMessage returned(reply);
   const bool is_refused = !reply.fault && returned.envelope().kind == rpc::MessageKind::error;
   if (is_refused) {
     take(tag);
@@ -368,8 +368,7 @@ void ListeningEnds::on_event(session::Tag tag, std::string_view notification) {
   const uint64_t key = end->second.key;
   std::string shown;
   if (TaskNames::may_name(notification)) {
-    std::string text(notification);
-    const rpc::KnownMessage known(text);
+    const rpc::KnownMessage known{std::string(notification)};
     const size_t member = end->second.member;
     shown = tasks_.shown(known.envelope(), {member, members_[member]->name()},
                          TaskNames::owner_of(end->second.kept->request().context));
@@ -390,8 +389,7 @@ void ListeningEnds::close(uint64_t key) {
        of_call = tags_.lower_bound({key, 0})) {
     const session::Tag tag = of_call->second;
     const std::optional<End> end = take(tag);
-    std::string text = cancel_notice(tag);
-    const rpc::KnownMessage known(text);
+    const rpc::KnownMessage known(cancel_notice(tag));
     call::CallContext context;
     context.caller = caller_.caller();
     context.arrived = clock_.now();

@@ -147,11 +147,4 @@ void MemberRequest::edit(const call::Request& request, const Route& route, std::
   if (known != nullptr && !has_more) move(params_.emplace(*known), edits, text_);
 }
 
-MemberAnswer::MemberAnswer(const session::Reply& reply) : whole_(reply.whole) {
-  if (whole_ != nullptr) return;
-  text_.reserve(reply.size());
-  text_.append(reply.head).append(reply.id).append(reply.tail);
-  known_.emplace(text_);
-}
-
 }  // namespace stdgate::servers

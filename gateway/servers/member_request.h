@@ -44,21 +44,4 @@ class MemberRequest {
   std::optional<rpc::KnownMessage> known_;  // of a request that had no params
 };
 
-// The answer of a member: as its child has sent it, or put together.
-class MemberAnswer {
- public:
-  explicit MemberAnswer(const session::Reply& reply);
-  MemberAnswer(const MemberAnswer&) = delete;
-  MemberAnswer& operator=(const MemberAnswer&) = delete;
-
-  [[nodiscard]] const rpc::Envelope& envelope() const {
-    return whole_ != nullptr ? *whole_ : known_->envelope();
-  }
-
- private:
-  const rpc::Envelope* const whole_;  // null: it was changed on its way
-  std::string text_;
-  std::optional<rpc::KnownMessage> known_;
-};
-
 }  // namespace stdgate::servers

@@ -91,10 +91,8 @@ bool OwnRequests::list(call::CallPtr& call, const call::Request& request, ListKi
 // As a server that has sessions alone.
 void OwnRequests::refuse_era(const call::Call& call) {
   const bool is_probe = call.method_name == services_.dialect.traits().probe;
-  services_.chain.answer(
-      call, is_probe ? Outcome::other_era() : Outcome::error(),
-      R"("error":)" + mcp::unsupported_version_error(mcp::kModernRevision, false),
-      rpc::rpc_error_code(rpc::RpcError::unsupported_version));
+  services_.chain.answer_error(call, mcp::unsupported_version(mcp::kModernRevision, false),
+                               is_probe ? Outcome::other_era() : Outcome::error());
 }
 
 bool OwnRequests::discover(call::CallPtr& call, const call::Request& request) {

@@ -365,8 +365,8 @@ std::optional<size_t> Routes::giver_of(const rpc::Envelope& request,
 
 std::optional<Routes::TaskPlace> Routes::member_of_task(const std::string& id,
                                                         const call::CallContext& context) {
-  std::string text = rpc::request_text(0, "tasks/get", R"({"taskId":)" + json_text(id) + "}");
-  const rpc::KnownMessage question(text);
+  const rpc::KnownMessage question(
+      rpc::request_text(0, "tasks/get", R"({"taskId":)" + json_text(id) + "}"));
   if (const auto giver = giver_of(question.envelope(), context)) return TaskPlace{*giver, id};
   const TaskNames::Task* const task = tasks_.find(TaskNames::owner_of(context), id);
   if (task == nullptr) return std::nullopt;

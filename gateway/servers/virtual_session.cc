@@ -6,9 +6,9 @@
 #include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/json_text.h"
 #include "gateway/rpc/message_text.h"
-#include "gateway/servers/member_request.h"
 #include "gateway/servers/server_messages.h"
 #include "gateway/servers/virtual_sessions.h"
+#include "gateway/session/reply_message.h"
 #include "gateway/session/subscriptions.h"
 
 namespace stdgate::servers {
@@ -130,7 +130,7 @@ void Part::on_reply(session::Tag tag, const session::Reply& reply) {
 }
 
 void Part::take_greeting(const session::Reply& reply) {
-  const MemberAnswer returned(reply);
+  const session::ReplyMessage returned(reply);
   const rpc::Envelope& answer = returned.envelope();
   if (answer.kind != rpc::MessageKind::result) {
     rpc::FaultReport report{

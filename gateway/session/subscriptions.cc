@@ -9,26 +9,35 @@ namespace stdgate::session {
 
 // --- Wishes of sessions ---------------------------------------------------------------------
 
-Subscriptions::Request Subscriptions::request(SessionId session, std::string_view key) {
-  if (key.size() > kMaxKey) return Request::too_long;
+std::optional<rpc::FaultReport> Subscriptions::refusal(size_t count, size_t bytes,
+                                                       std::string_view key) {
+  if (key.size() > kMaxKey) {
+    return rpc::faults::too_large("the name of what is subscribed to is too long");
+  }
+  const bool is_over = count >= kMaxPerSession || bytes + key.size() > kMaxBytesPerSession;
+  return is_over ? std::optional(rpc::faults::too_many_subscriptions()) : std::nullopt;
+}
+
+tl::expected<bool, rpc::FaultReport> Subscriptions::request(SessionId session,
+                                                            std::string_view key) {
   Wish* wish = find_wish(session, key);
   if (wish == nullptr) {
     const auto of_session = wishes_.find(session);
-    if (of_session != wishes_.end() &&
-        (of_session->second.by_key.size() >= kMaxPerSession ||
-         of_session->second.bytes + key.size() > kMaxBytesPerSession)) {
-      return Request::too_many;
+    const bool is_first = of_session == wishes_.end();
+    if (auto report = refusal(is_first ? 0 : of_session->second.by_key.size(),
+                              is_first ? 0 : of_session->second.bytes, key)) {
+      return tl::unexpected(*std::move(report));
     }
     Wishes& wishes = wishes_[session];
     wish = &wishes.by_key.try_emplace(std::string(key)).first->second;
     wishes.bytes += key.size();
   } else if (wish->child) {
-    return Request::held;
+    return false;
   }
   wish->wanted = true;
   ++wish->asked;
   note_asked(key);
-  return Request::ask;
+  return true;
 }
 
 void Subscriptions::note_asked(std::string_view key) {
@@ -70,7 +79,7 @@ void Subscriptions::finish(SessionId session, std::string_view key, uint64_t chi
 }
 
 bool Subscriptions::await(SessionId session, std::string_view key) {
-  if (request(session, key) != Request::ask) return false;
+  if (!request(session, key).value_or(false)) return false;
   move({session}, key, kNoChild);
   finish(session, key, kNoChild, Answer::unknown);
   return true;

@@ -18,8 +18,10 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
 #include <vector>
 
+#include "gateway/rpc/fault.h"
 #include "gateway/session/sinks.h"
 
 namespace stdgate::session {
@@ -31,14 +33,13 @@ class Subscriptions {
   static constexpr size_t kMaxUnwanted = 8192;
   static constexpr size_t kMaxKey = 2048;
 
-  // The outcome of a session's request to subscribe.
-  enum class Request : uint8_t {
-    ask,   // a child has to be asked; finish() has to follow in any case
-    held,  // the session has the key already
-    too_long,
-    too_many,  // of this session, or too many bytes
-  };
-  Request request(SessionId session, std::string_view key);
+  // Why a session that has `count` keys of `bytes` bytes together may not have one more. Nothing:
+  // it may.
+  static std::optional<rpc::FaultReport> refusal(size_t count, size_t bytes, std::string_view key);
+
+  // The session wants the key. True: a child has to be asked; finish() has to follow in any case.
+  // False: the session has the key already.
+  tl::expected<bool, rpc::FaultReport> request(SessionId session, std::string_view key);
 
   enum class Answer : uint8_t {
     granted,

@@ -13,6 +13,7 @@
 
 #include "gateway/call/rule_filter.h"
 #include "gateway/config/config.h"
+#include "gateway/mcp/mcp_revision.h"
 #include "gateway/policy/client.h"
 #include "gateway/pool/dialect.h"
 #include "gateway/rpc/envelope.h"
@@ -27,9 +28,13 @@ struct ListKind {
   std::string_view method;  // "tools/list"
   std::string_view name;    // the member that names an entry
 };
-inline constexpr std::array<ListKind, 3> kListKinds{{{"tools", "tools/list", "name"},
-                                                     {"resources", "resources/list", "uri"},
-                                                     {"prompts", "prompts/list", "name"}}};
+constexpr ListKind list_kind(mcp::McpListKind kind) {
+  const mcp::McpListing& listing = mcp::listing_of(kind);
+  return {listing.member, listing.method, listing.name};
+}
+inline constexpr std::array kListKinds{list_kind(mcp::McpListKind::tools),
+                                       list_kind(mcp::McpListKind::resources),
+                                       list_kind(mcp::McpListKind::prompts)};
 // The methods of an OpenRPC document.
 inline constexpr ListKind kMethods{"methods", call::kDiscover, "name"};
 

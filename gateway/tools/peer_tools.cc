@@ -146,7 +146,7 @@ struct ShownList {
 constexpr std::array<ShownList, 4> kShownLists{
     {{"tool", kListKinds[0]},
      {"resource", kListKinds[1]},
-     {"template", {"resourceTemplates", "resources/templates/list", "uriTemplate"}},
+     {"template", list_kind(mcp::McpListKind::templates)},
      {"prompt", kListKinds[2]}}};
 // As the OpenRPC document of a backend has them.
 constexpr std::array<ShownList, 1> kShownMethods{{{"method", kMethods}}};

@@ -18,8 +18,8 @@ namespace stdgate::tools {
 
 namespace {
 
-using mcp::PinnedKind;
-using mcp::PinnedList;
+using mcp::McpListing;
+using mcp::McpListKind;
 using mcp::ToolLock;
 using Locks = std::map<std::string, ToolLock>;
 
@@ -37,7 +37,7 @@ constexpr ptrdiff_t kScreenLines = 20;  // lines of output that are seen at once
 // --- What servers offer ----------------------------------------------------------------------
 
 // Appends a page of a list. The error says what is wrong with it.
-tl::expected<void, std::string> add_page(std::string_view result, const PinnedList& list,
+tl::expected<void, std::string> add_page(std::string_view result, const McpListing& list,
                                          ToolLock& lock) {
   const auto elements = rpc::find_clear_member(result, list.member);
   if (elements && *elements == "null") return {};  // so some servers write an empty list
@@ -68,7 +68,7 @@ tl::expected<void, std::string> add_page(std::string_view result, const PinnedLi
   return {};
 }
 
-tl::expected<void, Trouble> read_pins(Peer& peer, const std::string& server, const PinnedList& list,
+tl::expected<void, Trouble> read_pins(Peer& peer, const std::string& server, const McpListing& list,
                                       ToolLock& lock) {
   std::string cursor;
   for (size_t page = 0; page < kMaxPages; ++page) {
@@ -102,7 +102,7 @@ tl::expected<ToolLock, Trouble> offer_of(const config::Config& config,
     return tl::unexpected(std::move(trouble));
   }
   ToolLock lock;
-  for (const PinnedList& list : mcp::kPinnedLists) {
+  for (const McpListing& list : mcp::kPinnedLists) {
     if (auto read = read_pins(**peer, backend.name, list, lock); !read) {
       return tl::unexpected(std::move(read.error()));
     }
@@ -123,7 +123,7 @@ std::string lock_text(const Locks& locks) {
   json.begin_object("servers");
   for (const auto& [server, lock] : locks) {
     json.begin_object(server);
-    for (const PinnedList& list : mcp::kPinnedLists) {
+    for (const McpListing& list : mcp::kPinnedLists) {
       if (lock.of(list.kind).empty()) continue;
       json.begin_object(list.member);
       for (const auto& [name, definition] : lock.of(list.kind)) {
@@ -188,7 +188,7 @@ void note_element(std::string_view word, std::string_view name, std::string_view
 
 Differences differences_of(const ToolLock& pinned, const ToolLock& offered) {
   Differences all;
-  for (const PinnedList& list : mcp::kPinnedLists) {
+  for (const McpListing& list : mcp::kPinnedLists) {
     const std::string_view word = list.singular;
     const ToolLock::Definitions& before = pinned.of(list.kind);
     const ToolLock::Definitions& after = offered.of(list.kind);
@@ -210,9 +210,9 @@ Differences differences_of(const ToolLock& pinned, const ToolLock& offered) {
 std::string summary_of(const std::string& server, const ToolLock& offered,
                        const Differences& differences) {
   std::string text = server + ":";
-  for (const PinnedList& list : mcp::kPinnedLists) {
+  for (const McpListing& list : mcp::kPinnedLists) {
     const size_t count = offered.of(list.kind).size();
-    if (count == 0 && list.kind != PinnedKind::tool) continue;
+    if (count == 0 && list.kind != McpListKind::tools) continue;
     text.append(" ").append(std::to_string(count)).append(" ");
     text.append(list.singular).append(count == 1 ? "," : "s,");
   }

@@ -13,7 +13,7 @@ void check(std::string_view text) {
   const auto locks = mcp::ToolLock::read_all(text);
   if (!locks) return require(!locks.error().empty(), "what is refused has a reason", text);
   for (const auto& [server, lock] : *locks) {
-    for (const mcp::PinnedList& list : mcp::kPinnedLists) {
+    for (const mcp::McpListing& list : mcp::kPinnedLists) {
       for (const auto& [name, definition] : lock.of(list.kind)) {
         require(schema::canonical_json(definition) == definition, "a pin is canonical", text);
         require(lock.state_of(list.kind, name, definition) == PinState::pinned, "it is pinned",

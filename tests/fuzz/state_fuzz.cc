@@ -46,7 +46,7 @@ void check_answers(config::Isolation isolation, std::string_view bytes) {
   if (bench.open(session)) return;
   bench.send(session, greeting());
   bench.send(session, note_text("notifications/initialized"));
-  for (const mcp::ListName& list : mcp::kListNames) {
+  for (const mcp::McpListing& list : mcp::kMcpListings) {
     bench.send(session, request_text("2", std::string(list.method)));
   }
   bench.send(session, request_text("3", "ping"));

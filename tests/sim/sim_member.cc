@@ -66,8 +66,7 @@ class SimMembers::Child final : public test::MemoryChild,
 
   void read() {
     while (running() && has_line()) {
-      std::string line = take_input_line();
-      const rpc::KnownMessage known(line);
+      const rpc::KnownMessage known(take_input_line());
       const rpc::Envelope& message = known.envelope();
       if (world_.chance(temper_.dies)) {
         return exit_after(Duration{1}, {pool::ExitStatus::Kind::exited, 3, {}});

@@ -108,9 +108,8 @@ const char* InputRounds::ask_all(uint64_t number, const call::Call& call,
     return "the client has no stream on which it could be asked";
   }
   for (const InputDemand& demand : demands.all) {
-    std::string text =
-        rpc::spelled_request_text("0", rpc::string_content(demand.method), demand.params);
-    const rpc::KnownMessage known(text);
+    const rpc::KnownMessage known(
+        rpc::spelled_request_text("0", rpc::string_content(demand.method), demand.params));
     std::string scratch;
     const std::string_view method = known.envelope().decoded_method(scratch);
     if (kInput.judge(known.envelope(), method, session->greeting).verdict !=
@@ -151,10 +150,8 @@ void InputRounds::on_round_answer(uint64_t number, std::string_view key,
 
 // Sends the same request with another id.
 void InputRounds::go_on(call::CallPtr call, const Round& round) {
-  std::string request = call->request;
-  const rpc::KnownMessage former(request);
-  std::string text = kInput.with_answers(former.envelope(), round.answers, round.state);
-  const rpc::KnownMessage known(text);
+  const rpc::KnownMessage former{std::string(call->request)};
+  const rpc::KnownMessage known(kInput.with_answers(former.envelope(), round.answers, round.state));
   const rpc::Envelope& sent = known.envelope();
   call::Outgoing message(sent);
   message.account = call->held.account();
@@ -191,10 +188,7 @@ TimePoint InputRounds::needed_until(uint64_t child) const {
 // --- Ends -------------------------------------------------------------------------------------
 
 void InputRounds::fail(call::CallPtr call, std::string_view why) {
-  std::string member = R"("error":)";
-  const int code = rpc::rpc_error_code(rpc::RpcError::internal_error);
-  rpc::append_error(member, code, why, {});
-  chain_.answer(*call, Outcome::error(), member, code);
+  chain_.answer_error(*call, {rpc::RpcError::internal_error, std::string(why)});
 }
 
 void InputRounds::withdraw_questions(session::SessionId id, uint64_t number) {

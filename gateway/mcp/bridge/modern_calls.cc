@@ -52,9 +52,8 @@ void ModernCalls::note(const call::Request& request, call::Call& call) const {
 void ModernCalls::refuse(call::CallPtr call) {
   note_refused();
   const bool is_probe = call->method_name == services_.dialect.traits().probe;
-  chain_.answer(*call, is_probe ? Outcome::other_era() : Outcome::error(),
-                R"("error":)" + unsupported_version_error(kModernRevision, false),
-                rpc::rpc_error_code(rpc::RpcError::unsupported_version));
+  chain_.answer_error(*call, unsupported_version(kModernRevision, false),
+                      is_probe ? Outcome::other_era() : Outcome::error());
 }
 
 void ModernCalls::note_refused() {
@@ -135,8 +134,7 @@ void ModernCalls::refuse_lack(call::CallPtr& call, const rpc::Envelope& error) {
 }
 
 bool ModernCalls::listen_again(call::CallPtr& call) const {
-  std::string text = call->request;
-  const rpc::KnownMessage known(text);
+  const rpc::KnownMessage known{std::string(call->request)};
   const rpc::Envelope& request = known.envelope();
   call::Outgoing message(request);
   message.account = call->held.account();
@@ -147,8 +145,7 @@ bool ModernCalls::listen_again(call::CallPtr& call) const {
 
 std::vector<std::string> ModernCalls::listened_keys(const call::Call& call,
                                                     const pool::ChildFacts& facts) const {
-  std::string text = call.request;
-  const rpc::KnownMessage known(text);
+  const rpc::KnownMessage known{std::string(call.request)};
   return McpDialect::listened_keys(known.envelope(), facts);
 }
 

@@ -49,8 +49,7 @@ void RefusedGreetings::ask_shared_child(call::CallPtr call, const rpc::Envelope&
 // A shared child answers the greeting with the facts from its own greeting.
 void RefusedGreetings::greet(call::CallPtr call, bool at_shared) {
   call->greets = call->introduces = !at_shared;
-  std::string text = services_.dialect.greet(0, call->greeting);
-  const rpc::KnownMessage greeting(text);
+  const rpc::KnownMessage greeting(services_.dialect.greet(0, call->greeting));
   call->route = {};
   call->at = call::Call::kBelowAll;
   call::Outgoing message(greeting.envelope());

@@ -140,8 +140,8 @@ bool TripQuestions::take(Trip& trip, std::string_view text) {
   } else if (!fits || !add(trip, *ask, message, method)) {
     trip.is_spoilt = true;  // its child may have learnt that its questions are refused
     trip.replies.push_back(
-        {*ask,
-         error_member({rpc::RpcError::method_not_found, "the client cannot be asked this", {}})});
+        {*ask, rpc::error_member(rpc::rpc_error_code(rpc::RpcError::method_not_found),
+                                 "the client cannot be asked this")});
   }
   return true;
 }
@@ -170,8 +170,7 @@ void TripQuestions::take_first(Trip& trip) {
   const session::Session& session = *sessions_.find(trip.session);
   for (FirstAsk& first : std::exchange(trip.first_asks, {})) {
     if (session.asks->find(first.ask) == nullptr) continue;  // its child has gone
-    std::string text = first.text;
-    const rpc::KnownMessage known(text);
+    const rpc::KnownMessage known{std::string(first.text)};
     std::string scratch;
     const std::string_view method = known.envelope().decoded_method(scratch);
     if (!add(trip, first.ask, known.envelope(), method)) {

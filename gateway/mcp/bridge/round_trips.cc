@@ -43,8 +43,7 @@ RoundTrips::RoundTrips(const pool::PoolServices& services, const McpDialect& dia
 void RoundTrips::take(call::CallPtr call, const call::Outgoing& message) {
   if (pool_.is_draining()) return chain_.on_fault(std::move(call), rpc::faults::shutting_down());
   call->held.move_to(services_.payer_for(message.account));
-  std::string text(message.text);
-  const rpc::KnownMessage request(text);
+  const rpc::KnownMessage request{std::string(message.text)};
   if (kInput.resumes(request.envelope())) return resume(std::move(call), request.envelope());
   if (takes_turns_) return await_turn(std::move(call), request.envelope());
   begin(std::move(call), request.envelope());
@@ -139,9 +138,8 @@ void RoundTrips::submit(Trip& trip, call::CallPtr call, const rpc::Envelope& req
 void RoundTrips::resume(call::CallPtr call, const rpc::Envelope& request) {
   const InputAnswers read = kInput.read_answers(request);
   if (read.is_malformed) {
-    return parking_.end_with(
-        std::move(call),
-        {rpc::RpcError::invalid_params, "requestState is no string, or inputResponses no object"});
+    return chain_.answer_error(*call, {rpc::RpcError::invalid_params,
+                                       "requestState is no string, or inputResponses no object"});
   }
   if (!read.has_state) {
     return takes_turns_ ? await_turn(std::move(call), request) : begin(std::move(call), request);
@@ -166,8 +164,8 @@ void RoundTrips::resume(call::CallPtr call, const rpc::Envelope& request) {
       trip->demands.clear();
       end_parking(*trip, ParkedEnd::resumed);
       trip->call = call.get();
-      return parking_.end_with(std::move(call), {rpc::RpcError::invalid_params,
-                                                 "the client has declined what this needs"});
+      return chain_.answer_error(
+          *call, {rpc::RpcError::invalid_params, "the client has declined what this needs"});
     }
   }
   trip->demands = std::move(missing);
@@ -213,8 +211,7 @@ void RoundTrips::deliver_answer(Trip& trip, call::CallPtr call) {
   end_parking(trip, ParkedEnd::resumed);
   trip.call = call.get();
   call->child_kind = PeerKind::stateful;
-  std::string text = *std::exchange(trip.answer, std::nullopt);
-  const rpc::KnownMessage answer(text);
+  const rpc::KnownMessage answer(*std::exchange(trip.answer, std::nullopt));
   chain_.on_answer(std::move(call), answer.envelope());
 }
 
@@ -240,7 +237,8 @@ bool RoundTrips::take_answer(call::CallPtr& call, const rpc::Envelope& answer) {
     if (demand.verdict != InputRuling::Verdict::allowed) trip->lacking = demand.capability;
   }
   if (!trip->lacking.empty()) {
-    parking_.end_with(std::move(call), kInput.missing_capability(std::exchange(trip->lacking, {})));
+    const call::CallPtr ended = std::move(call);
+    chain_.answer_error(*ended, kInput.missing_capability(std::exchange(trip->lacking, {})));
     return true;
   }
   if (demanded.empty() || !trip->may_need_input) return false;
@@ -452,8 +450,7 @@ void RoundTrips::await_turn(call::CallPtr call, const rpc::Envelope& request) {
 
 void RoundTrips::take_turn(call::CallPtr call, const call::Outgoing& message) {
   call->held.move_to(services_.payer_for(message.account));
-  std::string text(message.text);
-  const rpc::KnownMessage known(text);
+  const rpc::KnownMessage known{std::string(message.text)};
   const rpc::Envelope& request = known.envelope();
   if (kInput.resumes(request) && kInput.read_answers(request).has_state) {
     return resume(std::move(call), request);
@@ -479,8 +476,7 @@ void RoundTrips::take_turn(call::CallPtr call, const call::Outgoing& message) {
 void RoundTrips::begin_again(Trip& trip, call::CallPtr call, const rpc::Envelope& request) {
   trip.quiet_until = now() + kQuiet;
   arm_clock(*trip.quiet_until);
-  std::string text = kInput.without_answers(request);
-  const rpc::KnownMessage known(text);
+  const rpc::KnownMessage known(kInput.without_answers(request));
   call->session = {};
   await_turn(std::move(call), known.envelope());
 }

@@ -38,16 +38,12 @@ void SessionListening::go_on(session::SessionId session) {
 
 tl::expected<void, rpc::FaultReport> SessionListening::subscribe(session::SessionId session,
                                                                  std::string_view key) {
-  using session::Subscriptions;
   SessionListener* const listener = listener_of(session);
   if (listener == nullptr) return tl::unexpected(rpc::faults::too_many_clients());
   if (listener->keys.contains(key)) return {};
-  if (key.size() > Subscriptions::kMaxKey) {
-    return tl::unexpected(rpc::faults::too_large("the name of what is subscribed to is too long"));
-  }
-  if (listener->keys.size() >= kMaxKeys ||
-      listener->key_bytes + key.size() > Subscriptions::kMaxBytesPerSession) {
-    return tl::unexpected(rpc::faults::overloaded("this session has too many subscriptions"));
+  if (auto report =
+          session::Subscriptions::refusal(listener->keys.size(), listener->key_bytes, key)) {
+    return tl::unexpected(*std::move(report));
   }
   listener->keys.emplace(key);
   listener->key_bytes += key.size();
@@ -168,9 +164,9 @@ void SessionListening::listen(SessionListener& listener) {
     return;
   }
   const std::string_view stamp = stamp_of(listener.session);
-  std::string text = listen_request(stamp.empty() ? std::string_view(dialect_.stamp()) : stamp,
-                                    listener.wants_lists, listener.keys);
-  const rpc::KnownMessage request(text);
+  const rpc::KnownMessage request(
+      listen_request(stamp.empty() ? std::string_view(dialect_.stamp()) : stamp,
+                     listener.wants_lists, listener.keys));
   call::CallContext context;
   context.caller = listener.slot.caller();
   context.transport = Transport::mcp;
@@ -196,8 +192,7 @@ void SessionListener::on_reply(session::Tag /*tag*/, const session::Reply& reply
 void SessionListening::on_heard(const SessionListener& listener, std::string_view notification) {
   const session::Session* const session = sessions_.find(listener.session);
   if (session == nullptr || session->has_ended) return;
-  std::string text(notification);
-  const rpc::KnownMessage event(text);
+  const rpc::KnownMessage event{std::string(notification)};
   const std::string untagged = mcp::untagged(event.envelope());
   const std::string_view whole = untagged;
   if (!whole.empty()) session->sink->on_message(std::nullopt, {&whole, 1});

@@ -7,8 +7,7 @@
 // tag of the stream. When the set changes, the call is ended and another one is made, once a turn.
 // After a fault, the call is made again after kAgain. A session with a child of its own has no such
 // call, because the child reports to it directly. Owner: the bridge; the listeners belong to their
-// sessions. Limits: kMaxKeys keys of a session, Subscriptions::kMaxKey bytes each and
-// kMaxBytesPerSession together.
+// sessions. Limits: those of Subscriptions for a session.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +25,7 @@
 #include "gateway/pool/pool_services.h"
 #include "gateway/session/session.h"
 #include "gateway/session/sinks.h"
+#include "gateway/session/subscriptions.h"
 
 namespace stdgate::mcp {
 
@@ -92,7 +92,6 @@ class BridgedSession final : public session::BridgedPart {
 
 class SessionListening {
  public:
-  static constexpr size_t kMaxKeys = session::Subscriptions::kMaxPerSession;
   static constexpr Duration kAgain = std::chrono::seconds(5);
 
   // `backend` may not be constructed yet. `dialect`: see McpBridge.

@@ -89,12 +89,6 @@ std::string TripStates::context_of(std::string_view identity, std::string_view e
   return context;
 }
 
-std::string error_member(const call::Absence& error) {
-  std::string member = R"("error":)";
-  rpc::append_error(member, rpc::rpc_error_code(error.error), error.message, error.data);
-  return member;
-}
-
 std::optional<rpc::FaultReport> LostTrips::take(const TripRound& round, TimePoint now) {
   const auto found = std::ranges::find_if(lost_, [&round](const Lost& lost) {
     return lost.round.trip == round.trip && lost.round.round == round.round;
@@ -157,23 +151,18 @@ void TripParking::end(Trip& trip, ParkedEnd how) {
   services_.core.observer.on_parked_call_ended(services_.backend, how);
 }
 
-void TripParking::end_with(call::CallPtr call, const call::Absence& error) const {
-  chain_.answer(*call, Outcome::error(), error_member(error), rpc::rpc_error_code(error.error));
-}
-
 void TripParking::refuse_state(call::CallPtr call) const {
-  end_with(std::move(call), {rpc::RpcError::invalid_params, "requestState is not valid", {}});
+  chain_.answer_error(*call, {rpc::RpcError::invalid_params, "requestState is not valid"});
 }
 
 void TripParking::answer_ask(const Trip& trip, rpc::WireId ask, std::string_view member) const {
-  std::string text = rpc::response_text(std::to_string(ask), member);
-  const rpc::KnownMessage answer(text);
+  const rpc::KnownMessage answer(rpc::response_text(std::to_string(ask), member));
   sessions_.pass_answer(trip.session, answer.envelope());
 }
 
 void TripParking::refuse_asks(Trip& trip) const {
-  const std::string member =
-      error_member({rpc::RpcError::method_not_found, "no client here takes requests", {}});
+  const std::string member = rpc::error_member(rpc::rpc_error_code(rpc::RpcError::method_not_found),
+                                               "no client here takes requests");
   trip.is_spoilt = true;
   for (const Question& question : std::exchange(trip.questions, {})) {
     answer_ask(trip, question.ask, member);

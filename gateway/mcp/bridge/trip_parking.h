@@ -169,8 +169,7 @@ class TripParking {
   }
   [[nodiscard]] LostTrips& lost() { return lost_; }
 
-  // Ends a call with an error. refuse_state(): the state is not what the client was given.
-  void end_with(call::CallPtr call, const call::Absence& error) const;
+  // Ends a call whose state is not what the client was given.
   void refuse_state(call::CallPtr call) const;
   // Answers a question of the child with this member. Without effect if the question is over.
   void answer_ask(const Trip& trip, rpc::WireId ask, std::string_view member) const;
@@ -192,8 +191,5 @@ class TripParking {
   LostTrips lost_;
   const call::Slot<StandIn> stand_ins_;
 };
-
-// An error as a member of a response.
-std::string error_member(const call::Absence& error);
 
 }  // namespace stdgate::mcp

@@ -45,8 +45,7 @@ TEST(Cacheable, TheKeyIsTheMethodAndTheParamsWithoutMeta) {
 
 // The terms as text, such as "public 5" with milliseconds; empty: the answer must not be kept.
 std::string terms_of(const std::string& result) {
-  std::string text = R"({"jsonrpc":"2.0","id":1,"result":)" + result + "}";
-  const rpc::KnownMessage known(text);
+  const rpc::KnownMessage known(R"({"jsonrpc":"2.0","id":1,"result":)" + result + "}");
   const auto terms = mcp::cache_terms(known.envelope());
   if (!terms) return {};
   return (terms->is_public ? "public " : "private ") +
@@ -298,18 +297,16 @@ class AnswerCacheLimits : public testing::Test {
  public:
   // Keeps an answer of about this size.
   void keep(const std::string& cursor, size_t bytes, int time_ms = 60'000) {
-    std::string asked = request("1", "tools/list", R"("cursor":")" + cursor + '"');
-    const rpc::KnownMessage known(asked);
+    const rpc::KnownMessage known(request("1", "tools/list", R"("cursor":")" + cursor + '"'));
     const std::string key = mcp::cache_key(known.envelope(), "tools/list");
     ASSERT_FALSE(cache.find({}, key, now).has_value());
-    std::string said = R"({"jsonrpc":"2.0","id":1,"result":)" +
-                       list("public", time_ms, '"' + std::string(bytes, 'x') + '"') + "}";
-    const rpc::KnownMessage answer(said);
+    const rpc::KnownMessage answer(R"({"jsonrpc":"2.0","id":1,"result":)" +
+                                   list("public", time_ms, '"' + std::string(bytes, 'x') + '"') +
+                                   "}");
     cache.keep({}, key, answer.envelope(), 1, now);
   }
   bool has(const std::string& cursor) {
-    std::string asked = request("1", "tools/list", R"("cursor":")" + cursor + '"');
-    const rpc::KnownMessage known(asked);
+    const rpc::KnownMessage known(request("1", "tools/list", R"("cursor":")" + cursor + '"'));
     return cache.find({}, mcp::cache_key(known.envelope(), "tools/list"), now).has_value();
   }
 

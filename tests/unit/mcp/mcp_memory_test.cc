@@ -10,7 +10,7 @@ namespace stdgate::test {
 namespace {
 
 using config::Isolation;
-using mcp::ListKind;
+using mcp::McpListKind;
 
 // --- Children that clients share ------------------------------------------------------------
 
@@ -117,7 +117,7 @@ TEST_F(SharedMemoryTest, TellsThoseWhoHaveGotAnotherList) {
   bench_.settle();
   EXPECT_THAT(session.take(), ElementsAre(result_text("3"), kToolsChanged));
   EXPECT_THAT(other.take(), IsEmpty()) << "it has been told no list";
-  EXPECT_EQ(bench_.memory->list({}, ListKind::tools)->payload, kTwoTools);
+  EXPECT_EQ(bench_.memory->list({}, McpListKind::tools)->payload, kTwoTools);
 }
 
 TEST_F(SharedMemoryTest, SaysNothingWhereNothingHasChanged) {
@@ -379,7 +379,7 @@ TEST(Memory, IsThatOfTheProgramThatWouldRunNow) {
   options.make_sleeping = [&found](const backend::SleepingServer::Parts& parts) {
     return std::make_unique<mcp::MemoryFilter>([&found] { return found; }, parts);
   };
-  memory->learn_list({}, PeerKind::stateful, ListKind::tools, kOneTool, {}, true,
+  memory->learn_list({}, PeerKind::stateful, McpListKind::tools, kOneTool, {}, true,
                      [](const mcp::MemorySource&) { return false; });
   BackendBench bench(options, std::make_unique<mcp::McpDialect>("1"));
   FakeClient client(bench.callers);
@@ -392,8 +392,8 @@ TEST(Memory, IsThatOfTheProgramThatWouldRunNow) {
   FakeChild& child = bench.start_child();
   child.answer(child.take_ids().at(0), kTerms);
   child.answer(id_in(child.take_lines().back()), kTwoTools);
-  EXPECT_EQ(found->list({}, ListKind::tools)->payload, kTwoTools);
-  EXPECT_EQ(memory->list({}, ListKind::tools)->payload, kOneTool);
+  EXPECT_EQ(found->list({}, McpListKind::tools)->payload, kTwoTools);
+  EXPECT_EQ(memory->list({}, McpListKind::tools)->payload, kOneTool);
 }
 
 // --- Rules --------------------------------------------------------------------------------------

@@ -257,7 +257,7 @@ TEST_F(McpListeningSessions, UpdatesReachWhoHasSubscribed) {
 }
 
 TEST_F(McpListeningSessions, TooManySubscriptionsAreRefused) {
-  for (size_t i = 0; i < mcp::SessionListening::kMaxKeys; ++i) {
+  for (size_t i = 0; i < session::Subscriptions::kMaxPerSession; ++i) {
     ada.subscribe("u" + std::to_string(i));
   }
   ada.take();

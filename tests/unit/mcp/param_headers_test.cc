@@ -13,8 +13,7 @@ namespace stdgate {
 namespace {
 
 std::optional<mcp::ToolPage> page_of(const std::string& result) {
-  std::string text = R"({"jsonrpc":"2.0","id":1,"result":)" + result + "}";
-  const rpc::KnownMessage known(text);
+  const rpc::KnownMessage known(R"({"jsonrpc":"2.0","id":1,"result":)" + result + "}");
   return mcp::read_tool_page(known.envelope());
 }
 

@@ -13,7 +13,7 @@ namespace stdgate::test {
 namespace {
 
 using mcp::Learned;
-using mcp::ListKind;
+using mcp::McpListKind;
 using mcp::MemorySource;
 using mcp::ServerMemory;
 
@@ -28,7 +28,7 @@ class ServerMemoryTest : public testing::Test {
  protected:
   Learned learn(const std::string& list, const MemorySource& from,
                 bool (*still_runs)(const MemorySource&) = has_ended) {
-    return memory_.learn_list("v", PeerKind::stateful, ListKind::tools, list, from, false,
+    return memory_.learn_list("v", PeerKind::stateful, McpListKind::tools, list, from, false,
                               still_runs);
   }
 
@@ -45,14 +45,14 @@ TEST_F(ServerMemoryTest, KnowsWhatIsNew) {
   EXPECT_EQ(memory_.learn_greeting("v", PeerKind::stateful, "[]"), Learned::changed);
   EXPECT_EQ(changes_, 4);
   EXPECT_EQ(memory_.learn_greeting("v", PeerKind::stateless, "{}"), Learned::first);
-  EXPECT_EQ(memory_.list("v", ListKind::tools), nullptr) << "it is another server";
+  EXPECT_EQ(memory_.list("v", McpListKind::tools), nullptr) << "it is another server";
 }
 
 TEST_F(ServerMemoryTest, FindsOutListsThatDiffer) {
   learn("{}", source(1, "ada"));
   EXPECT_EQ(learn("[]", source(2, "bob")), Learned::differs);
   EXPECT_TRUE(memory_.lists_differ());
-  EXPECT_EQ(memory_.list("v", ListKind::tools), nullptr);
+  EXPECT_EQ(memory_.list("v", McpListKind::tools), nullptr);
   EXPECT_EQ(learn("{}", source(3, "ada")), Learned::ignored);
 }
 
@@ -112,7 +112,7 @@ TEST_F(ServerMemoryTest, KeepsSoManyVariants) {
 TEST_F(ServerMemoryTest, ReadsWhatItHasWritten) {
   memory_.learn_greeting("", PeerKind::stateless, R"({"a":"é\u0000\\"})");
   memory_.learn_greeting("2025\n{\"roots\":{}}", PeerKind::stateful, R"({"b":[1,{}]})");
-  memory_.learn_list("", PeerKind::stateless, ListKind::templates, R"({"resourceTemplates":[]})",
+  memory_.learn_list("", PeerKind::stateless, McpListKind::templates, R"({"resourceTemplates":[]})",
                      {}, true, has_ended);
   memory_.note_sessions(true);
   ServerMemory other([] {});
@@ -239,13 +239,13 @@ TEST_F(ServerMemoriesTest, TakeNoMoreThanTheirAccountHas) {
   std::vector<std::shared_ptr<ServerMemory>> used;
   for (int i = 0; i < 20; ++i) {
     used.push_back(memories.of(std::to_string(i)));
-    used.back()->learn_list("v", PeerKind::stateful, ListKind::tools, large, source(1), false,
+    used.back()->learn_list("v", PeerKind::stateful, McpListKind::tools, large, source(1), false,
                             has_ended);
     ASSERT_LE(accounts_.gateway().used(), accounts_.gateway().bound() / 8);
     accounts_.check_invariants();
   }
-  EXPECT_NE(used.front()->list("v", ListKind::tools), nullptr) << "the first ones are kept";
-  EXPECT_EQ(used.back()->list("v", ListKind::tools), nullptr);
+  EXPECT_NE(used.front()->list("v", McpListKind::tools), nullptr) << "the first ones are kept";
+  EXPECT_EQ(used.back()->list("v", McpListKind::tools), nullptr);
   used.clear();
   memories.drop_unused();
   EXPECT_EQ(accounts_.gateway().used(), 0U);

@@ -212,7 +212,7 @@ namespace stdgate::test {
 
 namespace {
 
-using mcp::PinnedKind;
+using mcp::McpListKind;
 using mcp::ToolLock;
 
 std::string lock_of(const std::string& servers) {
@@ -224,8 +224,8 @@ TEST(ToolLock, PinsWholeDefinitionsInWhateverSpelling) {
       lock_of(R"({"a":{"tools":{"r\u0065ad":{"definition":{"name":"read","n":1.0}}}},"b":{}})"),
       "a");
   ASSERT_TRUE(lock);
-  EXPECT_TRUE(lock->has(PinnedKind::tool, "read"));
-  EXPECT_FALSE(lock->has(PinnedKind::prompt, "read"));
+  EXPECT_TRUE(lock->has(McpListKind::tools, "read"));
+  EXPECT_FALSE(lock->has(McpListKind::prompts, "read"));
   const std::pair<std::string, PinState> cases[] = {
       {R"({"n":1,"name":"r\u0065ad"})", PinState::pinned},
       {R"({"n":1,"name":"read","more":1})", PinState::changed},
@@ -233,9 +233,9 @@ TEST(ToolLock, PinsWholeDefinitionsInWhateverSpelling) {
       {R"({"n":1,"n":1,"name":"read"})", PinState::changed},
   };
   for (const auto& [element, state] : cases) {
-    EXPECT_EQ(lock->state_of(PinnedKind::tool, "read", element), state) << element;
+    EXPECT_EQ(lock->state_of(McpListKind::tools, "read", element), state) << element;
   }
-  EXPECT_EQ(lock->state_of(PinnedKind::tool, "other", "{}"), PinState::fresh);
+  EXPECT_EQ(lock->state_of(McpListKind::tools, "other", "{}"), PinState::fresh);
 }
 
 TEST(ToolLock, NoFileAndNoServerPinNothing) {

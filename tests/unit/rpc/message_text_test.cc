@@ -52,6 +52,8 @@ TEST(MessageTextTest, Shapes) {
     EXPECT_EQ(c.text, c.shape);
     const rpc::KnownMessage known(c.text);
     EXPECT_EQ(known.envelope().kind, c.kind) << c.shape;
+    const rpc::KnownMessage own(std::move(c.text));
+    EXPECT_EQ(own.envelope().text, c.shape);
   }
 }
 

@@ -15,9 +15,8 @@ namespace {
 class TaskNamesTest : public testing::Test {
  protected:
   void give(const std::string& owner, size_t task) {
-    std::string text = R"({"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":")" +
-                       std::to_string(task) + R"("}}})";
-    const rpc::KnownMessage message(text);
+    const rpc::KnownMessage message(R"({"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":")" +
+                                    std::to_string(task) + R"("}}})");
     names_.shown(message.envelope(), {0, member_}, owner);
   }
   [[nodiscard]] bool has(const std::string& owner, size_t task) const {

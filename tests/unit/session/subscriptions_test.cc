@@ -7,7 +7,6 @@
 namespace stdgate {
 namespace {
 
-using Request = session::Subscriptions::Request;
 using Answer = session::Subscriptions::Answer;
 using Sessions = std::vector<session::SessionId>;
 
@@ -17,7 +16,7 @@ constexpr session::SessionId kB{1, 1};
 // A subscription that the child has granted.
 void subscribe(session::Subscriptions& all, session::SessionId session, std::string_view key,
                uint64_t child) {
-  ASSERT_EQ(all.request(session, key), Request::ask);
+  ASSERT_EQ(all.request(session, key), true);
   all.finish(session, key, child, Answer::granted);
 }
 
@@ -28,7 +27,7 @@ Sessions found(const session::Subscriptions& all, uint64_t child, std::string_vi
 
 TEST(Subscriptions, AreThoseThatAChildHasGranted) {
   session::Subscriptions all;
-  ASSERT_EQ(all.request(kA, "k"), Request::ask);
+  ASSERT_EQ(all.request(kA, "k"), true);
   EXPECT_EQ(all.find(1, "k"), nullptr) << "not yet";
   all.finish(kA, "k", 1, Answer::granted);
   EXPECT_EQ(found(all, 1, "k"), Sessions{kA});
@@ -36,13 +35,13 @@ TEST(Subscriptions, AreThoseThatAChildHasGranted) {
   EXPECT_EQ(all.find(2, "k"), nullptr);
   EXPECT_TRUE(all.has_any(1));
   EXPECT_FALSE(all.has_any(2));
-  EXPECT_EQ(all.request(kA, "k"), Request::held);
+  EXPECT_EQ(all.request(kA, "k"), false);
   EXPECT_TRUE(all.settled());
 }
 
 TEST(Subscriptions, ARefusedOneLeavesNothing) {
   session::Subscriptions all;
-  ASSERT_EQ(all.request(kA, "k"), Request::ask);
+  ASSERT_EQ(all.request(kA, "k"), true);
   all.finish(kA, "k", 1, Answer::refused);
   EXPECT_FALSE(all.has_any(1));
   EXPECT_TRUE(all.settled());
@@ -52,7 +51,7 @@ TEST(Subscriptions, ARefusedOneLeavesNothing) {
 TEST(Subscriptions, OneThatMayHaveBeenGrantedIsEnded) {
   for (const uint64_t child : {uint64_t{1}, uint64_t{0}}) {
     session::Subscriptions all;
-    ASSERT_EQ(all.request(kA, "k"), Request::ask);
+    ASSERT_EQ(all.request(kA, "k"), true);
     all.finish(kA, "k", child, Answer::unknown);
     EXPECT_FALSE(all.has_any(1));
     EXPECT_EQ(all.settled(), child == 0) << "no child, nothing to end";
@@ -84,7 +83,7 @@ TEST(Subscriptions, OnlyTheLastOneEndsIt) {
 TEST(Subscriptions, AreWantedFromTheRequestOn) {
   session::Subscriptions all;
   EXPECT_FALSE(all.is_wanted("k"));
-  ASSERT_EQ(all.request(kA, "k"), Request::ask);
+  ASSERT_EQ(all.request(kA, "k"), true);
   EXPECT_TRUE(all.is_wanted("k"));
   all.finish(kA, "k", 7, Answer::granted);
   subscribe(all, kA, "a", 2);
@@ -113,7 +112,7 @@ TEST(Subscriptions, NothingIsEndedWhileSomebodyAsksForIt) {
     session::Subscriptions all;
     subscribe(all, kA, "k", 1);
     subscribe(all, kA, "other", 1);
-    ASSERT_EQ(all.request(kB, "k"), Request::ask);
+    ASSERT_EQ(all.request(kB, "k"), true);
     EXPECT_EQ(all.withdraw(kA, "k").child, 1U);
     EXPECT_EQ(all.withdraw(kA, "other").child, 1U);
     EXPECT_FALSE(all.take_unwanted(1, "k"));
@@ -131,7 +130,7 @@ TEST(Subscriptions, NothingIsEndedWhileSomebodyAsksForIt) {
 
 TEST(Subscriptions, WithdrawnWhileItIsUnderWay) {
   session::Subscriptions all;
-  ASSERT_EQ(all.request(kA, "k"), Request::ask);
+  ASSERT_EQ(all.request(kA, "k"), true);
   EXPECT_TRUE(all.withdraw(kA, "k").known);
   EXPECT_TRUE(all.withdraw(kA, "k").known) << "still under way";
   all.finish(kA, "k", 1, Answer::granted);
@@ -143,9 +142,9 @@ TEST(Subscriptions, WithdrawnWhileItIsUnderWay) {
 TEST(Subscriptions, WithdrawnAndWantedAgainWhileItIsUnderWay) {
   for (const uint64_t second : {uint64_t{1}, uint64_t{2}}) {
     session::Subscriptions all;
-    ASSERT_EQ(all.request(kA, "k"), Request::ask);
+    ASSERT_EQ(all.request(kA, "k"), true);
     all.withdraw(kA, "k");
-    ASSERT_EQ(all.request(kA, "k"), Request::ask);
+    ASSERT_EQ(all.request(kA, "k"), true);
     all.finish(kA, "k", 1, Answer::granted);
     EXPECT_EQ(found(all, 1, "k"), Sessions{kA});
     all.finish(kA, "k", second, Answer::granted);
@@ -161,7 +160,7 @@ TEST(Subscriptions, AClosedSessionLeavesThemAll) {
   subscribe(all, kA, "both", 1);
   subscribe(all, kB, "both", 1);
   subscribe(all, kA, "two", 2);
-  ASSERT_EQ(all.request(kA, "late"), Request::ask);
+  ASSERT_EQ(all.request(kA, "late"), true);
   all.close(kA);
   EXPECT_EQ(all.take_unwanted(1), "one");
   EXPECT_EQ(all.take_unwanted(1), std::nullopt);
@@ -171,7 +170,7 @@ TEST(Subscriptions, AClosedSessionLeavesThemAll) {
   EXPECT_EQ(all.take_unwanted(1), "late");
   all.close(kA);
   const session::SessionId next{kA.index, kA.generation + 1};
-  EXPECT_EQ(all.request(next, "one"), Request::ask) << "another session in its place";
+  EXPECT_EQ(all.request(next, "one"), true) << "another session in its place";
 }
 
 TEST(Subscriptions, ALostChildIsReplaced) {
@@ -183,7 +182,7 @@ TEST(Subscriptions, ALostChildIsReplaced) {
   all.lose_child(1);
   EXPECT_FALSE(all.has_any(1));
   EXPECT_FALSE(all.settled());
-  EXPECT_EQ(all.request(kA, "k"), Request::held) << "it comes back by itself";
+  EXPECT_EQ(all.request(kA, "k"), false) << "it comes back by itself";
   EXPECT_EQ(all.adopt(3), "k");
   EXPECT_EQ(all.adopt(3), std::nullopt);
   EXPECT_EQ(found(all, 3, "k"), (Sessions{kA, kB}));
@@ -227,7 +226,7 @@ TEST(Subscriptions, AChildThatHasTheKeyIsNotAskedAgain) {
 TEST(Subscriptions, AChildThatWasToEndItIsAskedAgain) {
   session::Subscriptions all;
   subscribe(all, kA, "k", 1);
-  ASSERT_EQ(all.request(kB, "k"), Request::ask);
+  ASSERT_EQ(all.request(kB, "k"), true);
   all.finish(kB, "k", 2, Answer::unknown);
   all.lose_child(1);
   EXPECT_EQ(all.adopt(2), "k") << "it may not have the key";
@@ -237,16 +236,16 @@ TEST(Subscriptions, AChildThatWasToEndItIsAskedAgain) {
 TEST(Subscriptions, AreBounded) {
   session::Subscriptions all;
   const std::string longest(session::Subscriptions::kMaxKey, 'k');
-  EXPECT_EQ(all.request(kA, longest + "k"), Request::too_long);
-  EXPECT_EQ(all.request(kA, longest), Request::ask);
+  EXPECT_EQ(all.request(kA, longest + "k").error().fault, rpc::Fault::too_large);
+  EXPECT_EQ(all.request(kA, longest), true);
   for (size_t i = 1; i < session::Subscriptions::kMaxPerSession; ++i) {
-    ASSERT_EQ(all.request(kA, std::to_string(i)), Request::ask);
+    ASSERT_EQ(all.request(kA, std::to_string(i)), true);
   }
-  EXPECT_EQ(all.request(kA, "more"), Request::too_many);
-  EXPECT_EQ(all.request(kA, longest), Request::ask) << "no new one";
-  EXPECT_EQ(all.request(kB, "more"), Request::ask);
+  EXPECT_EQ(all.request(kA, "more").error().fault, rpc::Fault::overloaded);
+  EXPECT_EQ(all.request(kA, longest), true) << "no new one";
+  EXPECT_EQ(all.request(kB, "more"), true);
   all.finish(kA, "1", 1, Answer::refused);
-  EXPECT_EQ(all.request(kA, "more"), Request::ask) << "one was refused";
+  EXPECT_EQ(all.request(kA, "more"), true) << "one was refused";
 }
 
 TEST(Subscriptions, ManySessionsThatHaveAllTheyMayLeaveTheOthersTheirs) {
@@ -256,9 +255,10 @@ TEST(Subscriptions, ManySessionsThatHaveAllTheyMayLeaveTheOthersTheirs) {
     for (size_t i = 0; i < session::Subscriptions::kMaxPerSession; ++i) {
       subscribe(all, session::SessionId{session, 2}, std::to_string(i), 1);
     }
-    ASSERT_EQ(all.request(session::SessionId{session, 2}, "more"), Request::too_many);
+    ASSERT_EQ(all.request(session::SessionId{session, 2}, "more").error().fault,
+              rpc::Fault::overloaded);
   }
-  EXPECT_EQ(all.request(session::SessionId{kGreedy, 2}, "k"), Request::ask);
+  EXPECT_EQ(all.request(session::SessionId{kGreedy, 2}, "k"), true);
 }
 
 TEST(Subscriptions, TheirBytesAreBounded) {
@@ -269,18 +269,18 @@ TEST(Subscriptions, TheirBytesAreBounded) {
     std::string text = std::to_string(i);
     return text.append(session::Subscriptions::kMaxKey - text.size(), 'k');
   };
-  for (size_t i = 0; i < kFit; ++i) ASSERT_EQ(all.request(kA, key(i)), Request::ask);
-  EXPECT_EQ(all.request(kA, "x"), Request::too_many) << "one byte more";
-  EXPECT_EQ(all.request(kA, key(0)), Request::ask) << "no new one";
-  EXPECT_EQ(all.request(kB, "x"), Request::ask);
+  for (size_t i = 0; i < kFit; ++i) ASSERT_EQ(all.request(kA, key(i)), true);
+  EXPECT_EQ(all.request(kA, "x").error().fault, rpc::Fault::overloaded) << "one byte more";
+  EXPECT_EQ(all.request(kA, key(0)), true) << "no new one";
+  EXPECT_EQ(all.request(kB, "x"), true);
   all.finish(kA, key(1), 1, Answer::refused);
-  EXPECT_EQ(all.request(kA, key(kFit)), Request::ask) << "one was refused";
+  EXPECT_EQ(all.request(kA, key(kFit)), true) << "one was refused";
 }
 
 TEST(Subscriptions, WhatIsToBeEndedIsBounded) {
   session::Subscriptions all;
   for (size_t i = 0; i < session::Subscriptions::kMaxUnwanted + 1; ++i) {
-    ASSERT_EQ(all.request(kA, std::to_string(i)), Request::ask);
+    ASSERT_EQ(all.request(kA, std::to_string(i)), true);
     all.finish(kA, std::to_string(i), 1, Answer::unknown);
   }
   size_t count = 0;
