@@ -363,9 +363,10 @@ void McpEndpoint::hand_over(Exchange& exchange, mcp::McpSession& session,
                             bool announces) {
   auto& handler = exchange.handler<McpExchange>();
   SessionExchange::Source source = source_of(session, sessions_);
-  // 2025-11-25, transports: session management
-  if (announces) source.fields = "Mcp-Session-Id: " + session.id() + "\r\n";
-  handler.start(std::move(source), exchange);
+  std::string fields;  // 2025-11-25, transports: session management
+  if (announces) fields.append("Mcp-Session-Id: ").append(session.id()).append("\r\n");
+  source.fields = fields;
+  handler.start(source, exchange);
   call::CallContext context = legacy_context(exchange);
   context.params = params;
   switch (session.post(document, context, handler)) {

@@ -6,12 +6,12 @@
 
 namespace stdgate::http {
 
-void SessionExchange::start(Source source, Exchange& exchange) {
+void SessionExchange::start(const Source& source, Exchange& exchange) {
   sessions_ = &source.sessions;
   session_id_ = source.id;
   backend_ = source.backend.id();
   slow_client_ = source.slow_client;
-  fields_ = std::move(source.fields);
+  if (fields_.size() + source.fields.size() > 0) fields_ = source.fields;
   exchange_ = &exchange;
 }
 

@@ -25,10 +25,10 @@ class SessionExchange : public session::EventSink, public ExchangeHandler {
     const backend::Upstream& backend;
     SlowClient slow_client = SlowClient::waited_for;
     // Header lines that tell the client which session it has, unless the session has ended by then.
-    std::string fields{};
+    std::string_view fields{};
   };
   // From here on the session may use the response.
-  void start(Source source, Exchange& exchange);
+  void start(const Source& source, Exchange& exchange);
   // The session has not taken it after all.
   void forget() { exchange_ = nullptr; }
 
