@@ -25,7 +25,7 @@ namespace stdgate::app {
 
 // --- The upstream of a backend: a pool of children, or a pool for each principal
 
-// The services that make_backend() hands to an upstream. All of them outlive the upstreams.
+// The services that make_upstream() hands to an upstream. All of them outlive the upstreams.
 struct UpstreamServices {
   const pool::CoreServices& core;
   session::Callers& callers;
@@ -41,7 +41,7 @@ std::unique_ptr<backend::Upstream> make_upstream(const config::Config& config,
                                                  const config::BackendConfig& backend, BackendId id,
                                                  call::BackendNames& names,
                                                  const UpstreamServices& services);
-// As make_backend(), for a virtual server, whose members are attached later.
+// As make_upstream(), for a virtual server, whose members are attached later.
 std::unique_ptr<servers::VirtualServer> make_server(const config::Config& config,
                                                     const config::ServerConfig& server,
                                                     BackendId id, call::BackendNames& names,

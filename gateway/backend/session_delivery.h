@@ -111,9 +111,8 @@ class SessionDelivery final : public pool::ChildListener {
 // ListNotices: tells clients that their view of a list has changed although no child has reported
 // it, because the rules have been replaced.
 //
-// Each client hears of the lists whose changes its child has promised to report. Sessions hear of
-// it through SessionRouter. Sessions and clients that listen hear of it through their calls. Owner:
-// the backend.
+// Each client hears of the lists whose changes its child has promised to report. A session hears of
+// it by a notification, a client that listens by an event of its call. Owner: the backend.
 class ListNotices {
  public:
   // `pool` may not be constructed yet.

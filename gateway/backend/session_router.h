@@ -6,8 +6,8 @@
 // of it, or ends with it in end(), the one end of every session. SessionDelivery decides which
 // sessions receive a child's messages. Owner: the backend. The pool calls it directly, as
 // SessionEvents. Limits: config.pool.sessions, and as many again without a child; as many watches
-// as config.pool.sessions; a trip for each child and each call that may wait; Session::kMaxAsks;
-// the limits of SharedWishes.
+// as config.pool.sessions; as many trips as config.pool.max and config.pool.queue together;
+// Session::kMaxAsks; the limits of SharedWishes.
 #pragma once
 
 #include <functional>

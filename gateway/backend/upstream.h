@@ -29,7 +29,7 @@
 namespace stdgate::backend {
 
 // ListWatch: hears when lists of an upstream (tools, prompts, resources) may have changed.
-// Implemented by virtual servers that have the upstream as a member.
+// Implemented by members of virtual servers, and by PrincipalPools for each of its pools.
 class ListWatch {
  public:
   virtual ~ListWatch() = default;

@@ -5,7 +5,7 @@
 // The last filter takes each request and brings it to the pool or the upstreams that answer it. A
 // call knows how far it has come (Call::at): its answer or fault passes only the filters above that
 // place. A filter is called only for functions that it overrides, so a call costs no more than the
-// filters that look at it. Owner: the backend. Limit: kMaxFilters.
+// filters that look at it. Owner: FilteredUpstream. Limit: kMaxFilters.
 #pragma once
 
 #include <algorithm>

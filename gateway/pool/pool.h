@@ -3,9 +3,9 @@
 // Job: give each call to the least loaded child, to the child of its session, or to the child that
 // it is bound to, and keep it until a child has room. Bring every call to an end: an answer, a
 // fault, or its withdrawal. Children has the processes, SessionLane the sessions with a child of
-// their own, CallExpiry the deadlines. Calls end in the chain. Owner: the backend. The session
-// router hears of sessions through SessionEvents, and of children's messages as ChildListener.
-// Invariants: a call is either in a queue or in the table of exactly one child; the
+// their own, CallExpiry the deadlines. Calls end in the chain. SessionRouter hears of
+// sessions (SessionEvents), ChainListener of children's messages (ChildListener). Owner: the
+// backend. Invariants: a call is either in a queue or in the table of exactly one child; the
 // pool is consistent before it calls any of these interfaces, because they may call back. Limits:
 // the limits of Children, Child and the queues.
 #pragma once
