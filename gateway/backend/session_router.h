@@ -71,9 +71,8 @@ class SessionRouter final : public pool::SessionEvents {
     if (id) turns_ = *id;
     return id;
   }
-  void hold_turn(bool held) { is_turn_taken_ = held; }
   [[nodiscard]] session::SessionId turns() const { return turns_; }
-  [[nodiscard]] bool is_turn_taken() const { return is_turn_taken_; }
+  [[nodiscard]] bool is_turn_taken() const { return pool_.is_turn_taken(); }
   // Opens a session for a call that listens for updates of these keys. Removes keys from `keys` if
   // there is no room for them.
   tl::expected<session::SessionId, rpc::FaultReport> open_watch(session::Caller caller,
@@ -315,7 +314,6 @@ class SessionRouter final : public pool::SessionEvents {
   session::SessionTable sessions_;
   SessionJournal journal_;
   session::SessionId turns_;  // see open_turns(); none: no turns
-  bool is_turn_taken_ = false;
   SharedWishes wishes_;
   bool reading_ = true;        // the queues of shared children have room for more
   uint32_t first_reader_ = 0;  // place of the session that was told this first

@@ -260,7 +260,8 @@ bool RoundTrips::take_fault(call::CallPtr& call, const rpc::FaultReport& report)
   Trip* const trip = trip_of(*call);
   const bool is_stand_in = parking_.is_left_in_place(*call);
   if (trip == nullptr) {
-    if (is_stand_in || !has_turn_ || report.fault != rpc::Fault::timeout) return is_stand_in;
+    if (is_stand_in || !pool_.is_turn_taken() || report.fault != rpc::Fault::timeout)
+      return is_stand_in;
     call->alone = false;
     chain_.on_fault(std::move(call),
                     {report.fault, report.message + "; " + kAwaitsTurn, report.detail, {}});
@@ -320,7 +321,7 @@ void RoundTrips::settle(Trip& trip) {
     }
   }
   if (takes_turns_) {
-    if (has_turn_ && trip.is_idle() && !trip.quiet_until) end_turn(trip);
+    if (pool_.is_turn_taken() && trip.is_idle() && !trip.quiet_until) end_turn(trip);
     return pool_.is_draining() && trip.is_idle() ? release(trip) : void();
   }
   if (!std::exchange(trip.has_ended, false)) {
@@ -372,7 +373,7 @@ void RoundTrips::release(Trip& trip) {
   // The one trip of a principal stays until no call comes any more.
   if (takes_turns_) {
     parking_.refuse_asks(trip);
-    if (has_turn_) end_turn(trip);
+    if (pool_.is_turn_taken()) end_turn(trip);
     if (!pool_.is_draining() || !trip.is_idle()) return;
   }
   backend::EndedSession ended = sessions_.end(trip.session);
@@ -461,9 +462,7 @@ void RoundTrips::take_turn(call::CallPtr call, const call::Outgoing& message) {
   const auto own = own_trip();
   if (!own) return chain_.on_fault(std::move(call), own.error());
   Trip* const trip = *own;
-  has_turn_ = true;
   pool_.hold_turns(true);
-  sessions_.hold_turn(true);
   trip->greeting = kInput.greeting_for(request);
   note_call(*trip, *call, request);
   if (!pool_.is_draining() && parking_.places().has_one_for(trip->identity)) {
@@ -486,10 +485,9 @@ void RoundTrips::begin_again(Trip& trip, call::CallPtr call, const rpc::Envelope
 }
 
 void RoundTrips::end_turn(Trip& trip) {
-  has_turn_ = trip.has_ended = trip.is_spoilt = false;
+  trip.has_ended = trip.is_spoilt = false;
   trip.demands.clear();
   trip.answer.reset();
-  sessions_.hold_turn(false);
   pool_.hold_turns(false);
 }
 

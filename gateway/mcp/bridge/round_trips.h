@@ -126,7 +126,6 @@ class RoundTrips {
   TripParking parking_;
   TripQuestions questions_;
   std::map<uint64_t, std::unique_ptr<Trip>> trips_;  // by number, oldest first
-  bool has_turn_ = false;  // where calls take turns: whether one is under way
   uint64_t opened_ = 0;
   uint64_t ends_so_far_ = 0;  // number of ended calls
   Timer settle_timer_;        // a change of this turn of the loop has to be handled
