@@ -93,6 +93,10 @@ class Timer {
 
   // Arms the timer, or moves it.
   void arm(TimePoint due);
+  // Arms the timer, unless it is due by then; max(): never. It is moved only towards the present.
+  void arm_by(TimePoint due) {
+    if (due != TimePoint::max() && (!armed() || due < due_)) arm(due);
+  }
   void disarm();
   [[nodiscard]] bool armed() const { return position_ != TimerQueue::kNotQueued; }
   [[nodiscard]] TimePoint due() const { return due_; }

@@ -78,7 +78,7 @@ void TaskListening::begin(const call::Call& call, std::vector<Part> parts, const
   stream.call = &call;
   stream.memory.move_to(payer);
   stream.due = now() + kPatience;
-  if (!timer_.armed() || stream.due < timer_.due()) timer_.arm(stream.due);
+  timer_.arm_by(stream.due);
   for (Part& part : parts) submit(stream, std::move(part));
 }
 

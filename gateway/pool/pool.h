@@ -3,11 +3,10 @@
 // Job: give each call to the least loaded child, to the child of its session, or to the child that
 // it is bound to, and keep it until a child has room. Bring every call to an end: an answer, a
 // fault, or its withdrawal. Children has the processes, SessionLane the sessions with a child of
-// their own, CallExpiry the deadlines. Calls end in the chain. SessionRouter hears of
-// sessions (SessionEvents), ChainListener of children's messages (ChildListener). Owner: the
-// backend. Invariants: a call is either in a queue or in the table of exactly one child; the pool
-// is consistent before it calls these, because they may call back. Limits: those of Children, Child
-// and the queues.
+// their own, CallExpiry the deadlines. Calls end in the chain. SessionRouter hears of sessions
+// (SessionEvents), ChainListener of children's messages (ChildListener). Owner: the backend.
+// Invariants: a call is either in a queue or in the table of exactly one child; the pool is
+// consistent before it calls these, as they may call back. Limits: of Children, Child, the queues.
 #pragma once
 
 #include <functional>

@@ -165,7 +165,7 @@ void SessionLane::note_turn(Lease& lease) {
 }
 
 void SessionLane::settle() {
-  if (leases_.taken() > children_.session_places()) look_for_places_at(now());
+  if (leases_.taken() > children_.session_places()) place_timer_.arm_by(now());
 }
 
 // If more sessions want a child than there are places, idle sessions give theirs up.
@@ -173,7 +173,7 @@ void SessionLane::take_places() {
   while (leases_.taken() > children_.session_places() && free_place()) {
   }
   if (leases_.taken() > children_.session_places()) {
-    if (const auto due = children_.kept().lends_at()) look_for_places_at(*due);
+    if (const auto due = children_.kept().lends_at()) place_timer_.arm_by(*due);
   }
   children_.make_places();
   children_.start_needed();
@@ -219,7 +219,7 @@ Lease* SessionLane::longest_idle() {
     longest = &lease;
     best = std::move(rank);
   });
-  if (longest == nullptr && next) look_for_places_at(*next);
+  if (longest == nullptr && next) place_timer_.arm_by(*next);
   return longest;
 }
 

@@ -188,7 +188,7 @@ void RoundTrips::resume(call::CallPtr call, const rpc::Envelope& request) {
     if (takes_turns_) return begin_again(*trip, std::move(call), request);
     sessions_.hold_calls(trip->session, true);
     trip->quiet_until = now() + kQuiet;
-    arm_clock(*trip->quiet_until);
+    clock_timer_.arm_by(*trip->quiet_until);
   }
   submit(*trip, std::move(call), request);
 }
@@ -313,7 +313,7 @@ void RoundTrips::settle(Trip& trip) {
     if (!can_ask) {
       parking_.refuse_asks(trip);
     } else if (now() < trip.asking_until) {
-      arm_clock(trip.asking_until);
+      clock_timer_.arm_by(trip.asking_until);
     } else if (parking_.places().has_one_for(trip.identity)) {
       park(trip);
     } else if (!std::exchange(trip.is_place_wanted, true)) {
@@ -333,7 +333,7 @@ void RoundTrips::settle(Trip& trip) {
     return release(trip);
   }
   trip.idle_since = now();
-  arm_clock(now() + services_.config.pool.idle_timeout);
+  clock_timer_.arm_by(now() + services_.config.pool.idle_timeout);
 }
 
 // --- Parking --------------------------------------------------------------------------------
@@ -354,7 +354,7 @@ void RoundTrips::park(Trip& trip) {
 
 void RoundTrips::park_for(Trip& trip, const call::Call& call,
                           std::span<const InputRequest> requests) {
-  arm_clock(parking_.begin(trip, call));
+  clock_timer_.arm_by(parking_.begin(trip, call));
   parking_.tell(trip, call, requests);
 }
 
@@ -477,7 +477,7 @@ void RoundTrips::take_turn(call::CallPtr call, const call::Outgoing& message) {
 // The child is processing answers, so the call waits for another turn, which comes after that.
 void RoundTrips::begin_again(Trip& trip, call::CallPtr call, const rpc::Envelope& request) {
   trip.quiet_until = now() + kQuiet;
-  arm_clock(*trip.quiet_until);
+  clock_timer_.arm_by(*trip.quiet_until);
   std::string text = kInput.without_answers(request);
   const rpc::KnownMessage known(text);
   call->session = {};

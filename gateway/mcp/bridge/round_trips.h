@@ -110,9 +110,6 @@ class RoundTrips {
   void end_parking(Trip& trip, ParkedEnd end);
   void release(Trip& trip);
   void look_at_time();
-  void arm_clock(TimePoint due) {
-    if (!clock_timer_.armed() || due < clock_timer_.due()) clock_timer_.arm(due);
-  }
 
   const pool::PoolServices& services_;
   const McpDialect& dialect_;

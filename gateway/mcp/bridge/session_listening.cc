@@ -104,7 +104,7 @@ SessionListener* SessionListening::listener_of(session::SessionId id) {
 
 void SessionListening::listen_soon(SessionListener& listener) {
   listener.due = now();
-  arm(*listener.due);
+  timer_.arm_by(*listener.due);
 }
 
 void SessionListening::go_on_all() {
@@ -148,11 +148,7 @@ void SessionListening::settle() {
     // The end of another session's call may have ended this session.
     if (SessionListener* const listener = known_listener_of(id)) listen(*listener);
   }
-  if (next) arm(*next);
-}
-
-void SessionListening::arm(TimePoint due) {
-  if (!timer_.armed() || due < timer_.due()) timer_.arm(due);
+  if (next) timer_.arm_by(*next);
 }
 
 void SessionListening::listen(SessionListener& listener) {
@@ -207,7 +203,7 @@ void SessionListening::on_unheard(SessionListener& listener, const session::Repl
   listener.is_listening = false;
   if (!reply.fault && reply.error_code) return;  // the child refuses to be listened to
   listener.due = now() + kAgain;
-  arm(*listener.due);
+  timer_.arm_by(*listener.due);
 }
 
 }  // namespace stdgate::mcp
