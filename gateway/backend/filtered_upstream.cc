@@ -171,8 +171,7 @@ call::CallPtr FilteredUpstream::refused_call(const UnreadRequest& request,
 }
 
 Admission FilteredUpstream::drop(DropReason reason) {
-  core_.observer.on_dropped(id(), reason);
-  if (logs_messages_) call::trace_dropped(core_.log, name(), reason);
+  chain_.drop(reason);
   return Admission::dropped;
 }
 

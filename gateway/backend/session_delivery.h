@@ -11,7 +11,6 @@
 #include "gateway/call/name_filter.h"
 #include "gateway/call/rule_filter.h"
 #include "gateway/pool/bridge.h"
-#include "gateway/pool/call_trace.h"
 #include "gateway/pool/pool_events.h"
 
 namespace stdgate::backend {

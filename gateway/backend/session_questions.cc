@@ -160,7 +160,7 @@ void SessionQuestions::tell_cancelled(const session::Session& session, rpc::Wire
   const std::string cancel = services_.dialect.cancel(ask, pool::CancelReason::deadline);
   if (cancel.empty()) return;
   if (session.has_ended) {
-    services_.core.observer.on_dropped(services_.backend, DropReason::no_listener);
+    services_.drop(DropReason::no_listener);
     return;
   }
   const std::string_view text = cancel;

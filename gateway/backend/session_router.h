@@ -21,7 +21,6 @@
 #include "gateway/backend/session_questions.h"
 #include "gateway/backend/shared_wishes.h"
 #include "gateway/base/check.h"
-#include "gateway/pool/call_trace.h"
 #include "gateway/pool/pool.h"
 #include "gateway/session/session.h"
 
@@ -150,13 +149,9 @@ class SessionRouter final : public pool::SessionEvents {
     return session == nullptr || session->has_ended ? nullptr : session;
   }
   void tell(const session::Session& session, std::span<const std::string_view> parts) {
-    if (session.has_ended) return drop(DropReason::no_listener);
+    if (session.has_ended) return services_.drop(DropReason::no_listener);
     services_.core.observer.on_message(services_.backend, Direction::to_client, parts);
     session.sink->on_message(std::nullopt, parts);
-  }
-  void drop(DropReason reason) {
-    services_.core.observer.on_dropped(services_.backend, reason);
-    if (services_.traces) pool::trace_dropped(services_, reason);
   }
   template <class Visitor>
   void for_each(Visitor&& visit) const {

@@ -381,11 +381,13 @@ void Chain::deliver(const Call& call, const session::Reply& reply) {
   if (session::ReplySink* sink = services_.callers.find(call.caller); sink != nullptr) {
     sink->on_reply(call.tag, reply);
   } else if (!call.is_own) {
-    services_.observer.on_dropped(services_.backend, DropReason::caller_gone);
-    if (services_.traces) {
-      trace_dropped(services_.log, services_.config.name, DropReason::caller_gone);
-    }
+    drop(DropReason::caller_gone);
   }
+}
+
+void Chain::drop(DropReason reason) const {
+  services_.observer.on_dropped(services_.backend, reason);
+  if (services_.traces) trace_dropped(services_.log, services_.config.name, reason);
 }
 
 LogValue traced(std::string_view text) { return if_any(cut_utf8(text, kMaxTraced)); }

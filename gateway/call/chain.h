@@ -117,6 +117,9 @@ class Chain {
     finish(call, outcome, nullptr, detail);
   }
 
+  // A message that is no call, or an answer, reaches nobody: counts and logs it.
+  void drop(DropReason reason) const;
+
   // --- Children, see Filter
   [[nodiscard]] bool admits(const Call& call, uint64_t child) const {
     return gates_.empty() || passes_gates(call, child);

@@ -191,7 +191,7 @@ bool TaskListening::take_event(const call::Call& call, const rpc::Envelope& even
     stream->held_bytes += event.text.size();
     stream->memory.add(sizeof(std::string) + stream->held.back().capacity());
   } else {
-    services_.core.observer.on_dropped(services_.backend, DropReason::outbox_full);
+    services_.drop(DropReason::outbox_full);
   }
   return true;
 }

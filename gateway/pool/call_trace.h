@@ -30,8 +30,5 @@ void trace_ended(const PoolServices& services, const call::Call& call, const Chi
 // A message that is no call of a client. `event`: what became of it.
 void trace_message(const PoolServices& services, const ChildName& child, std::string_view event,
                    std::string_view method, size_t bytes);
-inline void trace_dropped(const PoolServices& services, DropReason reason) {
-  call::trace_dropped(services.core.log, services.config.name, reason);
-}
 
 }  // namespace stdgate::pool

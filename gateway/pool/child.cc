@@ -179,7 +179,7 @@ const char* Child::note_stray(std::optional<rpc::WireId> id, const rpc::Envelope
     return id && calls_.has_ended(*id) ? "its call has been answered already"
                                        : "no call has had this id";
   }
-  services_.core.observer.on_dropped(services_.backend, DropReason::unknown_id);
+  services_.drop(DropReason::unknown_id);
   log_.late_answer(answer.id, *given_up);
   return nullptr;
 }
@@ -223,7 +223,7 @@ void Child::on_notification(const rpc::Envelope& notification, std::string_view 
     // Progress of a call that has ended still belongs to the session.
     listener_.on_notification(*this, notification, method);
   } else {
-    services_.core.observer.on_dropped(services_.backend, DropReason::no_listener);
+    services_.drop(DropReason::no_listener);
   }
 }
 
@@ -238,14 +238,14 @@ bool Child::end_listening(const rpc::Envelope& notification, std::string_view me
     return true;
   }
   if (cancelled.empty() || peer_kind() != PeerKind::stateless) return false;
-  services_.core.observer.on_dropped(services_.backend, DropReason::no_listener);
+  services_.drop(DropReason::no_listener);
   return true;
 }
 
 // A stateless server asks its client by its answers. Its clients expect no requests.
 void Child::on_request(const rpc::Envelope& request, std::string_view method) {
   if (peer_kind() != PeerKind::stateless) return listener_.on_request(*this, request, method);
-  services_.core.observer.on_dropped(services_.backend, DropReason::no_listener);
+  services_.drop(DropReason::no_listener);
   refuse(request.id, rpc::RpcError::method_not_found, "no server of this revision sends requests");
 }
 

@@ -39,7 +39,7 @@ void ChildInput::write_text(std::string_view text) {
 
 bool ChildInput::takes_answers() const {
   if (link_->unsent_bytes() <= kMaxUnsentAnswers) return true;
-  services_.core.observer.on_dropped(services_.backend, DropReason::outbox_full);
+  services_.drop(DropReason::outbox_full);
   return false;
 }
 

@@ -161,7 +161,7 @@ void ChildOutput::note_first_output(std::span<const char> bytes) {
 }
 
 void ChildOutput::drop(const DroppedOutput& output) {
-  services_.core.observer.on_dropped(services_.backend, output.reason);
+  services_.drop(output.reason);
   log_.dropped(output);
 }
 

@@ -387,9 +387,7 @@ void Pool::fail_queue(const rpc::FaultReport& report) {
   const size_t messages = queues_.calls.size();
   // Taken out first: calls that on_fault() adds to the queue are not failed.
   std::vector<call::CallPtr> calls = queues_.calls.take_calls();
-  for (size_t i = calls.size(); i < messages; ++i) {
-    services_.core.observer.on_dropped(services_.backend, DropReason::overloaded);
-  }
+  for (size_t i = calls.size(); i < messages; ++i) services_.drop(DropReason::overloaded);
   watch_queue();
   append(calls, queues_.turns.take_calls());
   for (call::CallPtr& call : calls) services_.chain.on_fault(std::move(call), report);

@@ -67,6 +67,8 @@ struct PoolServices {  // one a backend
 
   // Pays for what is kept here for a client; null: no client is charged.
   [[nodiscard]] Payer payer_for(Account* client) const { return {client, payer.held}; }
+  // A message is dropped: counts and logs it.
+  void drop(DropReason reason) const { chain.drop(reason); }
 };
 
 // Parts of a backend that its filters use.

@@ -336,9 +336,7 @@ void SessionLane::fail(Lease& lease, const rpc::FaultReport& report,
 std::vector<call::CallPtr> SessionLane::take_queue(Lease& lease) {
   const size_t messages = lease.queue.size();
   std::vector<call::CallPtr> calls = lease.queue.take_calls();
-  for (size_t i = calls.size(); i < messages; ++i) {
-    services_.core.observer.on_dropped(services_.backend, DropReason::caller_gone);
-  }
+  for (size_t i = calls.size(); i < messages; ++i) services_.drop(DropReason::caller_gone);
   return calls;
 }
 
