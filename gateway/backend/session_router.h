@@ -148,10 +148,8 @@ class SessionRouter final : public pool::SessionEvents {
     session::Session* const session = sessions_.find(id);
     return session == nullptr || session->has_ended ? nullptr : session;
   }
-  void tell(const session::Session& session, std::span<const std::string_view> parts) {
-    if (session.has_ended) return services_.drop(DropReason::no_listener);
-    services_.core.observer.on_message(services_.backend, Direction::to_client, parts);
-    session.sink->on_message(std::nullopt, parts);
+  void tell(const session::Session& session, std::span<const std::string_view> parts) const {
+    tell_client(services_, session, parts);
   }
   template <class Visitor>
   void for_each(Visitor&& visit) const {
@@ -160,7 +158,7 @@ class SessionRouter final : public pool::SessionEvents {
   [[nodiscard]] const session::Session* find(session::SessionId session) const {
     return sessions_.find(session);
   }
-  [[nodiscard]] session::Session* find_mutable(session::SessionId session) {
+  [[nodiscard]] session::Session* find(session::SessionId session) {
     return sessions_.find(session);
   }
   [[nodiscard]] size_t size(session::SessionKind kind) const { return sessions_.size(kind); }
@@ -254,12 +252,6 @@ class SessionRouter final : public pool::SessionEvents {
     session::Session* const session = sessions_.find(id);
     STDGATE_CHECK(session != nullptr);
     return *session;
-  }
-  // A question ends with its child, so the child exists.
-  [[nodiscard]] pool::Child& child_that_asked(const session::Ask& ask) const {
-    pool::Child* const child = pool_.find_child(ask.child);
-    STDGATE_CHECK(child != nullptr);
-    return *child;
   }
   [[nodiscard]] bool is_there(session::Caller caller) const {
     return caller == session::Callers::kGateway || callers_.find(caller) != nullptr;

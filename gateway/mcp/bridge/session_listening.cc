@@ -89,7 +89,7 @@ SessionListener* SessionListening::known_listener_of(const session::Session& ses
 }
 
 SessionListener* SessionListening::listener_of(session::SessionId id) {
-  session::Session* const session = sessions_.find_mutable(id);
+  session::Session* const session = sessions_.find(id);
   if (session == nullptr || pool_.lane().has(id)) return nullptr;
   BridgedSession& bridged = BridgedSession::made_for(*session);
   if (bridged.listener != nullptr) return bridged.listener.get();

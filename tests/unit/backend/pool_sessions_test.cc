@@ -265,7 +265,7 @@ TEST(BridgedPart, IsChargedWithItsSessionAndEndsWithItAndWithTheCallsThatItMade)
   const auto held = [&bench] { return bench.backend.held()->of[size_t(Holding::sessions)]; };
   const size_t before = held();
   int gone = 0;
-  sessions->find_mutable(session.id)->bridged = std::make_unique<KeptPart>(listener.caller(), gone);
+  sessions->find(session.id)->bridged = std::make_unique<KeptPart>(listener.caller(), gone);
   sessions->charge(session.id);
   EXPECT_EQ(held(), before + 100'000);
   bench.call(listener, "1");
