@@ -113,7 +113,7 @@ Admission FilteredUpstream::accept_request(const rpc::Envelope& request,
       request.id, {context, &request, method, intent ? intent->tool : std::string_view(), !intent});
   call->bytes_in = request.text.size();
   if (!context.is_own) core_.observer.on_call_started(id());
-  if (logs_messages_) call::trace_arrived(core_.log, name(), *call, method);
+  if (logs_messages_) call::log_arrived(core_.log, name(), *call, method);
   if (intent) {
     chain_.pass(std::move(call), {request, method, *intent, context});
   } else {

@@ -117,7 +117,7 @@ class FilteredUpstream : public Upstream {
   const pool::CoreServices& core_;
   const std::unique_ptr<call::BackendNames> own_names_;  // null: they are shared
   call::BackendNames& names_of_calls_;
-  bool logs_messages_;  // the way of each message
+  bool logs_messages_;  // see ChainServices
   std::string method_;  // scratch
   call::CallStore calls_;
   const call::ChainServices chain_services_;

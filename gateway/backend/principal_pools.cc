@@ -226,7 +226,7 @@ bool PrincipalPools::free_place() {
 
 void PrincipalPools::drop(DropReason reason) {
   services_.observer.on_dropped(id(), reason);
-  call::trace_dropped(services_.log, name(), reason);
+  call::log_dropped(services_.log, name(), reason);
 }
 
 // The pool is not on the call stack, because it has no call under way, or the timer has called.

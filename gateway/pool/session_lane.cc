@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "gateway/base/check.h"
-#include "gateway/pool/call_trace.h"
+#include "gateway/pool/message_log.h"
 
 namespace stdgate::pool {
 
@@ -108,8 +108,8 @@ tl::expected<void, rpc::FaultReport> SessionLane::submit(Lease& lease, call::Cal
   lease.used = now();
   const call::Call& waiting = *call;
   auto taken = leases_.submit(lease, call, message);
-  if (services_.traces && taken && !lease.queue.empty()) {
-    trace_queued(services_, waiting, lease.queue.size());
+  if (services_.logs_messages && taken && !lease.queue.empty()) {
+    log_queued(services_, waiting, lease.queue.size());
   }
   if (wakes && taken) wake(lease);
   return taken;

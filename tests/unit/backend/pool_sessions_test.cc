@@ -127,9 +127,9 @@ class PoolSessions : public testing::Test {
   const pool::CoreServices core_{clock_, timers_, log_, observer_, launcher_, random_, storages_};
   const pool::JsonRpcDialect dialect_{"$/cancelRequest"};
   call::CallStore calls_{1, 2};
-  const bool traces_ = false;
+  const bool logs_messages_ = false;
   call::Chain chain_{{clock_, nullptr, observer_, callers_, dialect_, calls_, 0, options_.config,
-                      log_, traces_, &timers_, nullptr}};
+                      log_, logs_messages_, &timers_, nullptr}};
   const pool::PoolServices services_{core_,           0,        options_.config, options_.limits,
                                      options_.launch, dialect_, calls_,          chain_};
   pool::Bridge bridge_;
