@@ -17,7 +17,7 @@ FilteredUpstream::FilteredUpstream(BackendId id, FilterOptions options,
       callers_(callers),
       core_(core),
       own_names_(options_.names != nullptr ? nullptr
-                                           : std::make_unique<call::BackendNames>(
+                                           : std::make_unique<call::LabelNames>(
                                                  id, options_.method_names, core_.observer)),
       names_of_calls_(own_names_ ? *own_names_ : *options_.names),
       logs_messages_(core_.log.enabled(LogLevel::debug)),

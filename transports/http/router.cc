@@ -236,22 +236,22 @@ std::vector<std::shared_ptr<Endpoint>> Router::replace_leaving(Router& others) {
   return others.clear();
 }
 
-PathHints Router::hints(std::string_view asked, Audience viewer) const {
+PathHints Router::hints(std::string_view asked, RouteAudience viewer) const {
   std::vector<std::string_view> paths;
   for (const Route& route : routes_) {
-    const bool is_open = route.guards.audience != Audience::operators;
-    if (is_open || viewer == Audience::operators) paths.push_back(route.path);
+    const bool is_open = route.guards.audience != RouteAudience::operators;
+    if (is_open || viewer == RouteAudience::operators) paths.push_back(route.path);
   }
   return path_hints(asked, std::move(paths));
 }
 
-std::string Router::admin_hint(std::string_view asked, Audience viewer) const {
+std::string Router::admin_hint(std::string_view asked, RouteAudience viewer) const {
   constexpr std::array<std::string_view, 4> kPages = {"/healthz", "/readyz", "/metrics", "/debug"};
   const bool is_page = std::ranges::any_of(kPages, [asked](std::string_view page) {
     return asked == page || (asked.starts_with(page) && asked[page.size()] == '/');
   });
   if (!is_page || admin_.empty()) return {};
-  const std::string where = viewer == Audience::operators ? " (" + admin_ + ")" : "";
+  const std::string where = viewer == RouteAudience::operators ? " (" + admin_ + ")" : "";
   return "it is one of the admin pages, at the address of the key admin" + where;
 }
 
@@ -303,7 +303,7 @@ std::string Router::index_text(std::string_view title) const {
 
 void Router::add_index(std::string_view title) {
   add("/", "this list", std::make_unique<IndexEndpoint>(index_text(title)),
-      Guards::reading(Audience::operators));
+      Guards::reading(RouteAudience::operators));
 }
 
 std::vector<std::string> Router::paths_of(Transport transport) const {

@@ -145,12 +145,12 @@ class Router {
   [[nodiscard]] std::vector<std::string> paths_of(Transport transport) const;
   // The paths that are served, paths near to `asked` first. Paths for operators are included only
   // if `viewer` is an operator.
-  [[nodiscard]] PathHints hints(std::string_view asked, Audience viewer) const;
+  [[nodiscard]] PathHints hints(std::string_view asked, RouteAudience viewer) const;
   // The pages of the admin address are not here but at `address`.
   void set_admin(std::string address) { admin_ = std::move(address); }
   // Where `asked` is served, if it is such a page; a clause, empty for others. Only operators are
   // told the address itself.
-  [[nodiscard]] std::string admin_hint(std::string_view asked, Audience viewer) const;
+  [[nodiscard]] std::string admin_hint(std::string_view asked, RouteAudience viewer) const;
   // "; POST JSON-RPC to /mcp or /rpc", for a POST to another path: at most kMaxHintPaths paths, the
   // nearest first, then those at the root. Empty if no path takes calls.
   [[nodiscard]] std::string post_hint(std::string_view asked) const;

@@ -338,8 +338,9 @@ TEST(Authentication, OperatorsAlone) {
   EXPECT_FALSE(is_operator(kBob));
   EXPECT_FALSE(is_operator(kAda + kAda));
   using testing::Contains;
-  EXPECT_THAT(world.routes.hints("/x", http::Audience::operators).paths, Contains("/debug/state"));
-  EXPECT_THAT(world.routes.hints("/debug/stat", http::Audience::everyone).paths,
+  EXPECT_THAT(world.routes.hints("/x", http::RouteAudience::operators).paths,
+              Contains("/debug/state"));
+  EXPECT_THAT(world.routes.hints("/debug/stat", http::RouteAudience::everyone).paths,
               testing::Not(Contains("/debug/state")));
 }
 
