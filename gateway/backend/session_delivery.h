@@ -26,7 +26,7 @@ namespace stdgate::backend {
 //
 // A /rpc stream whose call is the only one at its shared child gets the child's notifications too.
 // Owner: the backend. Children reach it through the chain's filters (ChainListener).
-class SessionDelivery final : public pool::ChildListener {
+class SessionDelivery final : public pool::ChildMessages {
  public:
   // `methods`: learns the names of notifications.
   SessionDelivery(const pool::PoolServices& services, session::Callers& callers,
@@ -45,17 +45,14 @@ class SessionDelivery final : public pool::ChildListener {
                        std::string_view method) override;
   void on_request(pool::Child& child, const rpc::Envelope& request,
                   std::string_view method) override;
-  [[nodiscard]] bool admits(const call::Call& /*call*/, uint64_t /*child*/) override {
-    return true;
-  }
-  void on_spare_room(pool::Child& child) override {
+
+  // --- For ChainListener, see pool::ChildListener
+  void on_spare_room(pool::Child& child) {
     if (!sessions_.wishes().is_settled()) sessions_.wishes().tell(child);
   }
-  void on_child_gone(const pool::Child& child) override { sessions_.lose_child(child.number()); }
-  [[nodiscard]] TimePoint works_until(uint64_t child) const override {
-    return bridge_.needed_until(child);
-  }
-  [[nodiscard]] TimePoint needed_until(uint64_t child) const override {
+  void on_child_gone(const pool::Child& child) { sessions_.lose_child(child.number()); }
+  [[nodiscard]] TimePoint works_until(uint64_t child) const { return bridge_.needed_until(child); }
+  [[nodiscard]] TimePoint needed_until(uint64_t child) const {
     return std::max(sessions_.wishes().needed_until(child), bridge_.needed_until(child));
   }
 

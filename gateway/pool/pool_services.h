@@ -75,7 +75,7 @@ struct PoolServices {  // one a backend
 struct FilterServices {
   const PoolServices& services;
   Pool& pool;                     // may not be constructed yet
-  ChildListener& next;            // receives what the chain lets through of the children's messages
+  ChildMessages& next;            // receives what the chain lets through of the children's messages
   const Duration& input_timeout;  // may change
 };
 
