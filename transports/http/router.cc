@@ -198,23 +198,6 @@ PathHints path_hints(std::string_view wanted, std::vector<std::string_view> path
   return hints;
 }
 
-namespace {
-
-class IndexEndpoint final : public Endpoint {
- public:
-  explicit IndexEndpoint(std::string text) : text_(std::move(text)) {}
-
-  std::optional<HttpError> admit(Exchange& /*exchange*/) override { return std::nullopt; }
-  void serve(Exchange& exchange, std::span<char> /*body*/) override {
-    exchange.respond({.content_type = "text/plain; charset=utf-8"}, text_);
-  }
-
- private:
-  const std::string text_;
-};
-
-}  // namespace
-
 void Router::add(std::string path, std::string about, std::shared_ptr<Endpoint> endpoint,
                  const Guards& guards) {
   const auto place = std::lower_bound(
@@ -299,11 +282,6 @@ std::string Router::index_text(std::string_view title) const {
     text += '\n';
   }
   return text;
-}
-
-void Router::add_index(std::string_view title) {
-  add("/", "this list", std::make_unique<IndexEndpoint>(index_text(title)),
-      Guards::reading(RouteAudience::operators));
 }
 
 std::vector<std::string> Router::paths_of(Transport transport) const {

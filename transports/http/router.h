@@ -126,8 +126,6 @@ class Router {
   // their paths, unless another route has the path, and no list shows them. Returns the endpoints
   // of the former leaving routes.
   std::vector<std::shared_ptr<Endpoint>> replace_leaving(Router& others);
-  // Serves the index of what has been added, at "/".
-  void add_index(std::string_view title);
   // A line for each path.
   [[nodiscard]] std::string index_text(std::string_view title) const;
 

@@ -74,7 +74,7 @@ struct AuthWorld : HttpWorld {
     routes.add("/name", "", std::make_unique<NamingEndpoint>(false));
     routes.add("/stream", "", std::make_unique<NamingEndpoint>(true));
     http::add_admin_routes(routes, source);
-    routes.add_index("title");
+    add_index(routes);
     guarded = std::make_unique<http::Server>(
         http::HttpServices{loop, log, observer, callers, backends, options.limits, options.timeouts,
                            accounts},
