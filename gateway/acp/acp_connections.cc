@@ -95,8 +95,7 @@ Duration AcpConnections::patience(const AcpConnection& connection) const {
 }
 
 void AcpConnections::look_after(const AcpConnection& connection) {
-  const TimePoint due = services_.clock.now() + std::max(patience(connection), kRest);
-  if (!alone_timer_.armed() || due < alone_timer_.due()) alone_timer_.arm(due);
+  alone_timer_.arm_by(services_.clock.now() + std::max(patience(connection), kRest));
 }
 
 void AcpConnections::on_connection_over(AcpConnection& connection) {

@@ -51,7 +51,7 @@ backend::MakeSleepingServer sleeping_of(const config::BackendConfig& backend,
 }
 
 backend::BackendOptions options_of(const config::Config& config,
-                                   const config::BackendConfig& backend, call::BackendNames& names,
+                                   const config::BackendConfig& backend, call::LabelNames& names,
                                    const UpstreamServices& services) {
   pool::LaunchSpec launch =
       pool::make_launch_spec(backend, services.environment, services.identity.binary);
@@ -74,7 +74,7 @@ backend::BackendOptions options_of(const config::Config& config,
 // Pools of children that are all alike but for what names their principal in their environment.
 std::unique_ptr<backend::Upstream> make_pools(const config::Config& config, BackendId id,
                                               const config::BackendConfig& backend,
-                                              call::BackendNames& names,
+                                              call::LabelNames& names,
                                               const UpstreamServices& services) {
   backend::BackendOptions options = options_of(config, backend, names, services);
   options.config.isolation = config::Isolation::shared;
@@ -124,7 +124,7 @@ std::unique_ptr<backend::Upstream> make_pools(const config::Config& config, Back
 
 std::unique_ptr<backend::Upstream> make_upstream(const config::Config& config,
                                                  const config::BackendConfig& backend, BackendId id,
-                                                 call::BackendNames& names,
+                                                 call::LabelNames& names,
                                                  const UpstreamServices& services) {
   if (backend.isolation == config::Isolation::principal) {
     return make_pools(config, id, backend, names, services);
@@ -138,7 +138,7 @@ std::unique_ptr<backend::Upstream> make_upstream(const config::Config& config,
 
 std::unique_ptr<servers::VirtualServer> make_server(const config::Config& config,
                                                     const config::ServerConfig& server,
-                                                    BackendId id, call::BackendNames& names,
+                                                    BackendId id, call::LabelNames& names,
                                                     const UpstreamServices& services) {
   return std::make_unique<servers::VirtualServer>(
       id,

@@ -25,7 +25,7 @@ namespace stdgate::app {
 
 // --- The upstream of a backend: a pool of children, or a pool for each principal
 
-// The services that make_backend() hands to an upstream. All of them outlive the upstreams.
+// The services that make_upstream() hands to an upstream. All of them outlive the upstreams.
 struct UpstreamServices {
   const pool::CoreServices& core;
   session::Callers& callers;
@@ -39,12 +39,12 @@ struct UpstreamServices {
 // the backend with this id; outlive the upstream.
 std::unique_ptr<backend::Upstream> make_upstream(const config::Config& config,
                                                  const config::BackendConfig& backend, BackendId id,
-                                                 call::BackendNames& names,
+                                                 call::LabelNames& names,
                                                  const UpstreamServices& services);
-// As make_backend(), for a virtual server, whose members are attached later.
+// As make_upstream(), for a virtual server, whose members are attached later.
 std::unique_ptr<servers::VirtualServer> make_server(const config::Config& config,
                                                     const config::ServerConfig& server,
-                                                    BackendId id, call::BackendNames& names,
+                                                    BackendId id, call::LabelNames& names,
                                                     const UpstreamServices& services);
 
 struct GenerationServices {
@@ -114,7 +114,7 @@ class Generation {
         : id(own_id), names(own_id, capacity, observer) {}
 
     const BackendId id;
-    call::BackendNames names;
+    call::LabelNames names;
   };
 
   // The entry of a backend with this name; added if it is missing.

@@ -27,7 +27,7 @@ void RetiredBackends::add(backend::Upstream& upstream, std::unique_ptr<mcp::McpS
                       services_.clock.now() + services_.drain, false});
   upstream.retire();
   upstream.end_listening();
-  wake_at(services_.clock.now());
+  wake_.arm_by(services_.clock.now());
 }
 
 void RetiredBackends::note(const std::vector<std::shared_ptr<http::Endpoint>>& endpoints) {
@@ -50,7 +50,7 @@ void RetiredBackends::end_what_is_over() {
     if (is_late || (is_done && !retired.upstream->holds_work())) {
       end(retired);
     } else {
-      wake_at(is_done ? std::min(now + kClaims, retired.deadline) : retired.deadline);
+      wake_.arm_by(is_done ? std::min(now + kClaims, retired.deadline) : retired.deadline);
     }
   }
   std::erase_if(retired_, [this](Retired& retired) {

@@ -105,9 +105,6 @@ class RetiredBackends {
   };
 
   void end_what_is_over();
-  void wake_at(TimePoint due) {
-    if (!wake_.armed() || due < wake_.due()) wake_.arm(due);
-  }
   // Its work is done, except for claims that it may hold.
   [[nodiscard]] bool is_idle(const backend::Upstream& upstream);
   void end(Retired& retired);

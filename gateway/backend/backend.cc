@@ -7,7 +7,6 @@
 #include "gateway/backend/upstream.h"
 #include "gateway/call/audit_filter.h"
 #include "gateway/call/schema_filter.h"
-#include "gateway/pool/call_trace.h"
 #include "gateway/pool/pool_services.h"
 
 namespace stdgate::backend {
@@ -104,7 +103,6 @@ void Backend::set_limits(const config::LimitsConfig& limits,
                          const config::TimeoutsConfig& timeouts) {
   FilteredUpstream::set_limits(limits, timeouts);
   input_timeout_ = timeouts.input;
-  services_.traces = core().log.enabled(LogLevel::debug);
 }
 
 void Backend::set_rules(const config::BackendConfig& backend,

@@ -24,7 +24,7 @@ struct BridgeParts {
   SessionRouter& sessions;
   session::Callers& callers;
   call::TraceFilter& traces;
-  pool::ChildListener& next;      // receives what the chain lets through of children's messages
+  pool::ChildMessages& next;      // receives what the chain lets through of children's messages
   const Duration& input_timeout;  // may change
   bool has_principals = false;    // see BackendOptions
   // Sessions share children from now on, or do not any more.

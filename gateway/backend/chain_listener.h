@@ -20,7 +20,7 @@ namespace stdgate::backend {
 class ChainListener final : public pool::ChildListener {
  public:
   // `sleeping` may not be constructed yet.
-  ChainListener(call::Chain& chain, pool::ChildListener& next, ListNotices& notices,
+  ChainListener(call::Chain& chain, SessionDelivery& next, ListNotices& notices,
                 const std::unique_ptr<SleepingServer>& sleeping)
       : chain_(chain), next_(next), notices_(notices), sleeping_(sleeping) {}
 
@@ -52,7 +52,7 @@ class ChainListener final : public pool::ChildListener {
 
  private:
   call::Chain& chain_;
-  pool::ChildListener& next_;
+  SessionDelivery& next_;
   ListNotices& notices_;
   const std::unique_ptr<SleepingServer>& sleeping_;  // null: nothing is remembered
   std::string method_;                               // scratch

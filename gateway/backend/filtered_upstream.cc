@@ -17,7 +17,7 @@ FilteredUpstream::FilteredUpstream(BackendId id, FilterOptions options,
       callers_(callers),
       core_(core),
       own_names_(options_.names != nullptr ? nullptr
-                                           : std::make_unique<call::BackendNames>(
+                                           : std::make_unique<call::LabelNames>(
                                                  id, options_.method_names, core_.observer)),
       names_of_calls_(own_names_ ? *own_names_ : *options_.names),
       logs_messages_(core_.log.enabled(LogLevel::debug)),
@@ -113,7 +113,7 @@ Admission FilteredUpstream::accept_request(const rpc::Envelope& request,
       request.id, {context, &request, method, intent ? intent->tool : std::string_view(), !intent});
   call->bytes_in = request.text.size();
   if (!context.is_own) core_.observer.on_call_started(id());
-  if (logs_messages_) call::trace_arrived(core_.log, name(), *call, method);
+  if (logs_messages_) call::log_arrived(core_.log, name(), *call, method);
   if (intent) {
     chain_.pass(std::move(call), {request, method, *intent, context});
   } else {
@@ -171,8 +171,7 @@ call::CallPtr FilteredUpstream::refused_call(const UnreadRequest& request,
 }
 
 Admission FilteredUpstream::drop(DropReason reason) {
-  core_.observer.on_dropped(id(), reason);
-  if (logs_messages_) call::trace_dropped(core_.log, name(), reason);
+  chain_.drop(reason);
   return Admission::dropped;
 }
 

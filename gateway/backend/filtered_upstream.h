@@ -35,7 +35,7 @@ struct FilterOptions {
   std::vector<std::string> known_methods{};
   std::vector<std::string> known_tools{};
   // Shared by upstreams with the same id; outlives them. Null: the upstream has its own.
-  call::BackendNames* names = nullptr;
+  call::LabelNames* names = nullptr;
   // Shared by upstreams that have the same clients. Null: the upstream has its own.
   std::shared_ptr<policy::ClientQuotas> quotas = nullptr;
 };
@@ -99,7 +99,7 @@ class FilteredUpstream : public Upstream {
   [[nodiscard]] const call::ChainServices& chain_services() const { return chain_services_; }
   [[nodiscard]] call::Chain& chain() { return chain_; }
   [[nodiscard]] const call::Chain& chain() const { return chain_; }
-  [[nodiscard]] call::BackendNames& known_names() { return names_of_calls_; }
+  [[nodiscard]] call::LabelNames& known_names() { return names_of_calls_; }
   [[nodiscard]] call::TraceFilter& traces() { return traces_; }
   [[nodiscard]] const call::CapacityFilter& capacity() const { return capacity_; }
   [[nodiscard]] call::RuleFilter& rules() { return rules_; }
@@ -115,9 +115,9 @@ class FilteredUpstream : public Upstream {
   const std::unique_ptr<pool::Dialect> dialect_;
   session::Callers& callers_;
   const pool::CoreServices& core_;
-  const std::unique_ptr<call::BackendNames> own_names_;  // null: they are shared
-  call::BackendNames& names_of_calls_;
-  bool logs_messages_;  // the way of each message
+  const std::unique_ptr<call::LabelNames> own_names_;  // null: they are shared
+  call::LabelNames& names_of_calls_;
+  bool logs_messages_;  // see ChainServices
   std::string method_;  // scratch
   call::CallStore calls_;
   const call::ChainServices chain_services_;

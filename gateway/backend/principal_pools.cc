@@ -6,6 +6,7 @@
 #include "gateway/backend/session_journal.h"
 #include "gateway/backend/upstream.h"
 #include "gateway/base/check.h"
+#include "gateway/call/chain.h"
 #include "gateway/pool/backend_status.h"
 
 namespace stdgate::backend {
@@ -223,6 +224,11 @@ bool PrincipalPools::free_place() {
   return true;
 }
 
+void PrincipalPools::drop(DropReason reason) {
+  services_.observer.on_dropped(id(), reason);
+  call::log_dropped(services_.log, name(), reason);
+}
+
 // The pool is not on the call stack, because it has no call under way, or the timer has called.
 void PrincipalPools::retire(Pools::iterator place) {
   ending_.push_back(std::move(place->second));
@@ -272,14 +278,13 @@ Admission PrincipalPools::accept(const rpc::ParsedMessage& message,
       lobby_->refuse(made.error(), refused, context);
       return Admission::answered_by_reply;
     } else {
-      services_.observer.on_dropped(id(), DropReason::overloaded);
+      drop(DropReason::overloaded);
       return Admission::refused_overloaded;
     }
   }
   if (pool == nullptr && message.envelope.kind != rpc::MessageKind::request) {
     const bool is_note = message.envelope.kind == rpc::MessageKind::notification;
-    services_.observer.on_dropped(id(),
-                                  is_note ? DropReason::no_listener : DropReason::stray_response);
+    drop(is_note ? DropReason::no_listener : DropReason::stray_response);
     return Admission::dropped;
   }
   if (pool == nullptr) {

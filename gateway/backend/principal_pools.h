@@ -121,6 +121,7 @@ class PrincipalPools final : public Upstream {
   template <class Visitor>
   void for_each(Visitor&& visit) const;
   class PoolWatch;
+  void drop(DropReason reason);
   [[nodiscard]] TimePoint now() const { return services_.clock.now(); }
 
   const size_t max_pools_;

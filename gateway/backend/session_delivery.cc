@@ -14,7 +14,7 @@ void SessionDelivery::on_event(const call::Call& call, const rpc::Envelope& noti
   const auto parts = with_replaced(notification.text, progress_token, call.progress_token);
   const session::Session* session = call.alone ? nullptr : sessions_.listener(call.session);
   session::ReplySink* sink = call.wants_events ? callers_.find(call.caller) : nullptr;
-  if (session == nullptr && sink == nullptr) return sessions_.drop(DropReason::no_listener);
+  if (session == nullptr && sink == nullptr) return services_.drop(DropReason::no_listener);
   note_passed(notification.decoded_method(method_));
   services_.core.observer.on_message(services_.backend, Direction::to_client, parts);
   if (session != nullptr) {
@@ -31,7 +31,7 @@ void SessionDelivery::on_notification(pool::Child& child, const rpc::Envelope& n
   if (child.isolation() == config::Isolation::session) {
     const session::Session* const owner = sessions_.listener(child.lease());
     if (owner != nullptr && !may_say(*owner, notification, method)) {
-      return sessions_.drop(DropReason::denied);
+      return services_.drop(DropReason::denied);
     }
   }
   const bool has_clients = child.isolation() == config::Isolation::shared || is_of_trip(child);
@@ -46,7 +46,7 @@ void SessionDelivery::on_notification(pool::Child& child, const rpc::Envelope& n
   if (is_passed || is_streamed || is_listened) {
     note_passed(method);
   } else {
-    sessions_.drop(DropReason::no_listener);
+    services_.drop(DropReason::no_listener);
   }
 }
 

@@ -11,7 +11,6 @@
 #include "gateway/call/name_filter.h"
 #include "gateway/call/rule_filter.h"
 #include "gateway/pool/bridge.h"
-#include "gateway/pool/call_trace.h"
 #include "gateway/pool/pool_events.h"
 
 namespace stdgate::backend {
@@ -27,7 +26,7 @@ namespace stdgate::backend {
 //
 // A /rpc stream whose call is the only one at its shared child gets the child's notifications too.
 // Owner: the backend. Children reach it through the chain's filters (ChainListener).
-class SessionDelivery final : public pool::ChildListener {
+class SessionDelivery final : public pool::ChildMessages {
  public:
   // `methods`: learns the names of notifications.
   SessionDelivery(const pool::PoolServices& services, session::Callers& callers,
@@ -46,17 +45,14 @@ class SessionDelivery final : public pool::ChildListener {
                        std::string_view method) override;
   void on_request(pool::Child& child, const rpc::Envelope& request,
                   std::string_view method) override;
-  [[nodiscard]] bool admits(const call::Call& /*call*/, uint64_t /*child*/) override {
-    return true;
-  }
-  void on_spare_room(pool::Child& child) override {
+
+  // --- For ChainListener, see pool::ChildListener
+  void on_spare_room(pool::Child& child) {
     if (!sessions_.wishes().is_settled()) sessions_.wishes().tell(child);
   }
-  void on_child_gone(const pool::Child& child) override { sessions_.lose_child(child.number()); }
-  [[nodiscard]] TimePoint works_until(uint64_t child) const override {
-    return bridge_.needed_until(child);
-  }
-  [[nodiscard]] TimePoint needed_until(uint64_t child) const override {
+  void on_child_gone(const pool::Child& child) { sessions_.lose_child(child.number()); }
+  [[nodiscard]] TimePoint works_until(uint64_t child) const { return bridge_.needed_until(child); }
+  [[nodiscard]] TimePoint needed_until(uint64_t child) const {
     return std::max(sessions_.wishes().needed_until(child), bridge_.needed_until(child));
   }
 
@@ -111,9 +107,8 @@ class SessionDelivery final : public pool::ChildListener {
 // ListNotices: tells clients that their view of a list has changed although no child has reported
 // it, because the rules have been replaced.
 //
-// Each client hears of the lists whose changes its child has promised to report. Sessions hear of
-// it through SessionRouter. Sessions and clients that listen hear of it through their calls. Owner:
-// the backend.
+// Each client hears of the lists whose changes its child has promised to report. A session hears of
+// it by a notification, a client that listens by an event of its call. Owner: the backend.
 class ListNotices {
  public:
   // `pool` may not be constructed yet.

@@ -103,7 +103,7 @@ void SessionMemos::learn(call::Call& call, const Note& note, const rpc::Envelope
   call.revision = dialect_.agreed_revision(answer, call.greeting);
   sessions_.introduce(call.session, call.greeting);
   sessions_.charge(call.session);
-  if (session::Session* const session = sessions_.find_mutable(call.session)) {
+  if (session::Session* const session = sessions_.find(call.session)) {
     session->revision = call.revision;
   }
   if (call.child_kind == PeerKind::stateless) bridge_.begin_listening(call.session, answer);
@@ -113,7 +113,7 @@ void SessionMemos::learn(call::Call& call, const Note& note, const rpc::Envelope
 // is stateless, the gateway listens at it. If the child is a stateful one, it has to speak the
 // revision of the session.
 void SessionMemos::prove(const call::Call& call) {
-  session::Session* const session = sessions_.find_mutable(call.session);
+  session::Session* const session = sessions_.find(call.session);
   if (session == nullptr || !std::exchange(session->is_unproven, false)) return;
   if (call.child_kind == PeerKind::stateless) return bridge_.go_on(call.session);
   const pool::Child* const child = pool_.find_child(call.child);

@@ -81,6 +81,13 @@ void ChildAudit::note_told(const session::Session& session, const rpc::Envelope&
   record(describe(session, notification, method), AuditedChildMessage{});
 }
 
+void tell_client(const pool::PoolServices& services, const session::Session& session,
+                 std::span<const std::string_view> parts) {
+  if (session.has_ended) return services.drop(DropReason::no_listener);
+  services.core.observer.on_message(services.backend, Direction::to_client, parts);
+  session.sink->on_message(std::nullopt, parts);
+}
+
 SessionQuestions::SessionQuestions(const pool::PoolServices& services, pool::Pool& pool,
                                    session::SessionTable& sessions, pool::Bridge& bridge,
                                    const Duration& input_timeout)
@@ -92,15 +99,6 @@ SessionQuestions::SessionQuestions(const pool::PoolServices& services, pool::Poo
       timer_(services.core.timers, [this] { look_at_time(); }),
       log_lines_(kMaxLinesPerSecond),
       audit_(services) {}
-
-pool::Knowledge SessionQuestions::knowledge_of(const session::Session& session) {
-  pool::Knowledge known;
-  known.greeting = session.greeting;
-  known.severity = session.severity;
-  known.revision = session.revision;
-  if (session.bridged != nullptr) known.subscriptions = session.bridged->subscriptions();
-  return known;
-}
 
 bool SessionQuestions::ask(session::Session& session, session::Ask ask,
                            std::optional<session::Tag> call, const rpc::Envelope& request) {
@@ -158,14 +156,8 @@ void SessionQuestions::give_up(session::Session& session) {
 
 void SessionQuestions::tell_cancelled(const session::Session& session, rpc::WireId ask) const {
   const std::string cancel = services_.dialect.cancel(ask, pool::CancelReason::deadline);
-  if (cancel.empty()) return;
-  if (session.has_ended) {
-    services_.core.observer.on_dropped(services_.backend, DropReason::no_listener);
-    return;
-  }
   const std::string_view text = cancel;
-  services_.core.observer.on_message(services_.backend, Direction::to_client, {&text, 1});
-  session.sink->on_message(std::nullopt, {&text, 1});
+  if (!cancel.empty()) tell_client(services_, session, {&text, 1});
 }
 
 pool::Child& SessionQuestions::child_that_asked(const session::Ask& ask) const {

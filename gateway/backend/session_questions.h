@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -18,7 +19,6 @@
 #include "gateway/pool/bridge.h"
 #include "gateway/pool/pool.h"
 #include "gateway/pool/pool_services.h"
-#include "gateway/pool/session_memory.h"
 #include "gateway/session/session.h"
 
 namespace stdgate::backend {
@@ -57,15 +57,16 @@ class ChildAudit {
   const pool::PoolServices& services_;
 };
 
+// Tells the session's client something that answers no call.
+void tell_client(const pool::PoolServices& services, const session::Session& session,
+                 std::span<const std::string_view> parts);
+
 class SessionQuestions {
  public:
   // `pool` and `bridge` may not be constructed yet. `input_timeout` may change later.
   SessionQuestions(const pool::PoolServices& services, pool::Pool& pool,
                    session::SessionTable& sessions, pool::Bridge& bridge,
                    const Duration& input_timeout);
-
-  // The facts about the session that a child of its own has to be told.
-  [[nodiscard]] static pool::Knowledge knowledge_of(const session::Session& session);
 
   // Asks the client, on the stream of `call`, if that call is known to be the reason. False: the
   // client has too many questions open.
@@ -85,6 +86,8 @@ class SessionQuestions {
   void give_up(session::Session& session);
   // A question to this session is over: the clocks of its calls continue.
   void note_end(session::SessionId session, const session::Ask& ask) const;
+  // A question ends with its child, so the child exists.
+  [[nodiscard]] pool::Child& child_that_asked(const session::Ask& ask) const;
   // See SessionEvents.
   [[nodiscard]] bool awaits_answer(uint64_t child, session::SessionId session) const;
 
@@ -96,8 +99,6 @@ class SessionQuestions {
   void look_at_time();
   void expire(session::SessionId id, rpc::WireId ask);
   void tell_cancelled(const session::Session& session, rpc::WireId ask) const;
-  // A question ends with its child, so the child exists.
-  [[nodiscard]] pool::Child& child_that_asked(const session::Ask& ask) const;
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
   [[nodiscard]] Duration patience() const {
     return call::question_time(services_.config, input_timeout_);

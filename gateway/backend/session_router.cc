@@ -3,7 +3,23 @@
 #include <string>
 #include <utility>
 
+#include "gateway/pool/session_memory.h"
+
 namespace stdgate::backend {
+
+namespace {
+
+// The facts about the session that a child of its own has to be told.
+pool::Knowledge knowledge_of(const session::Session& session) {
+  pool::Knowledge known;
+  known.greeting = session.greeting;
+  known.severity = session.severity;
+  known.revision = session.revision;
+  if (session.bridged != nullptr) known.subscriptions = session.bridged->subscriptions();
+  return known;
+}
+
+}  // namespace
 
 tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(session::Caller caller,
                                                                        session::SessionSink& sink,
@@ -171,7 +187,7 @@ void SessionRouter::separate_all() {
     if (session.greeting.empty()) {
       static_cast<void>(pool_.lane().open(id, pool::LeaseStart::when_needed));
     } else {
-      pool_.lane().adopt(id, SessionQuestions::knowledge_of(session));
+      pool_.lane().adopt(id, knowledge_of(session));
       if (session.state != SessionState::parked) journal_.park(session, ParkReason::child_ended);
     }
     if (session.bridged != nullptr) session.bridged->stop_listening();
@@ -190,7 +206,8 @@ EndedSession SessionRouter::end(session::SessionId id) {
   for (auto oldest = asks ? asks->oldest() : std::nullopt; oldest; oldest = asks->oldest()) {
     const session::Ask ask = asks->close(*oldest, QuestionEnd::left);
     if (ask.round != 0) continue;  // its call is withdrawn too
-    child_that_asked(ask).refuse(ask.id, rpc::RpcError::internal_error, "the client has left");
+    questions_.child_that_asked(ask).refuse(ask.id, rpc::RpcError::internal_error,
+                                            "the client has left");
   }
   if (pool_.lane().has(id)) ended.calls = pool_.lane().close(id);
   return ended;
@@ -252,7 +269,7 @@ bool SessionRouter::pass_answer(session::SessionId id, const rpc::Envelope& answ
   message.text = answer.text;
   message.replaced = place_of(answer.id, answer.text);
   message.replacement = ask.id;
-  child_that_asked(ask).send_answer(message);
+  questions_.child_that_asked(ask).send_answer(message);
   questions_.note_end(id, ask);
   return true;
 }
@@ -334,7 +351,7 @@ void SessionRouter::check_invariants() {
     if (session.asks == nullptr) return;
     session::Asks& asks = *session.asks;
     for (auto ask = asks.oldest(); ask; ask = asks.next(*ask)) {
-      if (asks.at(*ask).round == 0) static_cast<void>(child_that_asked(asks.at(*ask)));
+      if (asks.at(*ask).round == 0) static_cast<void>(questions_.child_that_asked(asks.at(*ask)));
     }
   });
   STDGATE_CHECK(leases == pool_.leases());

@@ -6,8 +6,8 @@
 // of it, or ends with it in end(), the one end of every session. SessionDelivery decides which
 // sessions receive a child's messages. Owner: the backend. The pool calls it directly, as
 // SessionEvents. Limits: config.pool.sessions, and as many again without a child; as many watches
-// as config.pool.sessions; a trip for each child and each call that may wait; Session::kMaxAsks;
-// the limits of SharedWishes.
+// as config.pool.sessions; as many trips as config.pool.max and config.pool.queue together;
+// Session::kMaxAsks; the limits of SharedWishes.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,6 @@
 #include "gateway/backend/session_questions.h"
 #include "gateway/backend/shared_wishes.h"
 #include "gateway/base/check.h"
-#include "gateway/pool/call_trace.h"
 #include "gateway/pool/pool.h"
 #include "gateway/session/session.h"
 
@@ -71,9 +70,8 @@ class SessionRouter final : public pool::SessionEvents {
     if (id) turns_ = *id;
     return id;
   }
-  void hold_turn(bool held) { is_turn_taken_ = held; }
   [[nodiscard]] session::SessionId turns() const { return turns_; }
-  [[nodiscard]] bool is_turn_taken() const { return is_turn_taken_; }
+  [[nodiscard]] bool is_turn_taken() const { return pool_.is_turn_taken(); }
   // Opens a session for a call that listens for updates of these keys. Removes keys from `keys` if
   // there is no room for them.
   tl::expected<session::SessionId, rpc::FaultReport> open_watch(session::Caller caller,
@@ -150,14 +148,8 @@ class SessionRouter final : public pool::SessionEvents {
     session::Session* const session = sessions_.find(id);
     return session == nullptr || session->has_ended ? nullptr : session;
   }
-  void tell(const session::Session& session, std::span<const std::string_view> parts) {
-    if (session.has_ended) return drop(DropReason::no_listener);
-    services_.core.observer.on_message(services_.backend, Direction::to_client, parts);
-    session.sink->on_message(std::nullopt, parts);
-  }
-  void drop(DropReason reason) {
-    services_.core.observer.on_dropped(services_.backend, reason);
-    if (services_.traces) pool::trace_dropped(services_, reason);
+  void tell(const session::Session& session, std::span<const std::string_view> parts) const {
+    tell_client(services_, session, parts);
   }
   template <class Visitor>
   void for_each(Visitor&& visit) const {
@@ -166,7 +158,7 @@ class SessionRouter final : public pool::SessionEvents {
   [[nodiscard]] const session::Session* find(session::SessionId session) const {
     return sessions_.find(session);
   }
-  [[nodiscard]] session::Session* find_mutable(session::SessionId session) {
+  [[nodiscard]] session::Session* find(session::SessionId session) {
     return sessions_.find(session);
   }
   [[nodiscard]] size_t size(session::SessionKind kind) const { return sessions_.size(kind); }
@@ -261,12 +253,6 @@ class SessionRouter final : public pool::SessionEvents {
     STDGATE_CHECK(session != nullptr);
     return *session;
   }
-  // A question ends with its child, so the child exists.
-  [[nodiscard]] pool::Child& child_that_asked(const session::Ask& ask) const {
-    pool::Child* const child = pool_.find_child(ask.child);
-    STDGATE_CHECK(child != nullptr);
-    return *child;
-  }
   [[nodiscard]] bool is_there(session::Caller caller) const {
     return caller == session::Callers::kGateway || callers_.find(caller) != nullptr;
   }
@@ -315,7 +301,6 @@ class SessionRouter final : public pool::SessionEvents {
   session::SessionTable sessions_;
   SessionJournal journal_;
   session::SessionId turns_;  // see open_turns(); none: no turns
-  bool is_turn_taken_ = false;
   SharedWishes wishes_;
   bool reading_ = true;        // the queues of shared children have room for more
   uint32_t first_reader_ = 0;  // place of the session that was told this first

@@ -5,7 +5,7 @@
 namespace stdgate::backend {
 
 session::ToldLists* SleepingServer::told_to(session::SessionId id) const {
-  session::Session* const session = parts_.sessions.find_mutable(id);
+  session::Session* const session = parts_.sessions.find(id);
   return session == nullptr ? nullptr : &session->told;
 }
 

@@ -29,7 +29,7 @@
 namespace stdgate::backend {
 
 // ListWatch: hears when lists of an upstream (tools, prompts, resources) may have changed.
-// Implemented by virtual servers that have the upstream as a member.
+// Implemented by members of virtual servers, and by PrincipalPools for each of its pools.
 class ListWatch {
  public:
   virtual ~ListWatch() = default;
@@ -192,7 +192,7 @@ class Upstream {
                          const std::vector<config::RoleConfig>& roles) = 0;
 
   // Sets limits and timeouts. Present connections and children keep the message limits that they
-  // began with. Whether messages are traced follows the level of the log.
+  // began with. Whether messages are logged follows the level of the log.
   virtual void set_limits(const config::LimitsConfig& limits,
                           const config::TimeoutsConfig& timeouts) = 0;
 

@@ -91,7 +91,6 @@ class Account {
     if (is_beyond_bound()) return MemoryLack::of_holder;
     return used_ > most() ? MemoryLack::of_gateway : MemoryLack::none;
   }
-  [[nodiscard]] bool takes_more() const { return lack() == MemoryLack::none; }
 
  private:
   friend class AccountRef;

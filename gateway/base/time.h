@@ -50,8 +50,8 @@ class Timer;
 // Job: give the core deadlines without a clock or a loop. The edge asks next_due() how long it may
 // sleep, and then calls run_due(now). A simulation does the same with simulated time. Owner: the
 // loop, or a simulation; the queue outlives all its timers. Callbacks run from run_due() only,
-// never from arm(). Limit: none of its own; there is one timer per child, pool and connection, not
-// per call.
+// never from arm(). Limit: none of its own; a child, a pool and a connection have a few timers
+// each, a call has none.
 class TimerQueue {
  public:
   TimerQueue() = default;
@@ -93,6 +93,10 @@ class Timer {
 
   // Arms the timer, or moves it.
   void arm(TimePoint due);
+  // Arms the timer, unless it is due by then; max(): never. It is moved only towards the present.
+  void arm_by(TimePoint due) {
+    if (due != TimePoint::max() && (!armed() || due < due_)) arm(due);
+  }
   void disarm();
   [[nodiscard]] bool armed() const { return position_ != TimerQueue::kNotQueued; }
   [[nodiscard]] TimePoint due() const { return due_; }

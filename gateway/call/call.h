@@ -198,7 +198,7 @@ struct CallFacts {
   ClientAddress origin;  // of the client
   TimePoint arrived{};
   TimePoint written{};                    // when it was written to the child
-  TimePoint deadline = TimePoint::max();  // not after it is due (call.h); max(): none
+  TimePoint deadline = TimePoint::max();  // not after due_after(); max(): none
   Duration timeout{};                     // longest time without a sign of life
   TimePoint heard{};                      // the last sign of life of this call alone
   size_t bytes_in = 0;

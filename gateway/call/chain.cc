@@ -379,27 +379,29 @@ void Chain::deliver(const Call& call, const session::Reply& reply) {
   if (session::ReplySink* sink = services_.callers.find(call.caller); sink != nullptr) {
     sink->on_reply(call.tag, reply);
   } else if (!call.is_own) {
-    services_.observer.on_dropped(services_.backend, DropReason::caller_gone);
-    if (services_.traces) {
-      trace_dropped(services_.log, services_.config.name, DropReason::caller_gone);
-    }
+    drop(DropReason::caller_gone);
   }
 }
 
-LogValue traced(std::string_view text) { return if_any(cut_utf8(text, kMaxTraced)); }
+void Chain::drop(DropReason reason) const {
+  services_.observer.on_dropped(services_.backend, reason);
+  if (services_.logs_messages) log_dropped(services_.log, services_.config.name, reason);
+}
 
-void trace_arrived(Log& log, std::string_view backend, const Call& call, std::string_view method) {
+LogValue logged(std::string_view text) { return if_any(cut_utf8(text, kMaxLogged)); }
+
+void log_arrived(Log& log, std::string_view backend, const Call& call, std::string_view method) {
   log.write(LogLevel::debug, "call arrived",
             {{"backend", backend},
-             {"id", traced(call.id)},
+             {"id", logged(call.id)},
              {"connection", call.connection},
              {"session", if_any(call.session_name.view())},
-             {"method", traced(method)},
+             {"method", logged(method)},
              {"transport", transport_name(call.transport)},
              {"bytes", uint64_t{call.bytes_in}}});
 }
 
-void trace_dropped(Log& log, std::string_view backend, DropReason reason) {
+void log_dropped(Log& log, std::string_view backend, DropReason reason) {
   log.write(LogLevel::debug, "message dropped",
             {{"backend", backend}, {"reason", drop_reason_name(reason)}});
 }

@@ -5,7 +5,7 @@
 // The last filter takes each request and brings it to the pool or the upstreams that answer it. A
 // call knows how far it has come (Call::at): its answer or fault passes only the filters above that
 // place. A filter is called only for functions that it overrides, so a call costs no more than the
-// filters that look at it. Owner: the backend. Limit: kMaxFilters.
+// filters that look at it. Owner: FilteredUpstream. Limit: kMaxFilters.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +43,7 @@ struct ChainServices {
   BackendId backend;
   const config::BackendConfig& config;
   Log& log;
-  const bool& traces;            // the way of each message is logged
+  const bool& logs_messages;     // at level debug; may change
   TimerQueue* timers = nullptr;  // null: no filter holds calls
   HeldBytes* held = nullptr;     // counts the bytes of held calls; null: not counted
 };
@@ -116,6 +116,10 @@ class Chain {
   void end(const Call& call, Outcome outcome, std::string_view detail) {
     finish(call, outcome, nullptr, detail);
   }
+
+  // A message that is no call, or an answer, reaches nobody: counts and logs it.
+  void drop(DropReason reason) const;
+  [[nodiscard]] const bool& logs_messages() const { return services_.logs_messages; }
 
   // --- Children, see Filter
   [[nodiscard]] bool admits(const Call& call, uint64_t child) const {
@@ -222,15 +226,15 @@ void Chain::add(std::string_view name, Some& filter) {
 }
 
 // --- Log lines, at level debug, about the way of a message that reaches no child; see also
-// pool/call_trace.h
+// pool/message_log.h
 //
 // They show ids, names and sizes, and never a payload.
 
 // An id or a method name is shown up to this many bytes.
-inline constexpr size_t kMaxTraced = 128;
-LogValue traced(std::string_view text);
+inline constexpr size_t kMaxLogged = 128;
+LogValue logged(std::string_view text);
 
-void trace_arrived(Log& log, std::string_view backend, const Call& call, std::string_view method);
-void trace_dropped(Log& log, std::string_view backend, DropReason reason);
+void log_arrived(Log& log, std::string_view backend, const Call& call, std::string_view method);
+void log_dropped(Log& log, std::string_view backend, DropReason reason);
 
 }  // namespace stdgate::call

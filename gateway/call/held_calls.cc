@@ -99,7 +99,7 @@ void HeldCalls::add(Held held) {
   services_.calls.index().add(call);
   if (held.until != TimePoint::max()) {
     due_.emplace(held.until, begun_);
-    if (!timer_.armed() || held.until < timer_.due()) timer_.arm(held.until);
+    timer_.arm_by(held.until);
   }
   held_.emplace(begun_, std::move(held));
 }

@@ -52,15 +52,15 @@ class NameTable {
   size_t learnt_in_minute_ = 0;  // names beyond the half
 };
 
-// BackendNames: the names of methods and tools that metrics tell apart at one backend.
+// LabelNames: the names of methods and tools that metrics tell apart at one backend.
 //
 // The observer hears of each name when the name gets its place. Owner: the backend, or the owner of
 // several pools of one backend, which share the names as they share the backend's id. Limits: see
 // NameTable.
-class BackendNames {
+class LabelNames {
  public:
   // `observer` outlives this, and knows the backend by this id.
-  BackendNames(BackendId backend, size_t capacity, Observer& observer)
+  LabelNames(BackendId backend, size_t capacity, Observer& observer)
       : methods_(capacity,
                  [backend, &observer](MethodId method, std::string_view name) {
                    observer.on_method(backend, method, name);
@@ -83,7 +83,7 @@ class BackendNames {
 // backend. Limits: see NameTable.
 class NameFilter final : public Filter {
  public:
-  NameFilter(BackendNames& names, const Clock& clock, CallStore& calls)
+  NameFilter(LabelNames& names, const Clock& clock, CallStore& calls)
       : methods_(names.methods()),
         tools_(names.tools()),
         clock_(clock),

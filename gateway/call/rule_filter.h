@@ -39,9 +39,9 @@ struct ListCut {
 // may see.
 //
 // Job: find the element that a message uses, by the dialect; have the policy judge it; cut lists.
-// The one place where rules meet messages. Owner: a backend. A call keeps how its list is to be
-// cut. The views of an OpenRPC document are kept for the next call. Limits: the answer that is
-// being cut; kMaxViews and kMaxViewBytes of a document, which the backend pays for.
+// The one place where rules meet messages. Owner: RuleFilter, or a tool. A call keeps how its list
+// is to be cut. The views of an OpenRPC document are kept for the next call. Limits: the answer
+// that is being cut; kMaxViews and kMaxViewBytes of a document, which the backend pays for.
 class CallRules {
  public:
   static constexpr size_t kMaxViews = 8;

@@ -473,7 +473,7 @@ bool ClaimFilter::on_child_message(call::ChildMessage& message) {
     const call::ChildRef& child = message.child();
     const bool is_shared_modern = child.is_shared && child.peer_kind == PeerKind::stateless;
     if (!is_shared_modern || !names_task(message.message().params, message.method())) return true;
-    services_.core.observer.on_dropped(services_.backend, DropReason::no_listener);
+    services_.drop(DropReason::no_listener);
     return false;
   }
   if (auto text = sealed_notification(*call, message.message(), message.method())) {

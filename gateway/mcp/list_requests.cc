@@ -47,11 +47,7 @@ ListRequests::ListRequests(const pool::PoolServices& services, pool::Pool& pool,
 void ListRequests::add(const Key& key, call::Call& own) {
   const TimePoint due = now() + kMaxWait;
   requests_.insert_or_assign(key, Request{&own, due});
-  arm(due);
-}
-
-void ListRequests::arm(TimePoint due) {
-  if (!timer_.armed() || due < timer_.due()) timer_.arm(due);
+  timer_.arm_by(due);
 }
 
 void ListRequests::remove(const Key& key) { requests_.erase(key); }
@@ -82,7 +78,7 @@ void ListRequests::look() {
     silent_.emplace(key.second, own->child);
     const bool is_last_hope = preferred_child(key.second) == 0;
     if (is_last_hope && now() < own->written + kMaxAlone) {
-      arm(request->second.due = now() + kMaxWait);
+      timer_.arm_by(request->second.due = now() + kMaxWait);
       continue;
     }
     requests_.erase(request);

@@ -128,7 +128,6 @@ class ListRequests {
   };
 
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
-  void arm(TimePoint due);
   void look();
   // When it is to be taken back, or looked at again.
   [[nodiscard]] TimePoint due_of(const call::Call& own) const;

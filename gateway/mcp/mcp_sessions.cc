@@ -85,8 +85,7 @@ McpSession& McpSessions::keep(std::unique_ptr<McpSession> session) {
   McpSession& kept = *session;
   ++counts_[kept.account()];
   sessions_.emplace(kept.id(), std::move(session));
-  const TimePoint due = std::min(services_.clock.now() + idle_timeout_, kept.expiry());
-  if (!idle_timer_.armed() || due < idle_timer_.due()) idle_timer_.arm(due);
+  idle_timer_.arm_by(std::min(services_.clock.now() + idle_timeout_, kept.expiry()));
   return kept;
 }
 

@@ -78,7 +78,7 @@ void TaskListening::begin(const call::Call& call, std::vector<Part> parts, const
   stream.call = &call;
   stream.memory.move_to(payer);
   stream.due = now() + kPatience;
-  if (!timer_.armed() || stream.due < timer_.due()) timer_.arm(stream.due);
+  timer_.arm_by(stream.due);
   for (Part& part : parts) submit(stream, std::move(part));
 }
 
@@ -191,7 +191,7 @@ bool TaskListening::take_event(const call::Call& call, const rpc::Envelope& even
     stream->held_bytes += event.text.size();
     stream->memory.add(sizeof(std::string) + stream->held.back().capacity());
   } else {
-    services_.core.observer.on_dropped(services_.backend, DropReason::outbox_full);
+    services_.drop(DropReason::outbox_full);
   }
   return true;
 }

@@ -97,7 +97,7 @@ class TaskListening {
   pool::Pool& pool_;
   call::Chain& chain_;
   const call::Filter& owner_;
-  pool::ChildListener& next_;
+  pool::ChildMessages& next_;
   Streams streams_;                                         // by the client's call
   std::map<const call::Call*, const call::Call*> clients_;  // by the gateway's own call
   std::vector<call::Call*> leaving_;  // the gateway's own, about to leave the pool

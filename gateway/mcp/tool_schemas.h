@@ -101,9 +101,6 @@ class ToolSchemas : public std::enable_shared_from_this<ToolSchemas> {
   void drop_compiled();
   void tell_of_no_room(std::string_view tool);
 
-  [[nodiscard]] size_t text_bytes() const { return text_bytes_; }
-  [[nodiscard]] size_t compiled_bytes() const { return compiled_bytes_; }
-
  private:
   const schema::JsonSchema* find_compiled(Schema& schema, std::string_view tool);
   void refill();

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "gateway/base/check.h"
-#include "gateway/pool/call_trace.h"
+#include "gateway/pool/message_log.h"
 #include "gateway/pool/pool.h"
 
 namespace stdgate::pool {
@@ -24,7 +24,7 @@ tl::expected<void, rpc::FaultReport> BoundCalls::submit(call::CallPtr& call,
   if (!has_room(message.bytes())) {
     return tl::unexpected(rpc::faults::overloaded("the queue of this backend is full"));
   }
-  if (services_.traces) trace_queued(services_, *call, child->bound().size() + 1);
+  if (services_.logs_messages) log_queued(services_, *call, child->bound().size() + 1);
   child->bound().push(std::move(call), message);
   return {};
 }

@@ -28,11 +28,6 @@ CallExpiry::CallExpiry(const PoolServices& services, const SessionEvents& sessio
       on_room_(std::move(on_room)),
       timer_(services.core.timers, [this] { expire(); }) {}
 
-void CallExpiry::arm(TimePoint deadline) {
-  const bool is_early_enough = timer_.armed() && timer_.due() <= deadline;
-  if (!is_early_enough && deadline != TimePoint::max()) timer_.arm(deadline);
-}
-
 void CallExpiry::watch(call::Call& call) {
   if (!call.is_watched()) services_.calls.deadlines().add(call);
   arm(call.deadline);

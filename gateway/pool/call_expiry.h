@@ -27,7 +27,7 @@ class CallExpiry {
   // Lets the call expire at its deadline. Without effect for a call that is watched already.
   void watch(call::Call& call);
   // Moves the timer to this deadline, if it is earlier. The call is watched already.
-  void arm(TimePoint deadline);
+  void arm(TimePoint deadline) { timer_.arm_by(deadline); }
 
   // Ends the process if an invariant is broken.
   void check_invariants() const;

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "gateway/pool/call_trace.h"
+#include "gateway/pool/message_log.h"
 #include "gateway/pool/pool.h"
 
 namespace stdgate::pool {
@@ -82,7 +82,7 @@ void Child::send(call::CallPtr&& call, const call::Outgoing& message) {
   const rpc::WireId id = sent.wire_id;
   if (sent.greets) handshake_.note_request(id);
   settle_state();
-  if (services_.traces) trace_sent(services_, sent, name_, id);
+  if (services_.logs_messages) log_sent(services_, sent, name_, id);
   input_.write(message, peer_kind(), id);
   if (is_cancelled) request_cancel(id, CancelReason::client_cancelled);
 }
@@ -125,7 +125,7 @@ void Child::request_cancel(rpc::WireId id, CancelReason reason) {
 
 call::CallPtr Child::abandon(rpc::WireId id, CancelReason reason) {
   request_cancel(id, reason);
-  if (services_.traces) trace_ended(services_, calls_.at(id), name_, id, "call abandoned", 0);
+  if (services_.logs_messages) log_ended(services_, calls_.at(id), name_, id, "call abandoned", 0);
   call::CallPtr call = calls_.close(id);
   given_up_.add(id, reason);
   // Calls of the gateway itself reveal nothing about a client; nor do calls that only listen.
@@ -156,8 +156,8 @@ const char* Child::on_answer(const rpc::Envelope& answer) {
   call::CallPtr call = id ? calls_.take(*id) : nullptr;
   if (call == nullptr) return note_stray(id, answer);
   has_answered_ = true;
-  if (services_.traces) {
-    trace_ended(services_, *call, name_, *id, "call answered", answer.text.size());
+  if (services_.logs_messages) {
+    log_ended(services_, *call, name_, *id, "call answered", answer.text.size());
   }
   if (call->introduces) handshake_.learn(answer);
   if (!call->caller.is_none()) {
@@ -179,7 +179,7 @@ const char* Child::note_stray(std::optional<rpc::WireId> id, const rpc::Envelope
     return id && calls_.has_ended(*id) ? "its call has been answered already"
                                        : "no call has had this id";
   }
-  services_.core.observer.on_dropped(services_.backend, DropReason::unknown_id);
+  services_.drop(DropReason::unknown_id);
   log_.late_answer(answer.id, *given_up);
   return nullptr;
 }
@@ -223,7 +223,7 @@ void Child::on_notification(const rpc::Envelope& notification, std::string_view 
     // Progress of a call that has ended still belongs to the session.
     listener_.on_notification(*this, notification, method);
   } else {
-    services_.core.observer.on_dropped(services_.backend, DropReason::no_listener);
+    services_.drop(DropReason::no_listener);
   }
 }
 
@@ -238,14 +238,14 @@ bool Child::end_listening(const rpc::Envelope& notification, std::string_view me
     return true;
   }
   if (cancelled.empty() || peer_kind() != PeerKind::stateless) return false;
-  services_.core.observer.on_dropped(services_.backend, DropReason::no_listener);
+  services_.drop(DropReason::no_listener);
   return true;
 }
 
 // A stateless server asks its client by its answers. Its clients expect no requests.
 void Child::on_request(const rpc::Envelope& request, std::string_view method) {
   if (peer_kind() != PeerKind::stateless) return listener_.on_request(*this, request, method);
-  services_.core.observer.on_dropped(services_.backend, DropReason::no_listener);
+  services_.drop(DropReason::no_listener);
   refuse(request.id, rpc::RpcError::method_not_found, "no server of this revision sends requests");
 }
 

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "gateway/pool/call_trace.h"
+#include "gateway/pool/message_log.h"
 #include "gateway/rpc/message_text.h"
 
 namespace stdgate::pool {
@@ -23,8 +23,8 @@ void ChildInput::write_without_version(call::Splice& splice) {
 }
 
 void ChildInput::write_note(const call::Outgoing& message, std::optional<PeerKind> peer_kind) {
-  if (services_.traces) {
-    trace_message(services_, name_, "message sent", {}, message.text.size());
+  if (services_.logs_messages) {
+    log_message(services_, name_, "message sent", {}, message.text.size());
   }
   write(message, peer_kind);
 }
@@ -39,7 +39,7 @@ void ChildInput::write_text(std::string_view text) {
 
 bool ChildInput::takes_answers() const {
   if (link_->unsent_bytes() <= kMaxUnsentAnswers) return true;
-  services_.core.observer.on_dropped(services_.backend, DropReason::outbox_full);
+  services_.drop(DropReason::outbox_full);
   return false;
 }
 

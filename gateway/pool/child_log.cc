@@ -39,7 +39,7 @@ void ChildLog::started() const {
 }
 
 void ChildLog::served() const {
-  if (!services_.traces) return;
+  if (!services_.logs_messages) return;
   services_.core.log.write(LogLevel::debug, "session has a child",
                            {{"backend", services_.config.name},
                             {"child", name_.number},
@@ -114,7 +114,7 @@ void ChildLog::begun_anew() const {
 }
 
 void ChildLog::late_answer(std::string_view id, CancelReason why) const {
-  if (muted_ || !services_.traces) return;
+  if (muted_ || !services_.logs_messages) return;
   services_.core.log.write(LogLevel::debug, "answer is late",
                            {{"backend", services_.config.name},
                             {"child", name_.number},

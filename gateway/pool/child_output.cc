@@ -93,16 +93,16 @@ void ChildOutput::handle(const rpc::ParsedMessage& message) {
       break;
     case rpc::MessageKind::notification: {
       const std::string_view method = envelope.decoded_method(method_);
-      if (services_.traces) {
-        trace_message(services_, name_, "child notifies", method, envelope.text.size());
+      if (services_.logs_messages) {
+        log_message(services_, name_, "child notifies", method, envelope.text.size());
       }
       child_.on_notification(envelope, method);
       break;
     }
     case rpc::MessageKind::request: {
       const std::string_view method = envelope.decoded_method(method_);
-      if (services_.traces) {
-        trace_message(services_, name_, "child asks", method, envelope.text.size());
+      if (services_.logs_messages) {
+        log_message(services_, name_, "child asks", method, envelope.text.size());
       }
       child_.on_request(envelope, method);
       break;
@@ -161,7 +161,7 @@ void ChildOutput::note_first_output(std::span<const char> bytes) {
 }
 
 void ChildOutput::drop(const DroppedOutput& output) {
-  services_.core.observer.on_dropped(services_.backend, output.reason);
+  services_.drop(output.reason);
   log_.dropped(output);
 }
 

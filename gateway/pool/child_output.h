@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/pool/call_trace.h"
 #include "gateway/pool/child_log.h"
+#include "gateway/pool/message_log.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/framer.h"

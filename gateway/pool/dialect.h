@@ -1,10 +1,8 @@
 // Dialect: what a protocol adds to JSON-RPC. JsonRpcDialect: the dialect of plain JSON-RPC.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "gateway/base/check.h"
-#include "gateway/pool/call_trace.h"
+#include "gateway/pool/message_log.h"
 
 namespace stdgate::pool {
 
@@ -88,7 +88,7 @@ tl::expected<void, rpc::FaultReport> Pool::submit(call::CallPtr& call,
     return tl::unexpected(rpc::faults::overloaded("the queue of this backend is full"));
   }
   queues_.calls.push(std::move(call), message);
-  if (services_.traces) trace_queued(services_, waiting, queues_.calls.size());
+  if (services_.logs_messages) log_queued(services_, waiting, queues_.calls.size());
   watch_queue();
   children_.start_needed();
   sessions_.settle();  // they may have the places that are kept for such calls
@@ -110,7 +110,7 @@ tl::expected<void, rpc::FaultReport> Pool::wait_for_turn(call::CallPtr& call,
   }
   const call::Call& waiting = *call;
   queues_.turns.push(std::move(call), message);
-  if (services_.traces) trace_queued(services_, waiting, queues_.turns.size());
+  if (services_.logs_messages) log_queued(services_, waiting, queues_.turns.size());
   dispatch_turns();
   children_.start_needed();
   return {};
@@ -387,9 +387,7 @@ void Pool::fail_queue(const rpc::FaultReport& report) {
   const size_t messages = queues_.calls.size();
   // Taken out first: calls that on_fault() adds to the queue are not failed.
   std::vector<call::CallPtr> calls = queues_.calls.take_calls();
-  for (size_t i = calls.size(); i < messages; ++i) {
-    services_.core.observer.on_dropped(services_.backend, DropReason::overloaded);
-  }
+  for (size_t i = calls.size(); i < messages; ++i) services_.drop(DropReason::overloaded);
   watch_queue();
   append(calls, queues_.turns.take_calls());
   for (call::CallPtr& call : calls) services_.chain.on_fault(std::move(call), report);

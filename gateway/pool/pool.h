@@ -3,11 +3,10 @@
 // Job: give each call to the least loaded child, to the child of its session, or to the child that
 // it is bound to, and keep it until a child has room. Bring every call to an end: an answer, a
 // fault, or its withdrawal. Children has the processes, SessionLane the sessions with a child of
-// their own, CallExpiry the deadlines. Calls end in the chain. Owner: the backend. The session
-// router hears of sessions through SessionEvents, and of children's messages as ChildListener.
-// Invariants: a call is either in a queue or in the table of exactly one child; the
-// pool is consistent before it calls any of these interfaces, because they may call back. Limits:
-// the limits of Children, Child and the queues.
+// their own, CallExpiry the deadlines. Calls end in the chain. SessionRouter hears of sessions
+// (SessionEvents), ChainListener of children's messages (ChildListener). Owner: the backend.
+// Invariants: a call is either in a queue or in the table of exactly one child; the pool is
+// consistent before it calls these, as they may call back. Limits: of Children, Child, the queues.
 #pragma once
 
 #include <functional>
@@ -47,6 +46,7 @@ class Pool {
   // Says whether one of the calls that take turns (SharedQueues) is under way. If not, the next one
   // is given to Bridge::on_call_alone().
   void hold_turns(bool held);
+  [[nodiscard]] bool is_turn_taken() const { return queues_.is_turn_taken; }
   // How to greet the next shared child, see Children. Only while there is no shared child.
   void greet_for(Introduction client) { children_.greet_for(std::move(client)); }
   [[nodiscard]] bool has_shared_child() const { return children_.census().shared.alive() > 0; }

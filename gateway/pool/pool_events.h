@@ -1,5 +1,5 @@
-// What a pool and its children tell their backend: ChildListener and SessionEvents. Calls end in
-// the chain.
+// What a pool and its children tell their backend: ChildMessages, ChildListener and SessionEvents.
+// Calls end in the chain.
 //
 // Pool and child are consistent before each call, since the implementation may call back.
 #pragma once
@@ -21,12 +21,12 @@ namespace stdgate::pool {
 
 class Child;
 
-// ChildListener: receives the requests and notifications of children, and decides which clients get
+// ChildMessages: receives the requests and notifications of children, and decides which clients get
 // them. Implemented by SessionDelivery, and by ChainListener above it, which has filters look
 // first. A child is valid during the call.
-class ChildListener {
+class ChildMessages {
  public:
-  virtual ~ChildListener() = default;
+  virtual ~ChildMessages() = default;
   // A notification that belongs to `call`; `progress_token` is its place in notification.text.
   virtual void on_event(const call::Call& call, const rpc::Envelope& notification,
                         TextPlace progress_token) = 0;
@@ -34,7 +34,12 @@ class ChildListener {
   virtual void on_notification(Child& child, const rpc::Envelope& notification,
                                std::string_view method) = 0;
   virtual void on_request(Child& child, const rpc::Envelope& request, std::string_view method) = 0;
+};
 
+// ChildListener: hears everything about children, and knows how long they are needed. Implemented
+// by ChainListener.
+class ChildListener : public ChildMessages {
+ public:
   // Whether the child with this number may be given the call now, see Filter::admits().
   [[nodiscard]] virtual bool admits(const call::Call& call, uint64_t child) = 0;
   // A shared child may have room for a request of the gateway's own: see Pool::can_ask().

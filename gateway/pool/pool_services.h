@@ -62,18 +62,20 @@ struct PoolServices {  // one a backend
   call::Chain& chain;  // where the calls of the backend end
   // Replaces secrets in a child's text before the text is shown; none: the text is shown as it is.
   std::function<std::string(std::string_view)> hide_secrets = {};
-  bool traces = core.log.enabled(LogLevel::debug);  // each message's way is logged (call_trace.h)
-  Payer payer = core.payer_of(backend);             // pays for what is kept for no client
+  const bool& logs_messages = chain.logs_messages();  // see message_log.h
+  Payer payer = core.payer_of(backend);               // pays for what is kept for no client
 
   // Pays for what is kept here for a client; null: no client is charged.
   [[nodiscard]] Payer payer_for(Account* client) const { return {client, payer.held}; }
+  // A message is dropped: counts and logs it.
+  void drop(DropReason reason) const { chain.drop(reason); }
 };
 
 // Parts of a backend that its filters use.
 struct FilterServices {
   const PoolServices& services;
   Pool& pool;                     // may not be constructed yet
-  ChildListener& next;            // receives what the chain lets through of the children's messages
+  ChildMessages& next;            // receives what the chain lets through of the children's messages
   const Duration& input_timeout;  // may change
 };
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "gateway/base/check.h"
-#include "gateway/pool/call_trace.h"
+#include "gateway/pool/message_log.h"
 
 namespace stdgate::pool {
 
@@ -108,8 +108,8 @@ tl::expected<void, rpc::FaultReport> SessionLane::submit(Lease& lease, call::Cal
   lease.used = now();
   const call::Call& waiting = *call;
   auto taken = leases_.submit(lease, call, message);
-  if (services_.traces && taken && !lease.queue.empty()) {
-    trace_queued(services_, waiting, lease.queue.size());
+  if (services_.logs_messages && taken && !lease.queue.empty()) {
+    log_queued(services_, waiting, lease.queue.size());
   }
   if (wakes && taken) wake(lease);
   return taken;
@@ -165,7 +165,7 @@ void SessionLane::note_turn(Lease& lease) {
 }
 
 void SessionLane::settle() {
-  if (leases_.taken() > children_.session_places()) look_for_places_at(now());
+  if (leases_.taken() > children_.session_places()) place_timer_.arm_by(now());
 }
 
 // If more sessions want a child than there are places, idle sessions give theirs up.
@@ -173,7 +173,7 @@ void SessionLane::take_places() {
   while (leases_.taken() > children_.session_places() && free_place()) {
   }
   if (leases_.taken() > children_.session_places()) {
-    if (const auto due = children_.kept().lends_at()) look_for_places_at(*due);
+    if (const auto due = children_.kept().lends_at()) place_timer_.arm_by(*due);
   }
   children_.make_places();
   children_.start_needed();
@@ -219,7 +219,7 @@ Lease* SessionLane::longest_idle() {
     longest = &lease;
     best = std::move(rank);
   });
-  if (longest == nullptr && next) look_for_places_at(*next);
+  if (longest == nullptr && next) place_timer_.arm_by(*next);
   return longest;
 }
 
@@ -336,9 +336,7 @@ void SessionLane::fail(Lease& lease, const rpc::FaultReport& report,
 std::vector<call::CallPtr> SessionLane::take_queue(Lease& lease) {
   const size_t messages = lease.queue.size();
   std::vector<call::CallPtr> calls = lease.queue.take_calls();
-  for (size_t i = calls.size(); i < messages; ++i) {
-    services_.core.observer.on_dropped(services_.backend, DropReason::caller_gone);
-  }
+  for (size_t i = calls.size(); i < messages; ++i) services_.drop(DropReason::caller_gone);
   return calls;
 }
 

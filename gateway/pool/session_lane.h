@@ -150,9 +150,6 @@ class SessionLane {
   std::optional<rpc::FaultReport> find_obstacle();
   void wake(Lease& lease);
   void note_turn(Lease& lease);
-  void look_for_places_at(TimePoint due) {
-    if (!place_timer_.armed() || due < place_timer_.due()) place_timer_.arm(due);
-  }
   void take_places();
   Lease* longest_idle();
   void park(Lease& lease, ParkReason reason);

@@ -168,7 +168,7 @@ void Aggregate::listen(call::CallPtr call, const call::Request& request) {
   // The wishes are kept for the members too, and the request for when it is made again there.
   if (!at_members.empty()) call->kept_bytes += 2 * call->request.size();
   call->charge({request.context.account, services_.payer.held});
-  const Kept kept = at_members.empty() ? nullptr : std::make_shared<KeptRequest>(request);
+  const Kept kept = at_members.empty() ? nullptr : std::make_shared<RetriedRequest>(request);
   const uint64_t key = ++last_listener_;
   listening_.begin(key, std::move(call), request.intent.lists, heard);
   changes_.note_clients();

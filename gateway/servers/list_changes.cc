@@ -15,11 +15,7 @@ void ListChanges::gather(const Member* member, const Audience& audience, uint8_t
   const TimePoint latest = clock_.now() + kGather;
   const bool is_soon = tell_timer_.armed() && tell_timer_.due() < latest;
   pace.due = is_soon ? std::max(tell_timer_.due(), clock_.now()) : latest;
-  arm(pace.due);
-}
-
-void ListChanges::arm(TimePoint due) {
-  if (!tell_timer_.armed() || due < tell_timer_.due()) tell_timer_.arm(due);
+  tell_timer_.arm_by(pace.due);
 }
 
 void ListChanges::tell() {
@@ -39,7 +35,7 @@ void ListChanges::tell() {
     next = std::min(next, pace.due);
     ++place;
   }
-  if (next != TimePoint::max()) arm(next);
+  tell_timer_.arm_by(next);
   if (!news.any()) return;
   sessions_.tell_changed(news);
   listening_.tell_changed(news);

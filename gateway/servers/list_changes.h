@@ -50,7 +50,6 @@ class ListChanges {
   };
 
   void tell();
-  void arm(TimePoint due);
   void retry();
 
   Members& members_;

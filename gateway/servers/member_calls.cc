@@ -73,7 +73,7 @@ std::vector<session::Tag> MemberCalls::tags(const std::function<bool(const Hande
 // --- Down ----------------------------------------------------------------------------------------
 
 Kept MemberCalls::keep(call::Call& call, const call::Request& request) const {
-  auto kept = std::make_shared<KeptRequest>(request);
+  auto kept = std::make_shared<RetriedRequest>(request);
   call.held.move_to({request.context.account, services_.payer.held});
   call.held.set(sizeof(call::Call) + kept->memory());
   return kept;

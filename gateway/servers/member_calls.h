@@ -34,12 +34,12 @@ namespace stdgate::servers {
 
 // A request that further members may be asked, or that is made again. The call's account pays for
 // it.
-struct KeptRequest final : call::KeptRequest {
+struct RetriedRequest final : call::KeptRequest {
   using call::KeptRequest::KeptRequest;
 
   std::optional<rpc::FaultReport> fault{};  // of the first member that could not answer it
 };
-using Kept = std::shared_ptr<KeptRequest>;
+using Kept = std::shared_ptr<RetriedRequest>;
 
 class MemberCalls final : public session::ReplySink {
  public:

@@ -11,7 +11,7 @@ namespace stdgate::servers {
 namespace {
 
 backend::FilterOptions filter_options(const VirtualServerOptions& options,
-                                      call::BackendNames& names) {
+                                      call::LabelNames& names) {
   backend::FilterOptions of_filters;
   of_filters.config = config::as_backend(options.config);
   of_filters.limits = options.limits;
@@ -25,7 +25,7 @@ backend::FilterOptions filter_options(const VirtualServerOptions& options,
 }  // namespace
 
 VirtualServer::VirtualServer(BackendId id, VirtualServerOptions options,
-                             std::unique_ptr<pool::Dialect> dialect, call::BackendNames& names,
+                             std::unique_ptr<pool::Dialect> dialect, call::LabelNames& names,
                              session::Callers& callers, const pool::CoreServices& core)
     : FilteredUpstream(id, filter_options(options, names), std::move(dialect), callers, core),
       config_(std::move(options.config)),

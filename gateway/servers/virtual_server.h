@@ -30,8 +30,7 @@ class VirtualServer final : public backend::FilteredUpstream {
  public:
   // `names`: the names that metrics tell apart. They outlive the server.
   VirtualServer(BackendId id, VirtualServerOptions options, std::unique_ptr<pool::Dialect> dialect,
-                call::BackendNames& names, session::Callers& callers,
-                const pool::CoreServices& core);
+                call::LabelNames& names, session::Callers& callers, const pool::CoreServices& core);
 
   // Takes over what may change while it runs: members, expose, instructions. attach() follows.
   void take(const config::ServerConfig& config);

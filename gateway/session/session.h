@@ -60,7 +60,7 @@ struct Ask {
 };
 
 // AskIndex: the asks of all sessions of a backend by the ids of their children, so that a child's
-// cancel finds its request by one look-up. Owner: the session router.
+// cancel finds its request by one look-up. Owner: SessionQuestions.
 class AskIndex {
  public:
   // Where an ask is kept: the asks of its session, and its id among them.

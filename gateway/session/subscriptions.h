@@ -5,7 +5,7 @@
 // key, an opaque text; a child is known by its number. A child holds a key for all sessions that
 // subscribed through it. The child is asked to end a subscription only when the last of these
 // sessions is gone. It is not asked while a request for the same key is under way, because it could
-// handle the two in either order. Owner: the session router. Limits: kMaxPerSession keys of a
+// handle the two in either order. Owner: SharedWishes. Limits: kMaxPerSession keys of a
 // session, kMaxKey bytes each and kMaxBytesPerSession together, so no session can use up the room
 // of others; kMaxUnwanted keys that have to be ended.
 #pragma once

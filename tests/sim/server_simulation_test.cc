@@ -420,7 +420,7 @@ class ServerSimulation {
                                nullptr,
                                &world_.accounts()};
   config::Config config_;
-  call::BackendNames names_{BackendId{0}, 100, counts_};
+  call::LabelNames names_{BackendId{0}, 100, counts_};
   backend::Upstreams upstreams_;
   std::vector<backend::Backend*> backends_;
   std::unique_ptr<servers::VirtualServer> server_;

@@ -209,7 +209,7 @@ std::string readiness_json(const Readiness& readiness) {
 
 void add_admin_routes(Router& router, AdminSource& source) {
   const auto add = [&router](const char* path, const char* about, std::function<Page()> render,
-                             Audience audience = Audience::everyone) {
+                             RouteAudience audience = RouteAudience::everyone) {
     router.add(path, about, std::make_unique<PageEndpoint>(std::move(render)),
                Guards::reading(audience));
   };
@@ -222,21 +222,21 @@ void add_admin_routes(Router& router, AdminSource& source) {
   });
   router.add("/readyz/", "the same of one backend, by its name",
              std::make_unique<BackendReadinessEndpoint>(source),
-             Guards::reading(Audience::everyone));
+             Guards::reading(RouteAudience::everyone));
   router.add("/metrics", "metrics for Prometheus", std::make_unique<ScrapeEndpoint>(source),
-             Guards::reading(Audience::everyone));
+             Guards::reading(RouteAudience::everyone));
   add(
       "/debug/state", "backends, children, calls, connections",
       [&source] {
         return Page{200, kJsonType, source.state_json()};
       },
-      Audience::operators);
+      RouteAudience::operators);
 }
 
 void add_front_page(Router& router, std::string title, HtmlPage page) {
   router.add("/", "what goes on, as a page for browsers; else this list",
              std::make_unique<FrontPage>(router, std::move(title), std::move(page)),
-             Guards::reading(Audience::operators));
+             Guards::reading(RouteAudience::operators));
 }
 
 }  // namespace stdgate::http

@@ -78,7 +78,7 @@ void append_cors_fields(std::string& out, std::string_view origin);
 void append_preflight_fields(std::string& out, std::string_view methods, const RequestHead& head);
 
 // The audience of a route.
-enum class Audience : uint8_t {
+enum class RouteAudience : uint8_t {
   clients,    // of the listener, which may have to say who they are
   everyone,   // who sends a request is not looked at
   operators,  // see Authentication; for others nothing is there
@@ -94,10 +94,10 @@ struct Guards {
   bool deliberate_get = true;
   bool takes_tickets = false;  // of GETs that can send no header fields; they are deliberate then
   bool gives_tickets = false;
-  Audience audience = Audience::clients;
+  RouteAudience audience = RouteAudience::clients;
 
   // For routes whose GET changes nothing, and for unknown paths.
-  static constexpr Guards reading(Audience audience = Audience::clients) {
+  static constexpr Guards reading(RouteAudience audience = RouteAudience::clients) {
     return {.deliberate_get = false, .audience = audience};
   }
 };

@@ -54,7 +54,7 @@ void add_resource_metadata(Router& router) {
   for (const std::string& path : paths) {
     router.add(std::string(kResourceMetadata) + path, "who gives out tokens",
                std::make_unique<MetadataEndpoint>(router.policy(), path),
-               Guards::reading(Audience::everyone));
+               Guards::reading(RouteAudience::everyone));
   }
 }
 

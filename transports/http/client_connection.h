@@ -162,9 +162,7 @@ class ConnectionMeter {
   bool takes_too_little(Duration patience);
   // The timer is moved only towards the present: it may fire early, and is then set again. So a
   // busy connection touches the timer queue about once in a timeout, not with each message.
-  void schedule(TimePoint due) {
-    if (due != TimePoint::max() && (!timer_.armed() || due < timer_.due())) timer_.arm(due);
-  }
+  void schedule(TimePoint due) { timer_.arm_by(due); }
 
   // The connection ends: nothing is held, and the timer does not fire any more.
   void close();

@@ -105,7 +105,8 @@ const Route* RequestRouting::find_route(Exchange& exchange) const {
         leaving != nullptr && (is_preflight(head) || leaving->endpoint->continues(head));
     return is_meant ? leaving : nullptr;
   }
-  const bool is_hidden = route->guards.audience == Audience::operators && !is_operator(exchange);
+  const bool is_hidden =
+      route->guards.audience == RouteAudience::operators && !is_operator(exchange);
   return is_hidden ? nullptr : route;
 }
 
@@ -125,11 +126,11 @@ bool RequestRouting::is_operator(Exchange& exchange) const {
 // expired.
 bool RequestRouting::identify_again(Exchange& exchange) const {
   switch (exchange.guards.audience) {
-    case Audience::everyone:
+    case RouteAudience::everyone:
       return true;
-    case Audience::clients:
+    case RouteAudience::clients:
       return know_again(exchange) || identify(exchange);
-    case Audience::operators:
+    case RouteAudience::operators:
       break;
   }
   return is_operator(exchange) || judge(exchange);
@@ -209,8 +210,8 @@ bool RequestRouting::route(Exchange& exchange) const {
   const Route* const route = find_route(exchange);
   exchange.guards = route != nullptr ? route->guards : Guards::reading();
   // Where clients have to say who they are, nothing shows of a path before they have.
-  const bool is_open = exchange.guards.audience != Audience::clients || exchange.traits.anonymous ||
-                       !router_.policy().authentication().is_used();
+  const bool is_open = exchange.guards.audience != RouteAudience::clients ||
+                       exchange.traits.anonymous || !router_.policy().authentication().is_used();
   if (is_open && route != nullptr) exchange.endpoint = route->endpoint.get();
   if (!is_welcome(exchange, route != nullptr)) return false;
   if (route == nullptr) {
@@ -232,7 +233,7 @@ bool RequestRouting::is_welcome(Exchange& exchange, bool is_served) const {
   if (!is_served && std::ranges::find(kAskedUnasked, head.path()) != kAskedUnasked.end()) {
     return answer(exchange, {.status = 404, .more_fields = "Cache-Control: max-age=86400\r\n"});
   }
-  if (exchange.guards.audience == Audience::clients) {
+  if (exchange.guards.audience == RouteAudience::clients) {
     if (is_preflight_of_nobody(exchange)) return answer_options(exchange, kAllowAll);
     if (!identify(exchange)) return false;
   }
@@ -282,7 +283,8 @@ bool RequestRouting::answer_options(Exchange& exchange, std::string_view methods
 }
 
 void RequestRouting::refuse_path(Exchange& exchange) const {
-  const Audience viewer = is_operator(exchange) ? Audience::operators : Audience::everyone;
+  const RouteAudience viewer =
+      is_operator(exchange) ? RouteAudience::operators : RouteAudience::everyone;
   const PathHints hints = router_.hints(exchange.head.path(), viewer);
   std::string message = "nothing is served at this path";
   std::string why = router_.admin_hint(exchange.head.path(), viewer);

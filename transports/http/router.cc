@@ -198,23 +198,6 @@ PathHints path_hints(std::string_view wanted, std::vector<std::string_view> path
   return hints;
 }
 
-namespace {
-
-class IndexEndpoint final : public Endpoint {
- public:
-  explicit IndexEndpoint(std::string text) : text_(std::move(text)) {}
-
-  std::optional<HttpError> admit(Exchange& /*exchange*/) override { return std::nullopt; }
-  void serve(Exchange& exchange, std::span<char> /*body*/) override {
-    exchange.respond({.content_type = "text/plain; charset=utf-8"}, text_);
-  }
-
- private:
-  const std::string text_;
-};
-
-}  // namespace
-
 void Router::add(std::string path, std::string about, std::shared_ptr<Endpoint> endpoint,
                  const Guards& guards) {
   const auto place = std::lower_bound(
@@ -236,22 +219,22 @@ std::vector<std::shared_ptr<Endpoint>> Router::replace_leaving(Router& others) {
   return others.clear();
 }
 
-PathHints Router::hints(std::string_view asked, Audience viewer) const {
+PathHints Router::hints(std::string_view asked, RouteAudience viewer) const {
   std::vector<std::string_view> paths;
   for (const Route& route : routes_) {
-    const bool is_open = route.guards.audience != Audience::operators;
-    if (is_open || viewer == Audience::operators) paths.push_back(route.path);
+    const bool is_open = route.guards.audience != RouteAudience::operators;
+    if (is_open || viewer == RouteAudience::operators) paths.push_back(route.path);
   }
   return path_hints(asked, std::move(paths));
 }
 
-std::string Router::admin_hint(std::string_view asked, Audience viewer) const {
+std::string Router::admin_hint(std::string_view asked, RouteAudience viewer) const {
   constexpr std::array<std::string_view, 4> kPages = {"/healthz", "/readyz", "/metrics", "/debug"};
   const bool is_page = std::ranges::any_of(kPages, [asked](std::string_view page) {
     return asked == page || (asked.starts_with(page) && asked[page.size()] == '/');
   });
   if (!is_page || admin_.empty()) return {};
-  const std::string where = viewer == Audience::operators ? " (" + admin_ + ")" : "";
+  const std::string where = viewer == RouteAudience::operators ? " (" + admin_ + ")" : "";
   return "it is one of the admin pages, at the address of the key admin" + where;
 }
 
@@ -299,11 +282,6 @@ std::string Router::index_text(std::string_view title) const {
     text += '\n';
   }
   return text;
-}
-
-void Router::add_index(std::string_view title) {
-  add("/", "this list", std::make_unique<IndexEndpoint>(index_text(title)),
-      Guards::reading(Audience::operators));
 }
 
 std::vector<std::string> Router::paths_of(Transport transport) const {

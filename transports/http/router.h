@@ -126,8 +126,6 @@ class Router {
   // their paths, unless another route has the path, and no list shows them. Returns the endpoints
   // of the former leaving routes.
   std::vector<std::shared_ptr<Endpoint>> replace_leaving(Router& others);
-  // Serves the index of what has been added, at "/".
-  void add_index(std::string_view title);
   // A line for each path.
   [[nodiscard]] std::string index_text(std::string_view title) const;
 
@@ -145,12 +143,12 @@ class Router {
   [[nodiscard]] std::vector<std::string> paths_of(Transport transport) const;
   // The paths that are served, paths near to `asked` first. Paths for operators are included only
   // if `viewer` is an operator.
-  [[nodiscard]] PathHints hints(std::string_view asked, Audience viewer) const;
+  [[nodiscard]] PathHints hints(std::string_view asked, RouteAudience viewer) const;
   // The pages of the admin address are not here but at `address`.
   void set_admin(std::string address) { admin_ = std::move(address); }
   // Where `asked` is served, if it is such a page; a clause, empty for others. Only operators are
   // told the address itself.
-  [[nodiscard]] std::string admin_hint(std::string_view asked, Audience viewer) const;
+  [[nodiscard]] std::string admin_hint(std::string_view asked, RouteAudience viewer) const;
   // "; POST JSON-RPC to /mcp or /rpc", for a POST to another path: at most kMaxHintPaths paths, the
   // nearest first, then those at the root. Empty if no path takes calls.
   [[nodiscard]] std::string post_hint(std::string_view asked) const;

@@ -100,7 +100,7 @@ bool InputRounds::has_room(size_t bytes) const {
 
 const char* InputRounds::ask_all(uint64_t number, const call::Call& call,
                                  const InputDemands& demands) {
-  session::Session* const session = sessions_.find_mutable(call.session);
+  session::Session* const session = sessions_.find(call.session);
   if (demands.is_malformed) return "the server has answered input_required without a question";
   if (call.request.empty() || session == nullptr) return "the server asks, and nobody can answer";
   if (demands.all.size() > kMaxQuestions) return "the server wants to know too much at once";
@@ -192,7 +192,7 @@ void InputRounds::fail(call::CallPtr call, std::string_view why) {
 }
 
 void InputRounds::withdraw_questions(session::SessionId id, uint64_t number) {
-  session::Session* const session = sessions_.find_mutable(id);
+  session::Session* const session = sessions_.find(id);
   if (session != nullptr) sessions_.questions().withdraw(*session, number);
 }
 

@@ -237,7 +237,7 @@ void KeyWatches::open(const call::Call& call, std::vector<std::string>& keys) {
     end(*session);
   } else {
     watch->session = *session;
-    sessions_.find_mutable(*session)->held.move_to(call.held.payer());
+    sessions_.find(*session)->held.move_to(call.held.payer());
     sessions_.charge(*session);
     watches_.emplace(&call, std::move(watch));
   }

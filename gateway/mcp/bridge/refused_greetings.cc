@@ -18,7 +18,7 @@ void RefusedGreetings::take_refusal(call::CallPtr& call, const rpc::Envelope& re
 
 void RefusedGreetings::take_second_answer(call::CallPtr& call) {
   if (call->child_kind != PeerKind::stateless) return pass_refusal(call);
-  sessions_.find_mutable(call->session)->awaits_greeting = false;
+  sessions_.find(call->session)->awaits_greeting = false;
   refusals_.of(call->slots).clear();
   count_asked(-1);
   share_children();
@@ -35,7 +35,7 @@ bool RefusedGreetings::may_be_modern(const call::Call& call) const {
 }
 
 void RefusedGreetings::ask_shared_child(call::CallPtr call, const rpc::Envelope& refusal) {
-  session::Session& session = *sessions_.find_mutable(call->session);
+  session::Session& session = *sessions_.find(call->session);
   session.awaits_greeting = true;
   refusals_.of(call->slots).text = R"("error":)" + std::string(refusal.payload);
   count_asked(1);
@@ -114,7 +114,7 @@ void RefusedGreetings::go_on_alone(call::CallPtr call) {
 
 void RefusedGreetings::note_end(const call::Call& call) {
   count_asked(-1);
-  session::Session* const session = sessions_.find_mutable(call.session);
+  session::Session* const session = sessions_.find(call.session);
   if (session == nullptr || !std::exchange(session->awaits_greeting, false)) return;
   if (pool_.is_draining()) return;
   if (pool_.lane().open(call.session)) return sessions_.settle_lease(call.session);

@@ -186,7 +186,7 @@ void RoundTrips::resume(call::CallPtr call, const rpc::Envelope& request) {
     if (takes_turns_) return begin_again(*trip, std::move(call), request);
     sessions_.hold_calls(trip->session, true);
     trip->quiet_until = now() + kQuiet;
-    arm_clock(*trip->quiet_until);
+    clock_timer_.arm_by(*trip->quiet_until);
   }
   submit(*trip, std::move(call), request);
 }
@@ -258,7 +258,8 @@ bool RoundTrips::take_fault(call::CallPtr& call, const rpc::FaultReport& report)
   Trip* const trip = trip_of(*call);
   const bool is_stand_in = parking_.is_left_in_place(*call);
   if (trip == nullptr) {
-    if (is_stand_in || !has_turn_ || report.fault != rpc::Fault::timeout) return is_stand_in;
+    if (is_stand_in || !pool_.is_turn_taken() || report.fault != rpc::Fault::timeout)
+      return is_stand_in;
     call->alone = false;
     chain_.on_fault(std::move(call),
                     {report.fault, report.message + "; " + kAwaitsTurn, report.detail, {}});
@@ -310,7 +311,7 @@ void RoundTrips::settle(Trip& trip) {
     if (!can_ask) {
       parking_.refuse_asks(trip);
     } else if (now() < trip.asking_until) {
-      arm_clock(trip.asking_until);
+      clock_timer_.arm_by(trip.asking_until);
     } else if (parking_.places().has_one_for(trip.identity)) {
       park(trip);
     } else if (!std::exchange(trip.is_place_wanted, true)) {
@@ -318,7 +319,7 @@ void RoundTrips::settle(Trip& trip) {
     }
   }
   if (takes_turns_) {
-    if (has_turn_ && trip.is_idle() && !trip.quiet_until) end_turn(trip);
+    if (pool_.is_turn_taken() && trip.is_idle() && !trip.quiet_until) end_turn(trip);
     return pool_.is_draining() && trip.is_idle() ? release(trip) : void();
   }
   if (!std::exchange(trip.has_ended, false)) {
@@ -330,7 +331,7 @@ void RoundTrips::settle(Trip& trip) {
     return release(trip);
   }
   trip.idle_since = now();
-  arm_clock(now() + services_.config.pool.idle_timeout);
+  clock_timer_.arm_by(now() + services_.config.pool.idle_timeout);
 }
 
 // --- Parking --------------------------------------------------------------------------------
@@ -351,7 +352,7 @@ void RoundTrips::park(Trip& trip) {
 
 void RoundTrips::park_for(Trip& trip, const call::Call& call,
                           std::span<const InputRequest> requests) {
-  arm_clock(parking_.begin(trip, call));
+  clock_timer_.arm_by(parking_.begin(trip, call));
   parking_.tell(trip, call, requests);
 }
 
@@ -370,7 +371,7 @@ void RoundTrips::release(Trip& trip) {
   // The one trip of a principal stays until no call comes any more.
   if (takes_turns_) {
     parking_.refuse_asks(trip);
-    if (has_turn_) end_turn(trip);
+    if (pool_.is_turn_taken()) end_turn(trip);
     if (!pool_.is_draining() || !trip.is_idle()) return;
   }
   backend::EndedSession ended = sessions_.end(trip.session);
@@ -458,9 +459,7 @@ void RoundTrips::take_turn(call::CallPtr call, const call::Outgoing& message) {
   const auto own = own_trip();
   if (!own) return chain_.on_fault(std::move(call), own.error());
   Trip* const trip = *own;
-  has_turn_ = true;
   pool_.hold_turns(true);
-  sessions_.hold_turn(true);
   trip->greeting = kInput.greeting_for(request);
   note_call(*trip, *call, request);
   if (!pool_.is_draining() && parking_.places().has_one_for(trip->identity)) {
@@ -475,17 +474,16 @@ void RoundTrips::take_turn(call::CallPtr call, const call::Outgoing& message) {
 // The child is processing answers, so the call waits for another turn, which comes after that.
 void RoundTrips::begin_again(Trip& trip, call::CallPtr call, const rpc::Envelope& request) {
   trip.quiet_until = now() + kQuiet;
-  arm_clock(*trip.quiet_until);
+  clock_timer_.arm_by(*trip.quiet_until);
   const rpc::KnownMessage known(kInput.without_answers(request));
   call->session = {};
   await_turn(std::move(call), known.envelope());
 }
 
 void RoundTrips::end_turn(Trip& trip) {
-  has_turn_ = trip.has_ended = trip.is_spoilt = false;
+  trip.has_ended = trip.is_spoilt = false;
   trip.demands.clear();
   trip.answer.reset();
-  sessions_.hold_turn(false);
   pool_.hold_turns(false);
 }
 

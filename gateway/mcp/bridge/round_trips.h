@@ -110,9 +110,6 @@ class RoundTrips {
   void end_parking(Trip& trip, ParkedEnd end);
   void release(Trip& trip);
   void look_at_time();
-  void arm_clock(TimePoint due) {
-    if (!clock_timer_.armed() || due < clock_timer_.due()) clock_timer_.arm(due);
-  }
 
   const pool::PoolServices& services_;
   const McpDialect& dialect_;
@@ -126,7 +123,6 @@ class RoundTrips {
   TripParking parking_;
   TripQuestions questions_;
   std::map<uint64_t, std::unique_ptr<Trip>> trips_;  // by number, oldest first
-  bool has_turn_ = false;  // where calls take turns: whether one is under way
   uint64_t opened_ = 0;
   uint64_t ends_so_far_ = 0;  // number of ended calls
   Timer settle_timer_;        // a change of this turn of the loop has to be handled

@@ -85,7 +85,7 @@ SessionListener* SessionListening::known_listener_of(const session::Session& ses
 }
 
 SessionListener* SessionListening::listener_of(session::SessionId id) {
-  session::Session* const session = sessions_.find_mutable(id);
+  session::Session* const session = sessions_.find(id);
   if (session == nullptr || pool_.lane().has(id)) return nullptr;
   BridgedSession& bridged = BridgedSession::made_for(*session);
   if (bridged.listener != nullptr) return bridged.listener.get();
@@ -100,7 +100,7 @@ SessionListener* SessionListening::listener_of(session::SessionId id) {
 
 void SessionListening::listen_soon(SessionListener& listener) {
   listener.due = now();
-  arm(*listener.due);
+  timer_.arm_by(*listener.due);
 }
 
 void SessionListening::go_on_all() {
@@ -144,11 +144,7 @@ void SessionListening::settle() {
     // The end of another session's call may have ended this session.
     if (SessionListener* const listener = known_listener_of(id)) listen(*listener);
   }
-  if (next) arm(*next);
-}
-
-void SessionListening::arm(TimePoint due) {
-  if (!timer_.armed() || due < timer_.due()) timer_.arm(due);
+  if (next) timer_.arm_by(*next);
 }
 
 void SessionListening::listen(SessionListener& listener) {
@@ -202,7 +198,7 @@ void SessionListening::on_unheard(SessionListener& listener, const session::Repl
   listener.is_listening = false;
   if (!reply.fault && reply.error_code) return;  // the child refuses to be listened to
   listener.due = now() + kAgain;
-  arm(*listener.due);
+  timer_.arm_by(*listener.due);
 }
 
 }  // namespace stdgate::mcp

@@ -132,7 +132,6 @@ class SessionListening {
   static SessionListener* known_listener_of(const session::Session& session);
   void listen_soon(SessionListener& listener);
   void settle();
-  void arm(TimePoint due);
   void listen(SessionListener& listener);
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
 

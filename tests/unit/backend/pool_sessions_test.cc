@@ -127,9 +127,9 @@ class PoolSessions : public testing::Test {
   const pool::CoreServices core_{clock_, timers_, log_, observer_, launcher_, random_, storages_};
   const pool::JsonRpcDialect dialect_{"$/cancelRequest"};
   call::CallStore calls_{1, 2};
-  const bool traces_ = false;
+  const bool logs_messages_ = false;
   call::Chain chain_{{clock_, nullptr, observer_, callers_, dialect_, calls_, 0, options_.config,
-                      log_, traces_, &timers_, nullptr}};
+                      log_, logs_messages_, &timers_, nullptr}};
   const pool::PoolServices services_{core_,           0,        options_.config, options_.limits,
                                      options_.launch, dialect_, calls_,          chain_};
   pool::Bridge bridge_;
@@ -265,7 +265,7 @@ TEST(BridgedPart, IsChargedWithItsSessionAndEndsWithItAndWithTheCallsThatItMade)
   const auto held = [&bench] { return bench.backend.held()->of[size_t(Holding::sessions)]; };
   const size_t before = held();
   int gone = 0;
-  sessions->find_mutable(session.id)->bridged = std::make_unique<KeptPart>(listener.caller(), gone);
+  sessions->find(session.id)->bridged = std::make_unique<KeptPart>(listener.caller(), gone);
   sessions->charge(session.id);
   EXPECT_EQ(held(), before + 100'000);
   bench.call(listener, "1");

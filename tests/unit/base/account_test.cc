@@ -47,7 +47,7 @@ TEST(Account, AtTheBoundAndOneBeyond) {
   Account client(gateway, 400);
   Share share({&client, nullptr}, Holding::receiving);
   share.set(400);
-  EXPECT_TRUE(client.takes_more());
+  EXPECT_EQ(client.lack(), MemoryLack::none);
   EXPECT_FALSE(client.is_over());
   share.set(401);
   EXPECT_EQ(client.lack(), MemoryLack::of_holder);
@@ -66,16 +66,16 @@ TEST(Account, NobodyHoldsMoreThanWhatIsLeft) {
   Share of_large({&large, nullptr}, Holding::receiving);
   Share of_small({&small, nullptr}, Holding::receiving);
   of_large.set(500);
-  EXPECT_TRUE(large.takes_more());  // the same amount is left
+  EXPECT_EQ(large.lack(), MemoryLack::none);  // the same amount is left
   of_large.set(501);
   EXPECT_EQ(large.lack(), MemoryLack::of_gateway);
   of_small.set(200);
-  EXPECT_TRUE(small.takes_more());
+  EXPECT_EQ(small.lack(), MemoryLack::none);
   of_small.set(250);
   EXPECT_EQ(small.lack(), MemoryLack::of_gateway);
   of_large.set(900);
-  EXPECT_FALSE(small.takes_more());
-  EXPECT_TRUE(nobody.takes_more());
+  EXPECT_EQ(small.lack(), MemoryLack::of_gateway);
+  EXPECT_EQ(nobody.lack(), MemoryLack::none);
   EXPECT_TRUE(gateway.is_over());
   EXPECT_TRUE(nobody.is_over());
 }
@@ -87,7 +87,7 @@ TEST(Account, OneThatMayHoldAllHoldsAll) {
   Account other(gateway, 1000);
   Share share({&client, nullptr}, Holding::receiving);
   share.set(1000);
-  EXPECT_TRUE(client.takes_more());
+  EXPECT_EQ(client.lack(), MemoryLack::none);
   Share of_other({&other, nullptr}, Holding::receiving);
   of_other.set(1);
   EXPECT_EQ(client.lack(), MemoryLack::of_gateway);

@@ -83,6 +83,20 @@ TEST_F(TimersTest, ArmingAgainMoves) {
   EXPECT_EQ(fired_, (std::vector{2, 1}));
 }
 
+TEST_F(TimersTest, ArmingByATimeMovesOnlyTowardsThePresent) {
+  const auto timer = noting(1);
+  timer->arm_by(TimePoint::max());
+  EXPECT_FALSE(timer->armed());
+  for (const auto& [due, then] : {std::pair{20, 20}, {30, 20}, {10, 10}}) {
+    timer->arm_by(at(due));
+    EXPECT_EQ(queue_.next_due(), at(then)) << due;
+  }
+  queue_.run_due(at(10));
+  EXPECT_EQ(fired_, std::vector{1});
+  timer->arm_by(at(30));
+  EXPECT_EQ(queue_.next_due(), at(30)) << "it has fired";
+}
+
 TEST_F(TimersTest, ADisarmedOrDestroyedTimerIsSilent) {
   const auto a = noting(1);
   auto b = noting(2);

@@ -172,11 +172,11 @@ struct ChainOfTwo : testing::Test {
   FakeClient client{callers};
   JsonRpc protocol;
   config::BackendConfig config;
-  bool traces = false;
+  bool logs_messages = false;
   call::CallStore calls{1, 2};
   TimerQueue timers;
-  call::Chain chain{{clock, nullptr, observer, callers, protocol, calls, 0, config, log, traces,
-                     &timers, nullptr}};
+  call::Chain chain{{clock, nullptr, observer, callers, protocol, calls, 0, config, log,
+                     logs_messages, &timers, nullptr}};
   Seen seen;
   Watcher first{"first", seen, calls};
   Watcher second{"second", seen, calls};

@@ -155,7 +155,7 @@ TEST(Admin, FrontPageIsHtmlForBrowsersAndAListForOthers) {
   EXPECT_EQ(client.ask("POST / HTTP/1.1\r\nHost: localhost\r\n\r\n").status, 405);
   EXPECT_EQ(client.ask(get("/", "Sec-Fetch-Site: cross-site\r\nAccept: text/html\r\n")).status, 403)
       << "as the other admin pages";
-  EXPECT_EQ(world.admin_router.find("/")->guards.audience, http::Audience::operators);
+  EXPECT_EQ(world.admin_router.find("/")->guards.audience, http::RouteAudience::operators);
 }
 
 TEST(Admin, Readiness) {

@@ -43,7 +43,7 @@ struct AdmissionWorld : HttpWorld {
     open = endpoint.get();
     routes.add("/open", "", std::move(endpoint));
     http::add_admin_routes(routes, source);
-    routes.add_index("title");
+    add_index(routes);
     guarded = std::make_unique<http::Server>(
         http::HttpServices{loop, log, observer, callers, backends, options.limits, options.timeouts,
                            accounts},

@@ -74,7 +74,7 @@ struct AuthWorld : HttpWorld {
     routes.add("/name", "", std::make_unique<NamingEndpoint>(false));
     routes.add("/stream", "", std::make_unique<NamingEndpoint>(true));
     http::add_admin_routes(routes, source);
-    routes.add_index("title");
+    add_index(routes);
     guarded = std::make_unique<http::Server>(
         http::HttpServices{loop, log, observer, callers, backends, options.limits, options.timeouts,
                            accounts},
@@ -338,8 +338,9 @@ TEST(Authentication, OperatorsAlone) {
   EXPECT_FALSE(is_operator(kBob));
   EXPECT_FALSE(is_operator(kAda + kAda));
   using testing::Contains;
-  EXPECT_THAT(world.routes.hints("/x", http::Audience::operators).paths, Contains("/debug/state"));
-  EXPECT_THAT(world.routes.hints("/debug/stat", http::Audience::everyone).paths,
+  EXPECT_THAT(world.routes.hints("/x", http::RouteAudience::operators).paths,
+              Contains("/debug/state"));
+  EXPECT_THAT(world.routes.hints("/debug/stat", http::RouteAudience::everyone).paths,
               testing::Not(Contains("/debug/state")));
 }
 

@@ -116,20 +116,7 @@ TEST(SessionMethods, InTheIndex) {
   const http::AdmissionPolicy policy{http::OriginRules{}};
   http::Router router(policy);
   router.add("/held", "a session", std::make_unique<HeldEndpoint>());
-  router.add_index("title");
-  HttpWorld world;
-  http::Server server({world.loop, world.log, world.observer, world.callers, world.backends,
-                       world.options.limits, world.options.timeouts, world.accounts},
-                      router);
-  Address any;
-  any.host = "127.0.0.1";
-  const auto bound = server.listen(any);
-  ASSERT_TRUE(bound);
-  world.address = *bound;
-  TestClient client(world);
-  EXPECT_EQ(client.ask(get("/")).body, "title\n\nGET, POST, DELETE /held  a session\n");
-  client.leave();
-  ASSERT_TRUE(world.until([&] { return server.connections() == 0; }));
+  EXPECT_EQ(router.index_text("title"), "title\n\nGET, POST, DELETE /held  a session\n");
 }
 
 TEST(ExchangeHandler, AnswersLater) {

@@ -58,6 +58,21 @@ std::unique_ptr<backend::Backend> make_backend(HttpWorld& world, BackendId id, c
       world.callers, world.core);
 }
 
+class IndexEndpoint final : public http::Endpoint {
+ public:
+  explicit IndexEndpoint(std::string text) : text_(std::move(text)) {}
+
+  std::optional<http::HttpError> admit(http::Exchange& /*exchange*/) override {
+    return std::nullopt;
+  }
+  void serve(http::Exchange& exchange, std::span<char> /*body*/) override {
+    exchange.respond({.content_type = "text/plain; charset=utf-8"}, text_);
+  }
+
+ private:
+  const std::string text_;
+};
+
 // The body's chunks are joined in `body`. Returns the end of the body, or nothing if it is
 // incomplete.
 std::optional<size_t> end_of_chunks(std::string_view text, size_t at, std::string& body) {
@@ -75,6 +90,11 @@ std::optional<size_t> end_of_chunks(std::string_view text, size_t at, std::strin
 
 }  // namespace
 
+void add_index(http::Router& router) {
+  router.add("/", "this list", std::make_unique<IndexEndpoint>(router.index_text("title")),
+             http::Guards::reading(http::RouteAudience::operators));
+}
+
 HttpWorld::HttpWorld(const WorldOptions& world_options)
     : options(world_options), callers(world_options.callers) {
   backends.add(make_backend(*this, 0, "calc"));
@@ -85,7 +105,7 @@ HttpWorld::HttpWorld(const WorldOptions& world_options)
     accounts.check_invariants();
   });
   http::add_rpc_routes(router, backends, options.limits);
-  router.add_index("stdgate");
+  add_index(router);
   router.share_answers();
   server =
       std::make_unique<http::Server>(http::HttpServices{loop, log, observer, callers, backends,

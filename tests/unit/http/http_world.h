@@ -107,6 +107,9 @@ class HttpWorld {
   Address address;
 };
 
+// Serves a list of what has been added to the router, at "/". To answer costs no memory.
+void add_index(http::Router& router);
+
 // Admin pages with fixed, short content.
 struct FixedAdminSource final : http::AdminSource {
   void scrape(http::ScrapeFormat /*format*/,

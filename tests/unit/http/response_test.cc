@@ -159,7 +159,7 @@ TEST(Router, FindsExactPathsButForASlashAtTheEnd) {
   for (const char* path : {"/rpc", "/b/rpc", "/rpc/stream", "/a/rpc"}) {
     router.add(path, "about", std::make_unique<NamedEndpoint>());
   }
-  EXPECT_THAT(router.hints("/x", http::Audience::operators).paths,
+  EXPECT_THAT(router.hints("/x", http::RouteAudience::operators).paths,
               testing::ElementsAre("/a/rpc", "/b/rpc", "/rpc", "/rpc/stream"));
   for (const char* path : {"/rpc", "/b/rpc", "/rpc/stream", "/a/rpc"}) {
     EXPECT_NE(router.find(path), nullptr) << path;

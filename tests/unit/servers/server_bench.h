@@ -148,7 +148,7 @@ class ServerBench {
                               random,  storages, nullptr, nullptr,  nullptr,
                               nullptr, nullptr,  nullptr, nullptr,  &accounts};
   config::Config config;
-  call::BackendNames names{BackendId{0}, 100, observer};
+  call::LabelNames names{BackendId{0}, 100, observer};
   backend::Upstreams upstreams;
   std::vector<ScriptedMember*> members;
   std::unique_ptr<servers::VirtualServer> server;
