@@ -37,12 +37,12 @@ void append_file(std::string& key, const std::string& path) {
   key.append(std::to_string(facts.st_mtim.tv_nsec)).append("\n");
 }
 
-constexpr std::string_view kMark = "stdgate-state 1 ";
+constexpr std::string_view kFileMark = "stdgate-state 1 ";
 constexpr std::string_view kSuffix = ".state";
 constexpr std::string_view kUnfinished = ".new";
 constexpr size_t kDigits = 16;
 // Beside key and text: the mark, three numbers, a space and the end of the line.
-constexpr size_t kFrame = kMark.size() + 3 * kDigits + 2;
+constexpr size_t kFrame = kFileMark.size() + 3 * kDigits + 2;
 
 std::string hex_of(uint64_t number) {
   std::array<char, kDigits> digits{};
@@ -189,12 +189,12 @@ tl::expected<void, std::string> prepare_state_dir(const std::string& path) {
 std::string state_file(std::string_view key, std::string_view text) {
   std::string body = hex_of(key.size());
   body.append(hex_of(text.size())).append("\n").append(key).append(text);
-  return std::string(kMark).append(hex_of(mcp::digest_of(body))).append(" ").append(body);
+  return std::string(kFileMark).append(hex_of(mcp::digest_of(body))).append(" ").append(body);
 }
 
 std::optional<std::string> read_state_file(std::string_view key, std::string_view bytes) {
-  if (!bytes.starts_with(kMark)) return std::nullopt;
-  bytes.remove_prefix(kMark.size());
+  if (!bytes.starts_with(kFileMark)) return std::nullopt;
+  bytes.remove_prefix(kFileMark.size());
   if (bytes.size() <= kDigits || bytes[kDigits] != ' ') return std::nullopt;
   const std::string_view digest = bytes.substr(0, kDigits);
   bytes.remove_prefix(kDigits + 1);

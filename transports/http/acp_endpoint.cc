@@ -21,9 +21,9 @@ constexpr HttpError kInitializedAgain{400, "this connection has been initialized
 constexpr HttpError kNoBatches{501, "ACP has no batches; send one message at a time"};
 constexpr HttpError kNoSessionId{400, "this message is of a session: send its Acp-Session-Id"};
 constexpr HttpError kOtherSessionId{400, "Acp-Session-Id and sessionId name different sessions"};
-constexpr HttpError kUnknownSession{.status = 404,
-                                    .message = "this connection has no such session",
-                                    .refusal = Refusal::unknown_session};
+constexpr HttpError kUnknownAcpSession{.status = 404,
+                                       .message = "this connection has no such session",
+                                       .refusal = Refusal::unknown_session};
 constexpr HttpError kFull{503, "the queue of this connection is full", {}, rpc::kRetryHint};
 constexpr HttpError kBadEvent{400, "Last-Event-ID is no id of an event here"};
 constexpr HttpError kShutDown{503, "the gateway is shutting down", {}, rpc::kRetryHint};
@@ -182,7 +182,8 @@ void AcpEndpoint::listen(Exchange& exchange) {
   if (connection == nullptr) return;
   if (exchange.server().draining()) return exchange.fail(kShutDown);
   const std::string_view session = field_of(exchange.head, kAcpSessionId);
-  if (!session.empty() && !connection->has_session(session)) return exchange.fail(kUnknownSession);
+  if (!session.empty() && !connection->has_session(session))
+    return exchange.fail(kUnknownAcpSession);
   std::optional<uint64_t> after;
   if (const std::string_view event = field_of(exchange.head, "last-event-id"); !event.empty()) {
     uint64_t number = 0;
