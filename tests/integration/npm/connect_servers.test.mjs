@@ -1,0 +1,89 @@
+// `stdgate connect` with servers that end their session.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+
+import { Connect } from './connect_client.mjs';
+import { Stdgate } from './stdgate_process.mjs';
+
+// Answers everything, and exits at `exit` with its `code`, or before an answer to `die`. With
+// Content-Length headers if "length" is among its words.
+const server = `
+import json, sys
+by_length = "length" in sys.argv
+def read():
+    if not by_length:
+        return sys.stdin.buffer.readline()
+    length = 0
+    while line := sys.stdin.buffer.readline().strip():
+        length = int(line.split(b":")[1])
+    return sys.stdin.buffer.read(length)
+while text := read():
+    message = json.loads(text)
+    if message["method"] in ("exit", "die"):
+        sys.exit((message.get("params") or {}).get("code", 0))
+    if "id" not in message:
+        continue
+    answer = {"id": message["id"], "result": {"version": message.get("jsonrpc"), "capabilities": {}}}
+    if "bare" not in sys.argv:
+        answer["jsonrpc"] = "2.0"
+    out = json.dumps(answer).encode()
+    head = b"Content-Length: %d\\r\\n\\r\\n" % len(out) if by_length else b""
+    sys.stdout.buffer.write(head + out + (b"" if by_length else b"\\n"))
+    sys.stdout.buffer.flush()
+`;
+
+const folder = mkdtempSync(join(tmpdir(), 'stdgate-connect-servers-'));
+let gate;
+before(async () => {
+  const file = join(folder, 'server.py');
+  writeFileSync(file, server);
+  gate = await Stdgate.serve(`listen: ["127.0.0.1:0"]
+admin: "off"
+backends:
+  lsp: { command: [python3, ${file}, length], protocol: lsp }
+  plain: { command: [python3, ${file}], protocol: jsonrpc, isolation: session }
+  agent: { command: [python3, ${file}], protocol: acp }
+`);
+});
+after(async () => {
+  await gate.stop();
+  rmSync(folder, { recursive: true });
+});
+const connect = (name) => new Connect(name, '--url', gate.url);
+
+describe('the end of a session by its server', { timeout: 60_000 }, () => {
+  const beginnings = {
+    lsp: ['initialize', { processId: null, rootUri: null, capabilities: {} }],
+    plain: ['begin', {}],
+  };
+  for (const [name, beginning] of Object.entries(beginnings)) {
+    it(`is the clean end of connect (${name})`, async () => {
+      const client = connect(name);
+      await client.ask(1, ...beginning);
+      await client.ask(2, 'shutdown');
+      client.say({ method: 'exit' });
+      assert.equal(await client.exited, 0);
+      assert.equal(client.err, '');
+      assert.equal(client.told.length, 2);
+    });
+  }
+
+  it('with another exit code is none', async () => {
+    const client = connect('lsp');
+    await client.ask(1, ...beginnings.lsp);
+    client.say({ method: 'exit', params: { code: 7 } });
+    assert.equal(await client.exited, 1);
+    assert.match(client.err, /exited with code 7; what the server kept for this client is gone/);
+  });
+
+  it('with an open call is none', async () => {
+    const client = connect('lsp');
+    await client.ask(1, ...beginnings.lsp);
+    assert.match((await client.ask(2, 'die')).error.message, /exited with code 0/);
+    assert.equal(await client.exited, 1);
+    assert.match(client.err, /what the server kept for this client is gone/);
+  });
+});
