@@ -1,6 +1,7 @@
 #include "gateway/remote/remote.h"
 
 #include <algorithm>
+#include <array>
 
 #include "gateway/base/encodings.h"
 #include "gateway/base/text.h"
@@ -145,6 +146,20 @@ Problem missing_greeting(std::string_view body, std::string_view url) {
   return {Exit::no_server, rpc::Fault::invalid_request,
           "send initialize first: " + shown_url(url) + " keeps sessions" +
               (is_the_same ? std::string() : ", and says: " + said)};
+}
+
+bool is_failed_beginning(const rpc::Envelope& answer) {
+  const auto code = rpc::error_code(answer);
+  constexpr std::array kFaults{rpc::Fault::child_failed, rpc::Fault::timeout,
+                               rpc::Fault::overloaded};
+  return code && std::ranges::any_of(kFaults, [&code](rpc::Fault fault) {
+           return *code == rpc::fault_code(fault, rpc::CodeSet::mcp);
+         });
+}
+
+Problem failed_beginning(std::string_view answer, std::string_view url) {
+  return {Exit::unreachable, rpc::Fault::child_failed,
+          shown_url(url) + " does not begin: " + said_by(answer)};
 }
 
 Problem lost_answer(std::string_view url, std::string_view why) {

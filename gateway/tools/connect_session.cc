@@ -365,6 +365,11 @@ void ConnectSession::say(const std::string& line) {
 
 void ConnectSession::leave(remote::Exit exit) {
   if (is_ending_ || is_leaving_) return;
+  const bool is_backend = remote_ != nullptr && plan_.endpoint.empty();
+  if (is_backend && (exit == remote::Exit::lost || exit == remote::Exit::unreachable)) {
+    say("stdgate ls shows how the backends are; where gateway.yaml is, stdgate doctor " +
+        (plan_.backend.empty() ? std::string("NAME") : plan_.backend) + " tries this one");
+  }
   exit_code_ = static_cast<int>(exit);
   is_leaving_ = true;
   end_timer_.arm(loop_.now() + kLastWordsTime);

@@ -1,4 +1,4 @@
-// `stdgate connect` with servers that end their session.
+// `stdgate connect` with servers that end their session, or fail at its beginning.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -45,7 +45,9 @@ admin: "off"
 backends:
   lsp: { command: [python3, ${file}, length], protocol: lsp }
   plain: { command: [python3, ${file}], protocol: jsonrpc, isolation: session }
-  agent: { command: [python3, ${file}], protocol: acp }
+  calc: { command: [python3, -c, "import sys; sys.exit(1)"], protocol: mcp }
+  gone: { command: [${folder}/missing], protocol: mcp }
+  agent: { command: [python3, -c, "import sys; sys.exit(1)"], protocol: acp }
 `);
 });
 after(async () => {
@@ -86,4 +88,21 @@ describe('the end of a session by its server', { timeout: 60_000 }, () => {
     assert.equal(await client.exited, 1);
     assert.match(client.err, /what the server kept for this client is gone/);
   });
+});
+
+describe('a server that fails at its beginning', { timeout: 60_000 }, () => {
+  for (const [name, why] of [['calc', 'the child exited with code 1'], ['gone', 'the child could not be started'],
+    ['agent', 'the child exited with code 1']]) {
+    it(`is the end of connect, which says why (${name})`, async () => {
+      const client = connect(name);
+      client.say({
+        id: 1, method: 'initialize',
+        params: { protocolVersion: name === 'agent' ? 1 : '2025-11-25', capabilities: {}, clientInfo: { name: 'c', version: '1' } },
+      });
+      assert.equal(await client.exited, 3);
+      assert.ok(client.told[0].error.message.endsWith(why), JSON.stringify(client.told));
+      assert.match(client.err, new RegExp(`/${name}/(mcp|acp) does not begin: ${why}`));
+      assert.match(client.err, new RegExp(`stdgate doctor ${name} tries this one`));
+    });
+  }
 });
