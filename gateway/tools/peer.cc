@@ -3,7 +3,6 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -25,7 +24,6 @@ namespace stdgate::tools {
 
 namespace {
 
-constexpr Duration kAnswerTimeout = std::chrono::seconds(60);
 constexpr const char* kNotSet = "not-set";
 constexpr size_t kMaxKeyFile = 64 << 10;
 constexpr size_t kMaxPemFile = 4 << 20;
