@@ -8,6 +8,7 @@
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/json_text.h"
+#include "gateway/rpc/message_text.h"
 
 namespace stdgate::remote {
 namespace {
@@ -189,12 +190,18 @@ void read_server_text(rpc::EnvelopeParser& parser, std::span<char> text, const s
   };
   const auto document = parser.parse(text);
   if (!document) return refuse(std::string(document.error().reason));
+  std::string as_written;
   for (const rpc::ParsedMessage& message : document->messages) {
     if (!message.ok()) {
       refuse(std::string(message.rejection));
-    } else if (!each(message.envelope)) {
-      return;
+      continue;
     }
+    rpc::Envelope envelope = message.envelope;
+    if (document->omits_version) {
+      as_written = rpc::without_version({&message.envelope.text, 1});
+      envelope.text = as_written;
+    }
+    if (!each(envelope)) return;
   }
 }
 

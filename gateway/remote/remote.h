@@ -139,8 +139,8 @@ class Backoff {
   Duration next_ = kFirst;
 };
 
-// Hands each message of `text` to `each`, until that returns false. A text that is no JSON-RPC is
-// reported to people, with `url`.
+// Hands each message of `text` to `each`, without a version if it came so and the parser lets it,
+// until that returns false. A text that is no JSON-RPC is reported to people, with `url`.
 void read_server_text(rpc::EnvelopeParser& parser, std::span<char> text, const std::string& url,
                       LocalClient& client, const std::function<bool(const rpc::Envelope&)>& each);
 

@@ -245,7 +245,7 @@ ConnectSession::ConnectSession(ConnectPlan plan)
       web_(loop_, plan_.web),
       authorizer_(loop_, plan_),
       services_{*this, web_, authorizer_, loop_, loop_.timers(), random_},
-      parser_(rpc::EnvelopeLimits{}),
+      parser_({.version_optional = true}),  // its server judges that
       framer_(rpc::make_framer(plan_.framing, kMaxMessage, loop_.storages())),
       signals_(loop_, [this](int /*signal*/) { end(); }),
       output_events_(std::make_unique<Output>(*this)),

@@ -1,12 +1,13 @@
-// `stdgate connect` with servers that end their session, or fail at its beginning.
+// `stdgate connect` with servers that end their session, fail at its beginning, or omit the version.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 
 import { Connect } from './connect_client.mjs';
-import { Stdgate } from './stdgate_process.mjs';
+import { Stdgate, program } from './stdgate_process.mjs';
 
 // Answers everything, and exits at `exit` with its `code`, or before an answer to `die`. With
 // Content-Length headers if "length" is among its words.
@@ -45,6 +46,7 @@ admin: "off"
 backends:
   lsp: { command: [python3, ${file}, length], protocol: lsp }
   plain: { command: [python3, ${file}], protocol: jsonrpc, isolation: session }
+  bare: { command: [python3, ${file}, bare], protocol: jsonrpc, isolation: session, envelope: lenient }
   calc: { command: [python3, -c, "import sys; sys.exit(1)"], protocol: mcp }
   gone: { command: [${folder}/missing], protocol: mcp }
   agent: { command: [python3, -c, "import sys; sys.exit(1)"], protocol: acp }
@@ -54,6 +56,7 @@ after(async () => {
   await gate.stop();
   rmSync(folder, { recursive: true });
 });
+const bareServer = () => ['--protocol', 'jsonrpc', '--', 'python3', join(folder, 'server.py'), 'bare'];
 const connect = (name) => new Connect(name, '--url', gate.url);
 
 describe('the end of a session by its server', { timeout: 60_000 }, () => {
@@ -105,4 +108,35 @@ describe('a server that fails at its beginning', { timeout: 60_000 }, () => {
       assert.match(client.err, new RegExp(`stdgate doctor ${name} tries this one`));
     });
   }
+});
+
+describe('messages without a version', { timeout: 60_000 }, () => {
+  const without = (client, message) => client.process.stdin.write(`${JSON.stringify(message)}\n`);
+
+  it('pass to a server that takes them, and back', async () => {
+    const client = connect('bare');
+    without(client, { id: 1, method: 'm' });
+    assert.deepEqual(await client.answer(1), { id: 1, result: { version: '2.0', capabilities: {} } });
+    without(client, { id: 2, method: 'm' });
+    assert.deepEqual((await client.answer(2)).result, { version: null, capabilities: {} });
+    assert.equal(await client.end(), 0);
+    assert.equal(client.err, '');
+  });
+
+  it('are refused by the gateway where it does not', async () => {
+    const client = connect('plain');
+    without(client, { id: 1, method: 'm' });
+    assert.match((await client.answer(1)).error.message, /jsonrpc must be the string 2\.0/);
+    await client.end();
+  });
+
+  it('are answers to the tools with envelope: lenient', () => {
+    const run = (...words) => spawnSync(program, words, { encoding: 'utf8', cwd: folder });
+    const call = run('call', '--envelope', 'lenient', '--timeout', '5s', 'x', ...bareServer());
+    assert.equal(call.status, 0, call.stderr);
+    assert.equal(run('doctor', '--envelope', 'lenient', ...bareServer()).status, 0);
+    const strict = run('doctor', '--timeout', '1s', ...bareServer());
+    assert.notEqual(strict.status, 0);
+    assert.match(strict.stdout, /set\s+envelope: lenient/);
+  });
 });

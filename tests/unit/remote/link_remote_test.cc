@@ -105,6 +105,21 @@ TEST_F(LinkRemoteRoom, ACancelledCallIsNotWaitedFor) {
   EXPECT_TRUE(remote_.is_answered());
 }
 
+// The server judges whether that is allowed (envelope: lenient).
+TEST(LinkRemoteVersion, ThatTheServerOmitsIsNotAdded) {
+  test::RemoteWorld world;
+  LinkState link;
+  LinkRemote remote{"ws://x.example/ws", std::make_unique<FakeLink>(link), world.services()};
+  remote.take(*test::RemoteWorld::message(R"({"jsonrpc":"2.0","id":1,"method":"m"})"));
+  link.owner->on_link_open();
+  std::string answer = R"({"id":1, "result":{}})";
+  link.owner->on_link_text(answer);
+  std::string notice = R"({"jsonrpc":"2.0","method":"n"})";
+  link.owner->on_link_text(notice);
+  EXPECT_EQ(world.told, (std::vector<std::string>{R"({"id":1, "result":{}})", notice}));
+  EXPECT_TRUE(remote.is_answered());
+}
+
 }  // namespace
 
 // How the program ends when the server has closed the link after the client's messages.
