@@ -1,4 +1,5 @@
-// `stdgate connect` with servers that end their session, fail at its beginning, or omit the version.
+// `stdgate connect` with servers that end their session, fail at its beginning, or omit the version;
+// and `stdgate call` of those that only connect reaches.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -139,4 +140,16 @@ describe('messages without a version', { timeout: 60_000 }, () => {
     assert.notEqual(strict.status, 0);
     assert.match(strict.stdout, /set\s+envelope: lenient/);
   });
+});
+
+// Calls go to /rpc, and these two have none.
+describe('a call of a server that takes no single calls', { timeout: 30_000 }, () => {
+  for (const [name, what] of [['lsp', /lsp is a language server, .* at \/lsp\/ws/],
+    ['agent', /agent is an agent, .* at \/agent\/acp, and stdgate connect agent speaks with it/]]) {
+    it(`says where it is served (${name})`, () => {
+      const { status, stderr } = spawnSync(program, ['call', '--url', gate.url, name, 'initialize'], { encoding: 'utf8' });
+      assert.equal(status, 3);
+      assert.match(stderr, what);
+    });
+  }
 });
