@@ -1,6 +1,7 @@
 #include "gateway/app/listeners.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace stdgate::app {
@@ -20,6 +21,13 @@ void check(const std::string& path, const config::TlsConfig& tls, std::chrono::s
   for (std::string& line : (*context)->warnings(now.time_since_epoch().count())) {
     findings.warnings.push_back({0, 0, path + ".certificate", std::move(line)});
   }
+}
+
+// `key`: of the configuration, and of the command line with "--", that has the address.
+std::string with_way_out(std::string problem, std::string_view key) {
+  if (!problem.ends_with("already in use")) return problem;
+  problem.append("; --").append(key).append(", or ").append(key);
+  return problem.append(" in the configuration, names another one");
 }
 
 }  // namespace
@@ -73,7 +81,7 @@ tl::expected<void, std::string> Listeners::open(const config::Config& config) {
     auto bound = Address::parse(admin.text).and_then([&](const Address& wanted) {
       return services_.admin.listen(wanted, {admin.layer}, services_.sockets.find(wanted));
     });
-    if (!bound) return tl::unexpected(std::move(bound.error()));
+    if (!bound) return tl::unexpected(with_way_out(std::move(bound.error()), "admin"));
     admin_ = {*std::move(bound), admin.layer != nullptr};
   }
   const std::string unused = services_.sockets.unused();
@@ -116,7 +124,7 @@ tl::expected<Listeners::Client, std::string> Listeners::opened(Client client) {
   });
   if (!bound) {
     if (client.layer != nullptr) services_.tls.close(*client.layer);
-    return tl::unexpected(std::move(bound.error()));
+    return tl::unexpected(with_way_out(std::move(bound.error()), "listen"));
   }
   client.address = *std::move(bound);
   return client;

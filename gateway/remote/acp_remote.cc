@@ -163,10 +163,21 @@ void AcpRemote::end_refused(ClientMessage message) {
   post_next();
 }
 
+// Whether this is an error response.
+bool AcpRemote::is_error(std::span<char> text) {
+  const auto document = parser_.parse(text);
+  return document && document->messages[0].ok() &&
+         document->messages[0].envelope.kind == rpc::MessageKind::error;
+}
+
 // The answer to `initialize` has come, whatever it says. False: it names no connection.
 bool AcpRemote::note_greeting() {
   connection_ = field_id(post_.head().find("acp-connection-id"));
   if (!connection_.empty()) return true;
+  if (std::string text = post_.body(); is_error(text)) {
+    leave(failed_beginning(post_.body(), url_));
+    return false;
+  }
   leave({Exit::no_server, rpc::Fault::child_failed,
          shown_url(url_) + " names no Acp-Connection-Id; is it an agent's URL?"});
   return false;

@@ -64,6 +64,7 @@ class AcpRemote final : public Remote, private RemoteStream::Owner {
   void end_unanswered(ClientMessage message, const WebFailure* failure);
   void end_refused(ClientMessage message);
   [[nodiscard]] bool note_greeting();
+  [[nodiscard]] bool is_error(std::span<char> text);
   void read(std::span<char> text);
   void forward(const rpc::Envelope& envelope);
   void listen(const std::string& session);

@@ -11,10 +11,12 @@ namespace {
 
 constexpr int kUnauthorized = 401;
 
-// The `initialize` of MCP names a revision; the `initialize` of a language server does not.
+// The `initialize` of MCP names a revision. That of a language server does not, and that of an
+// agent (ACP) has a number.
 bool is_mcp_greeting(const ClientMessage& message) {
   return message.is_greeting() &&
-         rpc::find_member(rpc::member_or_empty(message.text, "params"), "protocolVersion");
+         rpc::member_or_empty(rpc::member_or_empty(message.text, "params"), "protocolVersion")
+             .starts_with('"');
 }
 
 }  // namespace
@@ -25,7 +27,7 @@ LinkRemote::LinkRemote(std::string url, std::unique_ptr<RemoteLink> link,
       services_(services),
       link_(std::move(link)),
       fallback_from_(std::move(fallback_from)),
-      parser_(rpc::EnvelopeLimits{}),
+      parser_({.version_optional = true}),
       queue_([this] { on_link_room(); }),
       backoff_(services.random),
       open_timer_(services.timers, [this] { open(); }),
@@ -138,6 +140,7 @@ void LinkRemote::on_link_lost(const ClientMessage& message, const Problem& probl
 void LinkRemote::on_link_end(const LinkEnd& end) {
   if (phase_ == Phase::over) return;
   on_link_room();
+  if (end.is_finished && !is_mcp_ && calls_.empty()) return finish();
   const Problem& problem =
       !is_known_ && !fallback_from_.message.empty() ? fallback_from_ : end.problem;
   lose_calls(lost_answer(url_, problem.message));
@@ -205,6 +208,13 @@ void LinkRemote::leave(const Problem& problem) {
   for (const ClientMessage& message : queue_.take_all()) fail(message, problem);
   services_.client.say(problem.message);
   services_.client.leave(problem.exit);
+}
+
+// An `exit` that a language server was sent, for example, ends its session.
+void LinkRemote::finish() {
+  phase_ = Phase::over;
+  link_->close();
+  services_.client.leave(Exit::clean);
 }
 
 void LinkRemote::expire() {

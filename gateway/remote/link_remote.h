@@ -3,8 +3,10 @@
 // When the link breaks, calls under way get an error, because nothing is sent twice. The link is
 // opened again, after pauses that grow, and the client's own greeting begins a new session of MCP.
 // A session of another protocol (a language server) is lost with its link, because its state cannot
-// be told again; so the program ends. Owner: the program between client and server. Limits: the
-// limits of a MessageQueue, kReconnectTime for a link, kMaxAsked requests of the server.
+// be told again; so the program ends. Where the server itself finishes a session of another
+// protocol and no call is open, nothing is lost, and the program ends cleanly. Owner: the program
+// between client and server. Limits: the limits of a MessageQueue, kReconnectTime for a link,
+// kMaxAsked requests of the server.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +27,8 @@ namespace stdgate::remote {
 struct LinkEnd {
   Problem problem;
   int status = 0;  // HTTP status of a refusal; 0: another reason
+  // The server has ended it as what was to be done is done (RFC 6455, close code 1000).
+  bool is_finished = false;
 };
 
 class LinkRemote;
@@ -88,6 +92,7 @@ class LinkRemote final : public Remote {
   void lose_calls(const Problem& problem);
   void fail(const ClientMessage& message, const Problem& problem);
   void leave(const Problem& problem);
+  void finish();
   void expire();
   void arm_expiry();
   [[nodiscard]] TimePoint now() const { return services_.clock.now(); }

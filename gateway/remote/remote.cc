@@ -1,12 +1,14 @@
 #include "gateway/remote/remote.h"
 
 #include <algorithm>
+#include <array>
 
 #include "gateway/base/encodings.h"
 #include "gateway/base/text.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/json_reader.h"
 #include "gateway/rpc/json_text.h"
+#include "gateway/rpc/message_text.h"
 
 namespace stdgate::remote {
 namespace {
@@ -147,6 +149,20 @@ Problem missing_greeting(std::string_view body, std::string_view url) {
               (is_the_same ? std::string() : ", and says: " + said)};
 }
 
+bool is_failed_beginning(const rpc::Envelope& answer) {
+  const auto code = rpc::error_code(answer);
+  constexpr std::array kFaults{rpc::Fault::child_failed, rpc::Fault::timeout,
+                               rpc::Fault::overloaded};
+  return code && std::ranges::any_of(kFaults, [&code](rpc::Fault fault) {
+           return *code == rpc::fault_code(fault, rpc::CodeSet::mcp);
+         });
+}
+
+Problem failed_beginning(std::string_view answer, std::string_view url) {
+  return {Exit::unreachable, rpc::Fault::child_failed,
+          shown_url(url) + " does not begin: " + said_by(answer)};
+}
+
 Problem lost_answer(std::string_view url, std::string_view why) {
   return {Exit::lost, rpc::Fault::child_failed,
           "the answer of " + shown_url(url) + " was lost (" + std::string(why) +
@@ -174,12 +190,18 @@ void read_server_text(rpc::EnvelopeParser& parser, std::span<char> text, const s
   };
   const auto document = parser.parse(text);
   if (!document) return refuse(std::string(document.error().reason));
+  std::string as_written;
   for (const rpc::ParsedMessage& message : document->messages) {
     if (!message.ok()) {
       refuse(std::string(message.rejection));
-    } else if (!each(message.envelope)) {
-      return;
+      continue;
     }
+    rpc::Envelope envelope = message.envelope;
+    if (document->omits_version) {
+      as_written = rpc::without_version({&message.envelope.text, 1});
+      envelope.text = as_written;
+    }
+    if (!each(envelope)) return;
   }
 }
 

@@ -53,6 +53,11 @@ Problem problem_of(const WebHead& head, std::string_view body, std::string_view 
 bool names_lost_session(const WebHead& head, std::string_view body);
 // The server keeps sessions, and the client has begun none. `body`: of the refusal that said so.
 Problem missing_greeting(std::string_view body, std::string_view url);
+// Whether an error response says that stdgate, which serves MCP there, could not begin with its
+// server. The server's own errors have other codes.
+bool is_failed_beginning(const rpc::Envelope& answer);
+// The server could not begin. `answer`: the error response to `initialize`.
+Problem failed_beginning(std::string_view answer, std::string_view url);
 // The answer is lost; the text says that it is not known whether the request was done.
 Problem lost_answer(std::string_view url, std::string_view why);
 
@@ -134,8 +139,8 @@ class Backoff {
   Duration next_ = kFirst;
 };
 
-// Hands each message of `text` to `each`, until that returns false. A text that is no JSON-RPC is
-// reported to people, with `url`.
+// Hands each message of `text` to `each`, without a version if it came so and the parser lets it,
+// until that returns false. A text that is no JSON-RPC is reported to people, with `url`.
 void read_server_text(rpc::EnvelopeParser& parser, std::span<char> text, const std::string& url,
                       LocalClient& client, const std::function<bool(const rpc::Envelope&)>& each);
 

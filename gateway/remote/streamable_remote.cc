@@ -136,11 +136,10 @@ RemotePost& StreamableRemote::take_out(RemotePost& post) {
 }
 
 void StreamableRemote::expire() {
-  const TimePoint time = now();
   const Problem problem{Exit::unreachable, rpc::Fault::timeout,
                         shown_url(url_) + " could not be reached again in time"};
   while (phase_ != Phase::open) {
-    const auto late = queue_.pop_due(time);
+    const auto late = queue_.pop_due(now());
     if (!late) break;
     fail(*late, problem);
   }
@@ -232,7 +231,9 @@ void StreamableRemote::note_greeting(const rpc::Envelope& envelope, RemotePost& 
                   shown_url(url_) + " speaks another revision of MCP than before; start again"});
   }
   session_ = {};
-  if (is_first) memory_.forget();
+  if (!is_first) return;
+  memory_.forget();
+  if (is_failed_beginning(envelope)) leave(failed_beginning(envelope.text, url_));
 }
 
 // --- The end of a message -----------------------------------------------------------------------
@@ -287,6 +288,7 @@ void StreamableRemote::end_refused(RemotePost& post) {
   const bool is_absent = status == 404 || status == 405;
   if (problem.exit != Exit::refused && !(is_first && is_absent) && pass_error_on(post)) {
     is_known_ = true;
+    if (is_first && status >= 500) leave(problem);
     return;
   }
   if (is_first && (is_absent || status == 400) && fall_back_) {

@@ -5,7 +5,8 @@
 // wait until the server has taken it; requests do not wait for each other. A message is sent later
 // if no connection could be made, or if it was refused because its session has gone. A message that
 // was sent is not sent again, except subscriptions/listen, which changes nothing at the server. If
-// the session has gone (404), the client's own greeting begins a new one. Owner: an HttpRemote.
+// the session has gone (404), the client's own greeting begins a new one. Where the client's first
+// greeting is answered with a fault of a gateway, the program ends. Owner: an HttpRemote.
 // Limits: kMaxPosts requests under way, the limits of a MessageQueue, kReconnectTime for a
 // connection, RequestFields::kGreetingTime for an answer to `initialize`,
 // RequestFields::kNoticeTime for messages without an answer, kMaxAsked requests of the server.

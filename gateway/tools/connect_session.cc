@@ -245,7 +245,7 @@ ConnectSession::ConnectSession(ConnectPlan plan)
       web_(loop_, plan_.web),
       authorizer_(loop_, plan_),
       services_{*this, web_, authorizer_, loop_, loop_.timers(), random_},
-      parser_(rpc::EnvelopeLimits{}),
+      parser_({.version_optional = true}),  // its server judges that
       framer_(rpc::make_framer(plan_.framing, kMaxMessage, loop_.storages())),
       signals_(loop_, [this](int /*signal*/) { end(); }),
       output_events_(std::make_unique<Output>(*this)),
@@ -365,6 +365,11 @@ void ConnectSession::say(const std::string& line) {
 
 void ConnectSession::leave(remote::Exit exit) {
   if (is_ending_ || is_leaving_) return;
+  const bool is_backend = remote_ != nullptr && plan_.endpoint.empty();
+  if (is_backend && (exit == remote::Exit::lost || exit == remote::Exit::unreachable)) {
+    say("stdgate ls shows how the backends are; where gateway.yaml is, stdgate doctor " +
+        (plan_.backend.empty() ? std::string("NAME") : plan_.backend) + " tries this one");
+  }
   exit_code_ = static_cast<int>(exit);
   is_leaving_ = true;
   end_timer_.arm(loop_.now() + kLastWordsTime);

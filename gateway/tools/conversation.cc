@@ -104,7 +104,7 @@ Conversation::Conversation(const ConversationServices& services, rpc::Framing fr
     : services_(services),
       framing_(framing),
       framer_(rpc::make_framer(framing, services.limits.message, services.loop.storages())),
-      parser_(pool::ChildOutput::envelope_limits(services.limits)),
+      parser_(pool::ChildOutput::envelope_limits(services.limits, services.envelope)),
       left_before_(services.left_behind()) {}
 
 Conversation::~Conversation() = default;

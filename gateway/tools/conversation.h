@@ -65,6 +65,7 @@ struct ConversationServices {
   std::function<uint64_t()> left_behind;
   // The members of _meta for requests to a server without sessions; empty for other servers.
   std::string stamp{};
+  config::EnvelopeForm envelope = config::EnvelopeForm::strict;
 };
 
 // An answer of the child, whole and by its parts.
@@ -220,9 +221,9 @@ class CommandStage {
   // The processes that a command has started may end by themselves after it, within this time.
   void set_linger(Duration time) { launch_.linger = time; }
   [[nodiscard]] ConversationServices services() {
-    return {loop_,     processes_, launch_,
-            *dialect_, limits_,    [this] { return processes_.left_behind(); },
-            stamp_};
+    return {loop_,     processes_,       launch_,
+            *dialect_, limits_,          [this] { return processes_.left_behind(); },
+            stamp_,    backend_.envelope};
   }
 
  private:

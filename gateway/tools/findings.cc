@@ -23,6 +23,12 @@ using Weight = Finding::Weight;
 // Methods that a server need not know: what it says of them is no trouble of its own.
 constexpr std::array<std::string_view, 2> kProbes = {"server/discover", "rpc.discover"};
 
+// `broken`: as in Observations.
+bool lacks_version(std::string_view broken) {
+  return broken.starts_with("jsonrpc must be") &&
+         broken.find("\"jsonrpc\"") == std::string_view::npos;
+}
+
 // Finds one kind of trouble after the other, and knows which explain why there was no answer.
 class Judge {
  public:
@@ -130,11 +136,13 @@ class Judge {
               "--stdio)? framing: newline, if its messages are lines",
               seen_.noise);
     } else if (!seen_.broken.empty()) {
-      explain(
-          "not-json-rpc", "it writes JSON that is no JSON-RPC 2.0",
+      std::string advice =
           R"(each message is an object with "jsonrpc":"2.0"; an answer has the request's id, and )"
-          R"(result or error)",
-          seen_.broken);
+          R"(result or error)";
+      if (std::ranges::any_of(seen_.broken, lacks_version)) {
+        advice += R"(; if it leaves "jsonrpc" out on purpose, set envelope: lenient)";
+      }
+      explain("not-json-rpc", "it writes JSON that is no JSON-RPC 2.0", advice, seen_.broken);
     }
     if (!seen_.other_ids.empty()) {
       std::vector<std::string> ids;

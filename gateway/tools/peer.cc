@@ -3,7 +3,6 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -25,7 +24,6 @@ namespace stdgate::tools {
 
 namespace {
 
-constexpr Duration kAnswerTimeout = std::chrono::seconds(60);
 constexpr const char* kNotSet = "not-set";
 constexpr size_t kMaxKeyFile = 64 << 10;
 constexpr size_t kMaxPemFile = 4 << 20;
@@ -171,24 +169,29 @@ class GatewayPeer final : public Peer {
     const bool is_response = parser.parse(simdjson::padded_string(answer->body))["jsonrpc"].get(
                                  version) == simdjson::SUCCESS;
     if (!is_response || answer->status == 401 || answer->status == 404) {
-      if (answer->status == 404 && is_language_server(backend)) {
-        return tl::unexpected(
-            Trouble{kUnreachable, backend +
-                                      " is a language server, which is served over WebSocket "
-                                      "only: at /" +
-                                      backend + "/ws"});
-      }
+      const std::string elsewhere = answer->status == 404 ? served_elsewhere(backend) : "";
+      if (!elsewhere.empty()) return tl::unexpected(Trouble{kUnreachable, elsewhere});
       return tl::unexpected(
           Trouble{kUnreachable, words_for(*answer, client_.url() + path, key_file_)});
     }
     return std::move(answer->body);
   }
 
-  bool is_language_server(const std::string& name) {
+  // Where a backend is served that takes no single calls; empty: there is none of this name.
+  std::string served_elsewhere(const std::string& name) {
     const auto known = backends();
-    return known && std::ranges::any_of(*known, [&name](const PeerBackend& one) {
-             return one.name == name && one.protocol == "lsp";
-           });
+    if (!known) return {};
+    const auto found = std::ranges::find(*known, name, &PeerBackend::name);
+    if (found == known->end()) return {};
+    if (found->protocol == "lsp") {
+      return name + " is a language server, which is served over WebSocket only: at /" + name +
+             "/ws";
+    }
+    if (found->protocol == "acp") {
+      return name + " is an agent, which takes no single calls: it is served at /" + name +
+             "/acp, and stdgate connect " + name + " speaks with it";
+    }
+    return {};
   }
 
   const bool is_on_unix_socket_;

@@ -1,6 +1,7 @@
 // Peer: who answers a tool's calls: a gateway that runs, or a command that is started for them.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "gateway/app/client_snippets.h"
+#include "gateway/base/time.h"
 #include "gateway/config/config.h"
 #include "gateway/tools/tool.h"
 #include "transports/fetch/http_client.h"
@@ -54,7 +56,9 @@ inline constexpr ToolOption kCaOption{"--ca", "FILE",
 inline constexpr ToolOption kCertOption{"--cert", "FILE", "a certificate to send (PEM)"};
 inline constexpr ToolOption kCertKeyOption{"--key", "FILE",
                                            "the key of that certificate (the one in --cert)"};
-inline constexpr ToolOption kTimeoutOption{"--timeout", "TIME", "for a call (60s)"};
+inline constexpr ToolOption kTimeoutOption{"--timeout", "TIME", "for a call (75s)"};
+// Longer than a backend's default timeout, so that the gateway's own answer comes first.
+inline constexpr Duration kAnswerTimeout = std::chrono::seconds(75);
 
 // The command after "--", started and initialized as its protocol demands; it ends with the peer.
 // Without a command: the gateway that --url or the configuration names. --timeout applies to the

@@ -178,9 +178,15 @@ TEST(CommandLine, AddressInUseIsSaid) {
   const TemporaryFolder folder;
   const ProgramRun run = run_stdgate(folder, {"--listen", address, "--admin", "off", "--", "cat"});
   EXPECT_EQ(run.exit_code, kCouldNotStart);
-  EXPECT_THAT(run.err,
-              AllOf(HasSubstr("stdgate: cannot listen on " + address), HasSubstr("in use")));
+  EXPECT_THAT(run.err, HasSubstr("stdgate: cannot listen on " + address +
+                                 ": address already in use; --listen, or listen in the "
+                                 "configuration, names another one"));
   EXPECT_EQ(run.out, "");
+  const ProgramRun admin =
+      run_stdgate(folder, {"--listen", "127.0.0.1:0", "--admin", address, "--", "cat"});
+  EXPECT_EQ(admin.exit_code, kCouldNotStart);
+  EXPECT_THAT(admin.err, HasSubstr(address + ": address already in use; --admin, or admin in the "
+                                             "configuration, names another one"));
 }
 
 // No line says that stdgate listens before all listeners do.
@@ -200,7 +206,10 @@ TEST(CommandLine, NothingListensUntilAllDo) {
   const JsonValue line(json.err);
   EXPECT_EQ(line.text("/level"), "error");
   EXPECT_EQ(line.text("/event"), "cannot listen");
-  EXPECT_EQ(line.text("/error"), taken + ": address already in use");
+  EXPECT_EQ(line.text("/error"),
+            taken +
+                ": address already in use; --listen, or listen in the configuration, names another "
+                "one");
 }
 
 TEST(CommandLine, ErrorsOfAConfigurationWithAJsonLogAreJson) {

@@ -47,6 +47,19 @@ std::string certificate_trouble(std::string_view error, const HttpOptions& optio
          "); is it of an authority in the gateway's client_ca, and still valid?";
 }
 
+// The time of a request ended after the gateway was reached.
+std::string lateness(const std::string& place, Duration timeout) {
+  const auto time = std::chrono::ceil<std::chrono::milliseconds>(timeout).count();
+  const bool has_parts = time % 1000 != 0;
+  return "no answer from " + place + " within " + std::to_string(has_parts ? time : time / 1000) +
+         (has_parts ? " ms" : " s") + "; --timeout gives it longer";
+}
+
+bool has_sent(CURL* curl) {
+  long sent = 0;
+  return curl_easy_getinfo(curl, CURLINFO_REQUEST_SIZE, &sent) == CURLE_OK && sent > 0;
+}
+
 std::string advice_for(CURLcode code, const HttpOptions& options) {
   switch (code) {
     case CURLE_COULDNT_CONNECT:
@@ -154,6 +167,9 @@ HttpClient::Result HttpClient::result_of(const Transfer& transfer, int code) con
   if (failure != CURLE_OK) {
     const std::string& socket = options_.web.unix_socket;
     const std::string place = socket.empty() ? transfer.url : "unix:" + socket;
+    if (failure == CURLE_OPERATION_TIMEDOUT && has_sent(transfer.curl)) {
+      return tl::unexpected(lateness(place, options_.timeout));
+    }
     const char* const why =
         transfer.error[0] == '\0' ? curl_easy_strerror(failure) : transfer.error.data();
     const std::string trouble = certificate_trouble(why, options_);

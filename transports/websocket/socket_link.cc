@@ -215,7 +215,7 @@ void SocketLink::on_close(CloseCode code, std::string_view reason) {
   std::string why = "the server has closed the WebSocket";
   if (code != CloseCode::no_status) why += " (" + std::to_string(static_cast<int>(code)) + ")";
   if (!reason.empty()) why.append(": ").append(reason);
-  fail(why);
+  fail(why, code == CloseCode::normal);
 }
 
 // --- Ends ---------------------------------------------------------------------------------------
@@ -224,10 +224,11 @@ void SocketLink::on_closed(const remote::WebFailure& failure) {
   end({remote::problem_of(failure, url_)});
 }
 
-void SocketLink::fail(const std::string& why) {
+void SocketLink::fail(const std::string& why, bool is_finished) {
   const bool was_open = is_open_;
-  end({{was_open ? remote::Exit::lost : remote::Exit::no_server, rpc::Fault::child_failed,
-        remote::shown_url(url_) + ": " + why}});
+  end({.problem = {was_open ? remote::Exit::lost : remote::Exit::no_server,
+                   rpc::Fault::child_failed, remote::shown_url(url_) + ": " + why},
+       .is_finished = is_finished});
 }
 
 void SocketLink::end(const remote::LinkEnd& end) {

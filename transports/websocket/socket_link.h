@@ -55,7 +55,7 @@ class SocketLink final : public remote::RemoteLink,
   void read_messages(std::span<char> bytes);
   void write(Opcode opcode, std::string_view payload);
   void end(const remote::LinkEnd& end);
-  void fail(const std::string& why);
+  void fail(const std::string& why, bool is_finished = false);
   void watch_pulse();
 
   const std::string url_;

@@ -1,9 +1,10 @@
-// LinkRemote: when its client may be read again.
+// LinkRemote: when its client may be read again, and how its session ends.
 #include "gateway/remote/link_remote.h"
 
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "gateway/remote/http_remote.h"
@@ -102,6 +103,71 @@ TEST_F(LinkRemoteRoom, ACancelledCallIsNotWaitedFor) {
   std::string answer = R"({"jsonrpc":"2.0","id":0,"result":1})";
   link_.owner->on_link_text(answer);
   EXPECT_TRUE(remote_.is_answered());
+}
+
+// The server judges whether that is allowed (envelope: lenient).
+TEST(LinkRemoteVersion, ThatTheServerOmitsIsNotAdded) {
+  test::RemoteWorld world;
+  LinkState link;
+  LinkRemote remote{"ws://x.example/ws", std::make_unique<FakeLink>(link), world.services()};
+  remote.take(*test::RemoteWorld::message(R"({"jsonrpc":"2.0","id":1,"method":"m"})"));
+  link.owner->on_link_open();
+  std::string answer = R"({"id":1, "result":{}})";
+  link.owner->on_link_text(answer);
+  std::string notice = R"({"jsonrpc":"2.0","method":"n"})";
+  link.owner->on_link_text(notice);
+  EXPECT_EQ(world.told, (std::vector<std::string>{R"({"id":1, "result":{}})", notice}));
+  EXPECT_TRUE(remote.is_answered());
+}
+
+}  // namespace
+
+// How the program ends when the server has closed the link after the client's messages.
+
+namespace {
+
+constexpr const char* kLanguageServerBegins =
+    R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{}})";
+constexpr const char* kMcpBegins =
+    R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}})";
+constexpr const char* kAgentBegins =
+    R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}})";
+constexpr const char* kExits = R"({"jsonrpc":"2.0","method":"exit"})";
+constexpr const char* kServersAnswer = R"({"jsonrpc":"2.0","id":1,"result":{}})";
+
+TEST(LinkRemoteEnd, Table) {
+  struct Case {
+    const char* name;
+    const char* first;
+    bool is_answered;
+    bool is_finished;
+    std::optional<Exit> left;
+    size_t lines;  // for people
+  };
+  const Case cases[] = {
+      {"a language server", kLanguageServerBegins, true, true, Exit::clean, 0},
+      {"an agent", kAgentBegins, true, true, Exit::clean, 0},
+      {"another server", kExits, true, true, Exit::clean, 0},
+      {"an open call", kLanguageServerBegins, false, true, Exit::lost, 1},
+      {"a language server that fails", kLanguageServerBegins, true, false, Exit::lost, 1},
+      {"an agent that fails", kAgentBegins, true, false, Exit::lost, 1},
+      {"another server that fails", kExits, true, false, std::nullopt, 1},
+      {"MCP, which begins again", kMcpBegins, true, true, std::nullopt, 1},
+  };
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.name);
+    test::RemoteWorld world;
+    LinkState link;
+    LinkRemote remote{"ws://x.example/ws", std::make_unique<FakeLink>(link), world.services()};
+    remote.take(*test::RemoteWorld::message(one.first));
+    link.owner->on_link_open();
+    std::string answer = kServersAnswer;
+    if (one.is_answered) link.owner->on_link_text(answer);
+    link.owner->on_link_end({.problem = {Exit::lost, rpc::Fault::child_failed, "closed"},
+                             .is_finished = one.is_finished});
+    EXPECT_EQ(world.left, one.left);
+    EXPECT_EQ(world.lines.size(), one.lines);
+  }
 }
 
 }  // namespace

@@ -1,12 +1,14 @@
-// Conversation: how it ends. The test itself ends the link.
+// Conversation: how it ends, and what it takes for an answer. The test itself ends the link.
 #include "gateway/tools/conversation.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "gateway/app/dialects.h"
+#include "gateway/tools/findings.h"
 #include "tests/support/loop_runner.h"
 
 namespace stdgate::test {
@@ -35,6 +37,9 @@ class EndingLauncher final : public pool::ChildLauncher {
     events_->on_exit(status);
   }
 
+  // What the command says to each message.
+  std::string says;
+
   pool::ExitStatus status;
   Duration told_after{0};
   bool exits_when_asked = true;
@@ -42,7 +47,9 @@ class EndingLauncher final : public pool::ChildLauncher {
  private:
   struct Link final : pool::ChildLink {
     explicit Link(EndingLauncher& launcher) : owner(launcher) {}
-    void write(std::span<const std::string_view> /*parts*/) override {}
+    void write(std::span<const std::string_view> /*parts*/) override {
+      owner.say_.arm(owner.loop_.now());
+    }
     [[nodiscard]] size_t unsent_bytes() const override { return 0; }
     void set_reading(bool /*reading*/) override {}
     // The end comes in the same turn of the loop, so the loop's time has not advanced.
@@ -57,6 +64,7 @@ class EndingLauncher final : public pool::ChildLauncher {
   net::Loop& loop_;
   pool::ChildEvents* events_ = nullptr;
   Timer start_{loop_.timers(), [this] { events_->on_started(1); }};
+  Timer say_{loop_.timers(), [this] { events_->on_output(says); }};
 };
 
 class Conversations : public testing::Test {
@@ -89,6 +97,34 @@ TEST_F(Conversations, ACommandWhoseHelpersOutliveTheRequestHasEndedByItself) {
   conversation_.end(std::chrono::seconds(60));
   EXPECT_TRUE(conversation_.seen().exited_by_itself);
   EXPECT_FALSE(conversation_.seen().ended_after);
+}
+
+TEST(ConversationVersion, MayBeOmittedWithALenientEnvelope) {
+  using config::EnvelopeForm;
+  for (const EnvelopeForm form : {EnvelopeForm::strict, EnvelopeForm::lenient}) {
+    net::Loop loop;
+    EndingLauncher launcher(loop);
+    launcher.says = "{\"id\":1,\"result\":{}}\n";
+    const pool::LaunchSpec launch;
+    const auto dialect = app::make_dialect({}, {});
+    const config::LimitsConfig limits;
+    tools::Conversation conversation(
+        {loop, launcher, launch, *dialect, limits, [] { return uint64_t{0}; }, {}, form},
+        rpc::Framing::newline);
+    ASSERT_TRUE(conversation.start(std::chrono::seconds(60)));
+    const auto answer =
+        conversation.ask(1, R"({"jsonrpc":"2.0","id":1,"method":"m"})", std::chrono::seconds(60));
+    EXPECT_EQ(answer.has_value(), form == EnvelopeForm::lenient);
+    config::BackendConfig backend;
+    const auto findings =
+        tools::findings_of(conversation.seen(), {backend, limits, {}, "m", answer.has_value()});
+    const bool has_advice = std::ranges::any_of(findings, [](const tools::Finding& finding) {
+      return finding.code == "not-json-rpc" &&
+             finding.advice.find("envelope: lenient") != std::string::npos;
+    });
+    EXPECT_EQ(has_advice, form == EnvelopeForm::strict);
+    conversation.end(std::chrono::seconds(60));
+  }
 }
 
 }  // namespace

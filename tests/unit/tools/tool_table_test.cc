@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "gateway/app/command_flags.h"
+#include "gateway/tools/peer.h"
 #include "gateway/tools/tool.h"
 
 namespace stdgate::tools {
@@ -41,6 +42,14 @@ TEST(ToolTable, HelpFitsATerminalAndNamesEveryOption) {
       EXPECT_LE(line.size(), 80U) << line;
     }
   }
+}
+
+// The gateway's own answer says more about a call that takes too long.
+TEST(ToolTable, ACallIsWaitedForLongerThanTheGatewayWaits) {
+  EXPECT_GT(kAnswerTimeout, config::BackendConfig{}.timeout);
+  const auto time = std::chrono::duration_cast<std::chrono::seconds>(kAnswerTimeout);
+  EXPECT_THAT(help_of(*find_tool("call")),
+              HasSubstr("for a call (" + std::to_string(time.count()) + "s)"));
 }
 
 TEST(ToolTable, Arguments) {
