@@ -95,7 +95,7 @@ TEST_F(Schemas, BeyondTheRoomASchemaIsNotKept) {
 }
 
 TEST_F(Schemas, TheirOwnBoundHoldsWhereTheAccountIsLarge) {
-  const auto alone = make({nullptr, &bytes});
+  const auto alone = make({&gateway, &bytes});
   const size_t most = ToolSchemas::kMaxText;
   const size_t half = most / 2 - sizeof(ToolSchemas::Schema) - 128;
   const SchemaRef one = alone->keep(schema_text("a", half), "t");
