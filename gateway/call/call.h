@@ -171,7 +171,7 @@ struct CallFacts {
   std::string_view method_name;
   std::optional<ToolId> tool;  // set: it calls a tool
   std::string_view tool_name;
-  session::Caller caller;      // none: the gateway's own call (a handshake)
+  session::Caller caller;      // none: upkeep of a child, see pool::CallTable
   session::SessionId session;  // none: the call stands alone
   session::Tag tag = 0;
   Transport transport = Transport::rpc;
@@ -184,7 +184,7 @@ struct CallFacts {
   bool listens = false;    // it stays open, and is made for its events
   bool has_begun = false;  // its client has been told that listening has begun
   bool wants_events = false;
-  bool is_own = false;          // the gateway makes it for a session: it is not reported
+  bool is_own = false;          // the gateway makes it, for a session or all: it is not reported
   bool cancelled = false;       // the child has been told once
   bool greets = false;          // see ClientIntent
   bool introduces = false;      // see ClientIntent

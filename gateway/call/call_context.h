@@ -41,7 +41,7 @@ struct CallContext {
   std::optional<std::string_view> mirrored{};
   // Null: the transport has read none, or those of another message. Valid during the call only.
   const KnownParams* params = nullptr;
-  bool is_own = false;  // the gateway asks on behalf of a session: no limit of the client counts it
+  bool is_own = false;  // the gateway asks, for a session or all: no limit of the client counts it
   bool is_of_server = false;  // by a virtual server: its client can open no session here
   bool wants_events = false;  // notifications of the call go to ReplySink::on_event()
 };

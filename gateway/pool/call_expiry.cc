@@ -109,15 +109,15 @@ void CallExpiry::expire_waiting(const call::Call& call, Expired& expired) {
 void CallExpiry::expire_in_flight(const call::Call& call, Expired& expired) {
   Child* const child = children_.find(call.child);
   STDGATE_CHECK(child != nullptr);
-  const bool is_own = call.caller.is_none();
+  const bool is_upkeep = call.caller.is_none();
   const TimePoint heard = last_heard(call);
   rpc::FaultReport report =
-      is_own ? rpc::FaultReport() : call::gave_up(call, call.place, heard, services_.config);
+      is_upkeep ? rpc::FaultReport() : call::gave_up(call, call.place, heard, services_.config);
   // A cancelled call need not be answered. A call with a sign of life is only slow.
   const bool is_silent = heard + call.timeout <= now();
   if (!call.cancelled && is_silent) note_timeout(*child, std::max(call.written, heard), expired);
   call::CallPtr late = child->abandon(call.wire_id, CancelReason::deadline);
-  if (!is_own) expired.calls.push_back({std::move(late), std::move(report)});
+  if (!is_upkeep) expired.calls.push_back({std::move(late), std::move(report)});
 }
 
 // A child that waits for a client does not hang, though it may keep other calls waiting.

@@ -68,7 +68,7 @@ call::Call& CallTable::open(call::CallPtr&& call) {
 }
 
 // The call has no caller, because no client waits for the answer.
-call::Call* CallTable::open_own(TimePoint deadline, std::optional<session::Severity> severity) {
+call::Call* CallTable::open_upkeep(TimePoint deadline, std::optional<session::Severity> severity) {
   if (full()) return nullptr;
   call::CallPtr call = services_.calls.take();
   call->deadline = deadline;
@@ -116,7 +116,7 @@ inline void CallTable::discount(const call::Call& call) {
 }
 
 void CallTable::count_unusual(const call::Call& call) {
-  own_ += call.caller.is_none() ? 1 : 0;
+  upkeep_ += call.caller.is_none() ? 1 : 0;
   listening_ += call.listens ? 1 : 0;
   if (!causes_nothing(call)) return;
   ++silent_;
@@ -124,7 +124,7 @@ void CallTable::count_unusual(const call::Call& call) {
 }
 
 void CallTable::discount_unusual(const call::Call& call) {
-  own_ -= call.caller.is_none() ? 1 : 0;
+  upkeep_ -= call.caller.is_none() ? 1 : 0;
   listening_ -= call.listens ? 1 : 0;
   if (!causes_nothing(call)) return;
   --silent_;
@@ -201,7 +201,7 @@ void CallTable::note_heard(session::SessionId of, TimePoint now) {
 }
 
 void CallTable::check_invariants() {
-  size_t own = 0;
+  size_t upkeep = 0;
   size_t listening = 0;
   size_t alone = 0;
   size_t silent = 0;
@@ -215,7 +215,7 @@ void CallTable::check_invariants() {
     const call::Call& call = at(*id);
     const bool is_silent = causes_nothing(call);
     bytes += call.bytes_in;
-    own += call.caller.is_none() ? 1 : 0;
+    upkeep += call.caller.is_none() ? 1 : 0;
     listening += call.listens ? 1 : 0;
     silent += is_silent ? 1 : 0;
     ids ^= is_silent ? 0 : *id;
@@ -225,7 +225,8 @@ void CallTable::check_invariants() {
     STDGATE_CHECK(call.place == call::CallPlace::in_flight && call.is_watched());
     STDGATE_CHECK(call.child == child_.number && call.wire_id == *id);
   }
-  STDGATE_CHECK(own == own_ && listening == listening_ && silent == silent_ && bytes == bytes_);
+  STDGATE_CHECK(upkeep == upkeep_ && listening == listening_ && silent == silent_ &&
+                bytes == bytes_);
   STDGATE_CHECK(ids == causing_ids_ && alone == alone_ && bound == bound_);
   STDGATE_CHECK(!is_shared_ || session.is_none() || of_session == sessions_.calls_of(session));
 }

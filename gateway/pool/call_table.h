@@ -94,11 +94,11 @@ class SessionCounts {
 // CallTable: the calls in flight at one child, ordered by when they were sent.
 //
 // Job: give each call its wire id and find a call by its id. Keep counts of the child's work and of
-// the calls of each session, because each message of a child or session needs them. The gateway's
-// own calls, which have no caller, are in the table too: the calls of a handshake or a revival,
-// subscriptions, a farewell. Owner: the child. Limits: config.pool.max_in_flight calls, and as many
-// bound calls (Route::is_bound). Calls that listen come on top, as many as there are ids
-// (Correlator::kMaxEntries).
+// the calls of each session, because each message of a child or session needs them. Upkeep is in
+// the table too, calls of the gateway without a caller, which pass no filter: a handshake, a
+// revival, subscriptions, a farewell. Owner: the child. Limits: config.pool.max_in_flight calls,
+// and as many bound calls (Route::is_bound). Calls that listen come on top, as many as there are
+// ids (Correlator::kMaxEntries).
 class CallTable {
  public:
   // `child`: the owner of these calls; outlives the table. `isolation`: who shares the child.
@@ -106,10 +106,9 @@ class CallTable {
 
   // Only while not full(); for a bound call, only while not full_for_bound().
   call::Call& open(call::CallPtr&& call);
-  // Opens a call of the gateway's own, which may set the level of log messages. Null when the table
-  // is full.
-  call::Call* open_own(TimePoint deadline = TimePoint::max(),
-                       std::optional<session::Severity> severity = std::nullopt);
+  // Opens a call of upkeep, which may set the level of log messages. Null when the table is full.
+  call::Call* open_upkeep(TimePoint deadline = TimePoint::max(),
+                          std::optional<session::Severity> severity = std::nullopt);
   // Puts `call` in the place of the call with this id, which must be in flight. The child does not
   // notice.
   call::Call& replace(rpc::WireId id, call::CallPtr call);
@@ -117,7 +116,7 @@ class CallTable {
   call::CallPtr close(rpc::WireId id);
   // Removes the call with this id, which may be any id; null: no such call is in flight.
   call::CallPtr take(rpc::WireId id);
-  // Removes all calls, and returns the calls of clients.
+  // Removes all calls, and returns all but upkeep.
   std::vector<call::CallPtr> take_all();
 
   // Null if no call with this id is in flight.
@@ -167,12 +166,12 @@ class CallTable {
   // kind of call keeps the other waiting.
   [[nodiscard]] bool full_for_bound() const { return calls_.full() || bound_ >= max_working_; }
   [[nodiscard]] size_t size() const { return calls_.size(); }
-  [[nodiscard]] size_t own() const { return own_; }
+  [[nodiscard]] size_t upkeep() const { return upkeep_; }
   // Calls that the child has to work on: all calls but the ones that listen.
   [[nodiscard]] size_t working() const { return calls_.size() - listening_; }
   // Grows with working() and with the bytes of all messages in flight.
   [[nodiscard]] size_t load() const { return working() * kBytesPerCall + bytes_; }
-  // Calls of clients so far.
+  // Calls so far, without upkeep.
   [[nodiscard]] uint64_t sent() const { return sent_; }
   // Since when no call is in flight. Only while none is.
   [[nodiscard]] TimePoint idle_since() const { return idle_since_; }
@@ -199,7 +198,7 @@ class CallTable {
   const bool is_shared_;
   rpc::Correlator<call::CallPtr> calls_;
   const size_t max_working_;
-  size_t own_ = 0;        // calls in `calls_` of the gateway itself
+  size_t upkeep_ = 0;     // calls in `calls_` without a caller
   size_t listening_ = 0;  // calls in `calls_` that listen
   size_t silent_ = 0;     // calls in `calls_` that cause nothing
   size_t bound_ = 0;      // bound calls in `calls_` that do not listen

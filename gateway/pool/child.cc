@@ -60,7 +60,7 @@ void Child::start_draining(ExitReason reason, std::string message) {
 }
 
 void Child::dismiss(std::string message) {
-  const call::Call* const request = keeps_bound() ? calls_.open_own() : nullptr;
+  const call::Call* const request = keeps_bound() ? calls_.open_upkeep() : nullptr;
   if (request != nullptr && farewell_.begin(request->wire_id, *link_)) {
     return start_draining(ExitReason::asked, std::move(message));
   }
@@ -96,19 +96,19 @@ const call::Call& Child::hold(call::CallPtr&& call) {
 }
 
 void Child::ask(const std::function<std::string(rpc::WireId)>& text, TimePoint deadline) {
-  const call::Call& call = open_own(deadline);
+  const call::Call& call = open_upkeep(deadline);
   settle_state();
   input_.write_text(text(call.wire_id));
 }
 
 void Child::set_severity(session::Severity severity, TimePoint deadline) {
-  const call::Call& call = open_own(deadline, severity);
+  const call::Call& call = open_upkeep(deadline, severity);
   settle_state();
   input_.write_text(services_.dialect.set_severity(call.wire_id, severity));
 }
 
 rpc::WireId Child::greet_again(std::string_view params) {
-  call::Call& call = open_own();
+  call::Call& call = open_upkeep();
   const rpc::WireId id = call.wire_id;
   call.introduces = true;
   handshake_.note_request(id);
@@ -163,7 +163,7 @@ const char* Child::on_answer(const rpc::Envelope& answer) {
   if (!call->caller.is_none()) {
     pool_.on_child_answer(*this, std::move(call), answer);
   } else if (was_ready() || handshake_.awaits_pong()) {
-    finish_own_call(*id, &answer);
+    finish_upkeep(*id, &answer);
   } else {
     finish_greeting(answer);
   }
@@ -191,7 +191,7 @@ void Child::on_unreadable_answer(rpc::WireId id, const rpc::FaultReport& report)
   if (!call->caller.is_none()) {
     pool_.on_child_broken_answer(*this, std::move(call), report);
   } else if (was_ready() ? !farewell_.is(id) : handshake_.awaits_pong()) {
-    finish_own_call(id, nullptr);
+    finish_upkeep(id, nullptr);
   } else if (handshake_.is_probing() && handshake_.fall_back()) {
     send_greeting();
   } else {
@@ -199,9 +199,9 @@ void Child::on_unreadable_answer(rpc::WireId id, const rpc::FaultReport& report)
   }
 }
 
-void Child::finish_own_call(rpc::WireId id, const rpc::Envelope* answer) {
+void Child::finish_upkeep(rpc::WireId id, const rpc::Envelope* answer) {
   if (farewell_.is(id)) return farewell_.finish();
-  if (was_ready()) return pool_.on_child_own_answer(*this, id, answer);
+  if (was_ready()) return pool_.on_child_upkeep_answer(*this, id, answer);
   if (state_ == ChildState::starting) become_ready();
 }
 
@@ -268,7 +268,7 @@ void Child::greet() {
 }
 
 void Child::send_greeting() {
-  const call::Call& request = open_own();
+  const call::Call& request = open_upkeep();
   const std::string text = handshake_.request(request.wire_id);
   if (handshake_.is_probing()) {
     name_.probe = services_.dialect.traits().probe;
@@ -300,7 +300,7 @@ void Child::finish_greeting(const rpc::Envelope& answer) {
 
 // A ping whose answer shows that the child has sent its first questions, which come before calls.
 void Child::hear_out() {
-  const call::Call& ping = open_own();
+  const call::Call& ping = open_upkeep();
   handshake_.note_ping();
   input_.write_text(services_.dialect.ping(ping.wire_id));
 }

@@ -90,16 +90,15 @@ class Child final : private ChildEvents {
   [[nodiscard]] const call::CallQueue& bound() const { return bound_; }
   // Grows with the calls in flight and with the bytes of their messages.
   [[nodiscard]] size_t load() const { return calls_.load(); }
-  // Calls of clients, without the gateway's own calls (the greeting and ask()). A farewell counts,
-  // so that a drain waits for it.
+  // Calls without upkeep, see CallTable. A farewell counts, so that a drain waits for it.
   [[nodiscard]] size_t in_flight() const {
-    return calls_.size() - calls_.own() + (farewell_.is_under_way() ? 1 : 0);
+    return calls_.size() - calls_.upkeep() + (farewell_.is_under_way() ? 1 : 0);
   }
   // Calls of in_flight() that do more than listen.
   [[nodiscard]] size_t working() const {
-    return calls_.working() - calls_.own() + (farewell_.is_under_way() ? 1 : 0);
+    return calls_.working() - calls_.upkeep() + (farewell_.is_under_way() ? 1 : 0);
   }
-  [[nodiscard]] size_t own_in_flight() const { return calls_.own(); }
+  [[nodiscard]] size_t upkeep_in_flight() const { return calls_.upkeep(); }
   // The child is ready, but its stdin is full.
   [[nodiscard]] bool is_backed_up() const {
     return takes_calls() && link_->unsent_bytes() >= ChildLink::kHighWatermark;
@@ -210,16 +209,16 @@ class Child final : private ChildEvents {
     call.child_kind = isolation_ == config::Isolation::session ? PeerKind::stateful : peer_kind();
   }
   bool end_listening(const rpc::Envelope& notification, std::string_view method);
-  void finish_own_call(rpc::WireId id, const rpc::Envelope* answer);
+  void finish_upkeep(rpc::WireId id, const rpc::Envelope* answer);
   void note_answered(rpc::WireId id);
   const char* note_stray(std::optional<rpc::WireId> id, const rpc::Envelope& answer);
   void start_draining(ExitReason reason, std::string message);
   void give_up_start();
 
   // The caller has made sure that there is room.
-  call::Call& open_own(TimePoint deadline = TimePoint::max(),
-                       std::optional<session::Severity> severity = std::nullopt) {
-    call::Call* const call = calls_.open_own(deadline, severity);
+  call::Call& open_upkeep(TimePoint deadline = TimePoint::max(),
+                          std::optional<session::Severity> severity = std::nullopt) {
+    call::Call* const call = calls_.open_upkeep(deadline, severity);
     STDGATE_CHECK(call != nullptr);
     return *call;
   }

@@ -154,7 +154,7 @@ bool Pool::notify(session::SessionId session, uint64_t child, const call::Outgoi
 
 bool Pool::can_set_severity(const Child& child) const {
   return child.isolation() == config::Isolation::shared && !is_draining() && child.has_room() &&
-         child.own_in_flight() < kMaxOwnRequests;
+         child.upkeep_in_flight() < kMaxOwnRequests;
 }
 
 void Pool::offer_spare_room() {
@@ -256,7 +256,7 @@ void Pool::on_child_broken_answer(Child& child, call::CallPtr call,
   after_call(child);
 }
 
-void Pool::on_child_own_answer(Child& child, rpc::WireId id, const rpc::Envelope* answer) {
+void Pool::on_child_upkeep_answer(Child& child, rpc::WireId id, const rpc::Envelope* answer) {
   sessions_.note_own_answer(child, id, answer);
   after_call(child);
 }

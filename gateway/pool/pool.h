@@ -144,7 +144,7 @@ class Pool {
   void on_child_broken_answer(Child& child, call::CallPtr call, const rpc::FaultReport& report);
   // The child has answered a request of the gateway's own; null: the answer makes no sense. The
   // request has left the child's table.
-  void on_child_own_answer(Child& child, rpc::WireId id, const rpc::Envelope* answer);
+  void on_child_upkeep_answer(Child& child, rpc::WireId id, const rpc::Envelope* answer);
   // The child has ended what the call listens to. The call has left the child's table.
   void on_child_ended_listening(Child& child, call::CallPtr call);
   // The child may have room again.

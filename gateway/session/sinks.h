@@ -121,7 +121,8 @@ class Callers {
     return sink == nullptr ? nullptr : *sink;
   }
 
-  // The caller of the gateway's own calls, which has no sink. No entry in the table has this index.
+  // The caller of what the gateway asks in its own name, which has no sink. No entry in the table
+  // has this index.
   static constexpr Caller kGateway{Handle::kNone - 1, 0};
 
  private:
