@@ -13,9 +13,11 @@
 
 namespace stdgate::backend {
 
+class SessionDelivery;
 class SessionRouter;
 
-// They outlive the bridge; some are constructed after it.
+// Some are constructed after the bridge and end before it, so no constructor and no destructor uses
+// them.
 struct BridgeParts {
   Upstream& backend;
   config::BackendConfig& config;  // the one in `services`
@@ -24,7 +26,7 @@ struct BridgeParts {
   SessionRouter& sessions;
   session::Callers& callers;
   call::TraceFilter& traces;
-  pool::ChildMessages& next;      // receives what the chain lets through of children's messages
+  SessionDelivery& next;          // receives what the chain lets through of children's messages
   const Duration& input_timeout;  // may change
   bool has_principals = false;    // see BackendOptions
   // Sessions share children from now on, or do not any more.

@@ -6,7 +6,7 @@
 // children may differ: a child gets a call only if the call fits the child's own list, and a result
 // is checked against the list of the child that gave it. A schema that cannot be compiled, or has
 // no room, lets everything pass, and is logged and counted. A notification that calls a tool is
-// dropped. Owner: the backend. Limits: the limits of ToolSchemas and ToolList; tools beyond them
+// dropped. Owner: JudgingFilter. Limits: the limits of ToolSchemas and ToolList; tools beyond them
 // are not checked. What is found of a tool is kept for kFound tools.
 #pragma once
 

@@ -6,7 +6,7 @@
 // within kMaxWait is not asked again while another one can be. It asks again when a list
 // has changed or a child has ended. A judged call waits in the pool until the child's own list has
 // been compared. A call whose list cannot be obtained is refused, because it cannot be judged.
-// Owner: the backend. Limits: kMaxPages of a list; the chain's limits for calls that are held.
+// Owner: McpFilters. Limits: kMaxPages of a list; the chain's limits for calls that are held.
 #pragma once
 
 #include <array>

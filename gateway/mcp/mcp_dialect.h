@@ -10,7 +10,6 @@
 #include <string>
 
 #include "gateway/mcp/era_bridge.h"
-#include "gateway/mcp/mcp_filters.h"
 #include "gateway/mcp/mcp_input.h"
 #include "gateway/mcp/mcp_params.h"
 #include "gateway/mcp/mcp_revision.h"

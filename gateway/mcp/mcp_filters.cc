@@ -49,6 +49,8 @@ void EraAnswers::translate(call::Call& call, PeerKind client, call::Answer& answ
 }
 
 // JudgingFilter: the filter that asks for the lists of servers, with the judges that use them.
+//
+// Owner: McpFilters. Limits: those of ListedFilter and of the judges.
 class JudgingFilter final : public ListedFilter {
  public:
   JudgingFilter(const pool::FilterServices& services, const McpDialect& dialect);
@@ -78,29 +80,28 @@ JudgingFilter::JudgingFilter(const pool::FilterServices& services, const McpDial
   if (config.check.any()) add(checks_.emplace(services, *this));
 }
 
-McpFilters::McpFilters(const pool::FilterServices& services, const McpDialect& dialect)
-    : services_(services), dialect_(dialect) {}
+McpFilters::McpFilters(const McpDialect& dialect) : dialect_(dialect) {}
 
 McpFilters::~McpFilters() = default;
 
-void McpFilters::add_outer() {
-  eras_ = std::make_unique<EraAnswers>(services_);
-  services_.services.chain.add("eras", *eras_);
+void McpFilters::add_outer(const pool::FilterServices& services) {
+  eras_ = std::make_unique<EraAnswers>(services);
+  services.services.chain.add("eras", *eras_);
 }
 
-void McpFilters::add_judging() {
-  if (!JudgingFilter::is_wanted(services_.services.config)) return;
-  judges_ = std::make_unique<JudgingFilter>(services_, dialect_);
-  services_.services.chain.add("judges", *judges_);
+void McpFilters::add_judging(const pool::FilterServices& services) {
+  if (!JudgingFilter::is_wanted(services.services.config)) return;
+  judges_ = std::make_unique<JudgingFilter>(services, dialect_);
+  services.services.chain.add("judges", *judges_);
 }
 
-void McpFilters::add_inner() {
-  call::Chain& chain = services_.services.chain;
+void McpFilters::add_inner(const pool::FilterServices& services) {
+  call::Chain& chain = services.services.chain;
   // Claims before the cache: kept results are the words of a child, and are sealed for each client.
-  if (ClaimFilter::is_wanted(services_.services)) chain.add("claims", claims_.emplace(services_));
-  if (services_.services.config.cache) chain.add("cache", cache_.emplace(services_));
+  if (ClaimFilter::is_wanted(services.services)) chain.add("claims", claims_.emplace(services));
+  if (services.services.config.cache) chain.add("cache", cache_.emplace(services));
   // Params behind the cache: calls are held here, which is needed only if a child has to answer.
-  chain.add("params", params_.emplace(services_, dialect_));
+  chain.add("params", params_.emplace(services, dialect_));
 }
 
 }  // namespace stdgate::mcp

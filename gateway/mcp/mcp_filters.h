@@ -21,19 +21,18 @@ class McpDialect;
 class McpFilters {
  public:
   // `dialect` outlives them.
-  McpFilters(const pool::FilterServices& services, const McpDialect& dialect);
+  explicit McpFilters(const McpDialect& dialect);
   ~McpFilters();
   McpFilters(const McpFilters&) = delete;
   McpFilters& operator=(const McpFilters&) = delete;
 
   // Add filters to the chain, in the order of requests: above the rules; right below them; nearest
   // to the children.
-  void add_outer();
-  void add_judging();
-  void add_inner();
+  void add_outer(const pool::FilterServices& services);
+  void add_judging(const pool::FilterServices& services);
+  void add_inner(const pool::FilterServices& services);
 
  private:
-  const pool::FilterServices services_;
   const McpDialect& dialect_;
   std::unique_ptr<EraAnswers> eras_;
   std::unique_ptr<JudgingFilter> judges_;  // null: nothing is judged

@@ -69,6 +69,10 @@ inline constexpr std::array<McpListing, 4> kMcpListings = {
 constexpr const McpListing& listing_of(McpListKind kind) {
   return kMcpListings[static_cast<size_t>(kind)];
 }
+static_assert(listing_of(McpListKind::tools).kind == McpListKind::tools &&
+              listing_of(McpListKind::prompts).kind == McpListKind::prompts &&
+              listing_of(McpListKind::resources).kind == McpListKind::resources &&
+              listing_of(McpListKind::templates).kind == McpListKind::templates);
 // Null: the method lists nothing of these.
 const McpListing* find_listing(std::string_view method);
 

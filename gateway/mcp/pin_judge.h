@@ -4,7 +4,7 @@
 // them, as if they did not exist. Learn from the whole list of each child which pinned names the
 // server has turned into something else, or does not show. If one child has turned a name, the name
 // is refused at all children. A child that does not show a name gets no call of it. With `warn`
-// nothing is refused, and differences are logged. Owner: the backend. Limits:
+// nothing is refused, and differences are logged. Owner: JudgingFilter. Limits:
 // the limits of the lock file. Names that are not pinned are not kept, except hashes of kMaxTold
 // that were logged.
 #pragma once

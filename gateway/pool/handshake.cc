@@ -152,11 +152,13 @@ void Handshake::end_request() {
 
 std::string Handshake::give_up(bool is_running) {
   was_given_up_ = true;
+  const bool may_fetch = config::may_fetch(services_.config);
+  const std::string keys =
+      may_fetch ? " (pool.start_timeout and pool.fetch_timeout)" : " (pool.start_timeout)";
   const std::string_view greeting =
       is_probing() ? services_.dialect.traits().probe : services_.dialect.traits().greeting;
-  if (!is_running || greeting.empty())
-    return "the child did not get ready in time (pool.start_timeout)";
-  return "the child did not answer " + std::string(greeting) + " in time (pool.start_timeout)";
+  if (!is_running || greeting.empty()) return "the child did not get ready in time" + keys;
+  return "the child did not answer " + std::string(greeting) + " in time" + keys;
 }
 
 }  // namespace stdgate::pool

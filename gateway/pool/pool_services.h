@@ -1,5 +1,5 @@
 // PoolServices: what a pool and its children need from outside, as references that outlive them.
-// FilterServices: what filters of a dialect need.
+// FilterServices: what filters of a protocol need.
 #pragma once
 
 #include <functional>

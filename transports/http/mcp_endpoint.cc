@@ -37,11 +37,7 @@ void refuse_request(Exchange& exchange, mcp::McpSessions& sessions, const rpc::F
 }
 
 SessionExchange::Source source_of(const mcp::McpSession& session, mcp::McpSessions& sessions) {
-  const backend::Upstream& backend = sessions.backend();
-  return {.sessions = sessions,
-          .id = session.id(),
-          .backend = backend,
-          .slow_client = backend.owns_children() ? SlowClient::waited_for : SlowClient::dropped};
+  return {.sessions = sessions, .id = session.id(), .backend = sessions.backend()};
 }
 
 }  // namespace

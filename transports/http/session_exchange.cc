@@ -9,8 +9,7 @@ namespace stdgate::http {
 void SessionExchange::start(const Source& source, Exchange& exchange) {
   sessions_ = &source.sessions;
   session_id_ = source.id;
-  backend_ = source.backend.id();
-  slow_client_ = source.slow_client;
+  backend_ = &source.backend;
   if (fields_.size() + source.fields.size() > 0) fields_ = source.fields;
   exchange_ = &exchange;
 }
@@ -43,8 +42,11 @@ void SessionExchange::respond_scope(std::span<const std::string_view> json,
 
 void SessionExchange::begin_stream() {
   if (exchange_ == nullptr || exchange_->is_streaming()) return;
+  // Children that many clients share are not held for one of them.
   exchange_->begin_stream(
-      {.backend = backend_, .slow_client = slow_client_, .more_fields = head_fields()});
+      {.backend = backend_->id(),
+       .slow_client = backend_->owns_children() ? SlowClient::waited_for : SlowClient::dropped,
+       .more_fields = head_fields()});
 }
 
 void SessionExchange::write_event(const session::StreamEvent& event) {

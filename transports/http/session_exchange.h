@@ -23,7 +23,6 @@ class SessionExchange : public session::EventSink, public ExchangeHandler {
     const session::EventSources& sessions;
     std::string_view id;
     const backend::Upstream& backend;
-    SlowClient slow_client = SlowClient::waited_for;
     // Header lines that tell the client which session it has, unless the session has ended by then.
     std::string_view fields{};
   };
@@ -50,8 +49,7 @@ class SessionExchange : public session::EventSink, public ExchangeHandler {
 
   const session::EventSources* sessions_ = nullptr;
   Exchange* exchange_ = nullptr;  // null: over
-  BackendId backend_ = 0;
-  SlowClient slow_client_ = SlowClient::waited_for;
+  const backend::Upstream* backend_ = nullptr;
   std::string session_id_;
   std::string fields_;
 };

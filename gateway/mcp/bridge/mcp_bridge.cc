@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "gateway/backend/session_delivery.h"
 #include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/mcp/mcp_input.h"
@@ -51,7 +52,7 @@ void BridgeFilter::on_end(const call::Call& call, call::End& end) {
 
 McpBridge::McpBridge(const backend::BridgeParts& parts, const McpDialect& dialect)
     : parts_(parts),
-      filters_({parts.services, parts.pool, parts.next, parts.input_timeout}, dialect),
+      filters_(dialect),
       modern_(parts.services, dialect, parts.pool, parts.callers),
       listening_(parts.services, parts.backend, parts.sessions, parts.pool, parts.callers, dialect),
       trips_(parts.services, dialect, parts.pool, parts.sessions,
@@ -64,15 +65,17 @@ McpBridge::McpBridge(const backend::BridgeParts& parts, const McpDialect& dialec
 
 void McpBridge::add_filters(Place place) {
   call::Chain& chain = parts_.services.chain;
+  const pool::FilterServices services{parts_.services, parts_.pool, parts_.next,
+                                      parts_.input_timeout};
   switch (place) {
     case Place::above_rules:
-      return filters_.add_outer();
+      return filters_.add_outer(services);
     case Place::below_rules:
-      return filters_.add_judging();
+      return filters_.add_judging(services);
     case Place::above_children:
       return chain.add("modern", modern_);
     case Place::inner:
-      return filters_.add_inner();
+      return filters_.add_inner(services);
     case Place::below_answers:
       return chain.add("greetings", greetings_);
     case Place::at_pool:

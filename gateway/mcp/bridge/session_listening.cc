@@ -9,6 +9,7 @@
 #include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/rpc/message_text.h"
+#include "gateway/session/subscriptions.h"
 
 namespace stdgate::mcp {
 

@@ -25,7 +25,6 @@
 #include "gateway/pool/pool_services.h"
 #include "gateway/session/session.h"
 #include "gateway/session/sinks.h"
-#include "gateway/session/subscriptions.h"
 
 namespace stdgate::mcp {
 
