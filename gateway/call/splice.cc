@@ -17,9 +17,10 @@ Splice::Splice(const Outgoing& message, std::optional<rpc::WireId> id,
                        message.progress_token.length == 0 && message.replaced.length == 0;
   if (only_id) {
     const size_t behind = message.id.offset + message.id.length;
-    parts_.list[1] = message.text.substr(0, message.id.offset);
+    const char* const text = message.text.data();
+    parts_.list[1] = {text, message.id.offset};
     parts_.list[2] = number;
-    parts_.list[3] = message.text.substr(behind);
+    parts_.list[3] = {text + behind, message.text.size() - behind};
     count_ = 4;
     size_ = message.text.size() - message.id.length + number.size();
     return;

@@ -140,7 +140,7 @@ void LinkRemote::on_link_lost(const ClientMessage& message, const Problem& probl
 void LinkRemote::on_link_end(const LinkEnd& end) {
   if (phase_ == Phase::over) return;
   on_link_room();
-  if (end.is_finished && !is_mcp_ && calls_.empty()) return finish();
+  if (end.is_finished && has_other_session_ && calls_.empty()) return finish();
   const Problem& problem =
       !is_known_ && !fallback_from_.message.empty() ? fallback_from_ : end.problem;
   lose_calls(lost_answer(url_, problem.message));

@@ -151,8 +151,7 @@ Problem missing_greeting(std::string_view body, std::string_view url) {
 
 bool is_failed_beginning(const rpc::Envelope& answer) {
   const auto code = rpc::error_code(answer);
-  constexpr std::array kFaults{rpc::Fault::child_failed, rpc::Fault::timeout,
-                               rpc::Fault::overloaded};
+  constexpr std::array kFaults{rpc::Fault::child_failed, rpc::Fault::timeout};
   return code && std::ranges::any_of(kFaults, [&code](rpc::Fault fault) {
            return *code == rpc::fault_code(fault, rpc::CodeSet::mcp);
          });

@@ -54,7 +54,7 @@ bool names_lost_session(const WebHead& head, std::string_view body);
 // The server keeps sessions, and the client has begun none. `body`: of the refusal that said so.
 Problem missing_greeting(std::string_view body, std::string_view url);
 // Whether an error response says that stdgate, which serves MCP there, could not begin with its
-// server. The server's own errors have other codes.
+// server. The server's own errors have other codes, and so has a lack of room, which passes.
 bool is_failed_beginning(const rpc::Envelope& answer);
 // The server could not begin. `answer`: the error response to `initialize`.
 Problem failed_beginning(std::string_view answer, std::string_view url);

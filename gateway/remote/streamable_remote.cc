@@ -288,7 +288,6 @@ void StreamableRemote::end_refused(RemotePost& post) {
   const bool is_absent = status == 404 || status == 405;
   if (problem.exit != Exit::refused && !(is_first && is_absent) && pass_error_on(post)) {
     is_known_ = true;
-    if (is_first && status >= 500) leave(problem);
     return;
   }
   if (is_first && (is_absent || status == 400) && fall_back_) {

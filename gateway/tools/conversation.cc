@@ -152,7 +152,8 @@ std::optional<Answer> Conversation::ask(rpc::WireId id, std::string_view request
   waiting_for_.reset();
   if (!answer_) {
     given_up_.insert(id);
-    if (framing_ == rpc::Framing::newline && !ends_line_) seen_.lacks_line_end = true;
+    const bool has_begun = line_begins_ == '{' || line_begins_ == '[';
+    if (framing_ == rpc::Framing::newline && has_begun) seen_.lacks_line_end = true;
     if (framing_ == rpc::Framing::content_length && seen_.largest == 0) note_text();
     if (output_ended_) wait(now() + kSecondThoughts, [this] { return seen_.exit.has_value(); });
     return std::nullopt;
@@ -197,7 +198,11 @@ void Conversation::on_output(std::span<char> bytes) {
     seen_.beginning.append(bytes.data(),
                            std::min(bytes.size(), kMaxBeginning - seen_.beginning.size()));
   }
-  ends_line_ = bytes.back() == '\n';
+  const std::string_view text(bytes.data(), bytes.size());
+  const size_t line = text.rfind('\n') + 1;  // npos + 1 is 0: it goes on with a line
+  if (line > 0) line_begins_ = '\0';
+  const std::string_view rest = trim(text.substr(line));
+  if (line_begins_ == '\0' && !rest.empty()) line_begins_ = rest.front();
   framer_->feed(bytes, *this);
 }
 
@@ -351,7 +356,8 @@ void Conversation::on_broken_framing(const char* reason) {
 
 // Its output is not what its framing wants.
 void Conversation::note_text() {
-  if (seen_.beginning.empty() || seen_.lacks_length_headers) return;
+  const bool is_text = !seen_.beginning.empty() && !is_length_header(seen_.beginning);
+  if (!is_text || seen_.lacks_length_headers) return;
   seen_.breaks_headers = true;
   seen_.noise = first_lines(seen_.beginning);
 }

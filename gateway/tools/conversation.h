@@ -197,7 +197,7 @@ class Conversation final : private pool::ChildEvents, private rpc::FrameSink {
   TimePoint started_at_{};
   TimePoint end_asked_at_{};
   bool is_running_ = false;
-  bool ends_line_ = true;  // the last byte of its output is a line feed
+  char line_begins_ = '\0';  // of its last line, which has no end yet; 0: no character
   bool output_ended_ = false;
   bool is_ending_ = false;
   std::unique_ptr<pool::ChildLink> link_;

@@ -352,6 +352,17 @@ TEST_F(DoctorTest, TextInThePlaceOfMessagesIsShown) {
   }
 }
 
+TEST_F(DoctorTest, APromptIsNoMessageAndAHeaderIsNoText) {
+  const JsonValue prompt = diagnose({"sh", "-c", "printf 'hello> '; cat >/dev/null"},
+                                    {"--timeout", "1s", "--grace", "500ms"});
+  EXPECT_THAT(findings_of(prompt), ElementsAre("error no-answer", "warning noise-on-stdout"))
+      << run_.out;
+  const JsonValue header =
+      diagnose({"sh", "-c", "printf 'Content-Length: 60\\r\\n\\r\\n{'; cat >/dev/null"},
+               {"--timeout", "1s", "--grace", "500ms", "--protocol", "lsp"});
+  EXPECT_THAT(findings_of(header), ElementsAre("error no-answer")) << run_.out;
+}
+
 TEST_F(DoctorTest, WhatSendsBackWhatItIsSentIsNoServer) {
   for (const std::string protocol : {"mcp", "jsonrpc", "lsp"}) {
     const JsonValue report = diagnose({"cat"}, {"--timeout", "5s", "--protocol", protocol});

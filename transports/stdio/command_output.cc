@@ -18,10 +18,25 @@ namespace stdgate::stdio {
 
 namespace {
 
-// A frame of a stack as JavaScript and Java print it, or the last line of a Node.js that crashes.
+// Whether a text ends with ":LINE:COLUMN".
+bool ends_with_place(std::string_view text) {
+  for (int part = 0; part < 2; ++part) {
+    const size_t digits = text.size() - (text.find_last_not_of("0123456789") + 1);
+    text.remove_suffix(digits);
+    if (digits == 0 || !text.ends_with(':')) return false;
+    text.remove_suffix(1);
+  }
+  return true;
+}
+
+// A frame of a stack as JavaScript and Java print it, "  at f (place)" or "  at file:1:2", or the
+// last line of a Node.js that crashes.
 bool follows_reason(std::string_view line) {
   const std::string_view text = trim(line, " \t");
-  return (text.size() < line.size() && text.starts_with("at ")) || text.starts_with("Node.js v");
+  if (text.starts_with("Node.js v")) return true;
+  const bool names_place =
+      (text.ends_with(')') && text.find('(') != std::string_view::npos) || ends_with_place(text);
+  return text.size() < line.size() && text.starts_with("at ") && names_place;
 }
 
 }  // namespace

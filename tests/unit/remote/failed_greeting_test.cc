@@ -30,9 +30,9 @@ TEST(FailedGreeting, OfMcp) {
   const Case cases[] = {
       {"the child failed", 200, -31502, Exit::unreachable},
       {"no time", 200, -31504, Exit::unreachable},
-      {"no place", 200, -31503, Exit::unreachable},
-      {"no place, by status", 503, -31503, Exit::unreachable},
-      {"another gateway", 502, -32000, Exit::unreachable},
+      {"no place now", 200, -31503, std::nullopt},
+      {"no place now, by status", 503, -31503, std::nullopt},
+      {"another gateway", 502, -32000, std::nullopt},
       {"the server's own error", 200, -32602, std::nullopt},
       {"the server's own error, by status", 400, -32602, std::nullopt},
   };

@@ -147,7 +147,7 @@ TEST(LinkRemoteEnd, Table) {
   const Case cases[] = {
       {"a language server", kLanguageServerBegins, true, true, Exit::clean, 0},
       {"an agent", kAgentBegins, true, true, Exit::clean, 0},
-      {"another server", kExits, true, true, Exit::clean, 0},
+      {"another server, which begins again", kExits, true, true, std::nullopt, 1},
       {"an open call", kLanguageServerBegins, false, true, Exit::lost, 1},
       {"a language server that fails", kLanguageServerBegins, true, false, Exit::lost, 1},
       {"an agent that fails", kAgentBegins, true, false, Exit::lost, 1},

@@ -116,8 +116,12 @@ TEST_F(StderrLogTest, KeepsTheReasonOfACrashAndNoFrames) {
   stderr_log.add("\nNode.js v20.20.2\n", now);
   EXPECT_EQ(stderr_log.last_lines().back(), "Error: X_TOKEN is required");
   EXPECT_EQ(log.lines.back(), "child stderr backend=b pid=0 line=Node.js v20.20.2");
-  stderr_log.add("at last\n", now);
-  EXPECT_EQ(stderr_log.last_lines().back(), "at last");
+  stderr_log.add("    at node:internal/main/run_main_module:23:49\n", now);
+  EXPECT_EQ(stderr_log.last_lines().back(), "Error: X_TOKEN is required");
+  for (const std::string text : {"at last", "  at least one DIR is needed", "  at", "  at a:1"}) {
+    stderr_log.add(text + "\n", now);
+    EXPECT_EQ(stderr_log.last_lines().back(), text);
+  }
 }
 
 }  // namespace
