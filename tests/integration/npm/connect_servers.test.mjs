@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 
 import { Connect } from './connect_client.mjs';
-import { Stdgate, program } from './stdgate_process.mjs';
+import { Stdgate, eventually, program } from './stdgate_process.mjs';
 
 // Answers everything, and exits at `exit` with its `code`, or before an answer to `die`. With
 // Content-Length headers if "length" is among its words.
@@ -61,25 +61,31 @@ const bareServer = () => ['--protocol', 'jsonrpc', '--', 'python3', join(folder,
 const connect = (name) => new Connect(name, '--url', gate.url);
 
 describe('the end of a session by its server', { timeout: 60_000 }, () => {
-  const beginnings = {
-    lsp: ['initialize', { processId: null, rootUri: null, capabilities: {} }],
-    plain: ['begin', {}],
-  };
-  for (const [name, beginning] of Object.entries(beginnings)) {
-    it(`is the clean end of connect (${name})`, async () => {
-      const client = connect(name);
-      await client.ask(1, ...beginning);
-      await client.ask(2, 'shutdown');
-      client.say({ method: 'exit' });
-      assert.equal(await client.exited, 0);
-      assert.equal(client.err, '');
-      assert.equal(client.told.length, 2);
-    });
-  }
+  const begin = ['initialize', { processId: null, rootUri: null, capabilities: {} }];
+
+  it('is the clean end of connect', async () => {
+    const client = connect('lsp');
+    await client.ask(1, ...begin);
+    await client.ask(2, 'shutdown');
+    client.say({ method: 'exit' });
+    assert.equal(await client.exited, 0);
+    assert.equal(client.err, '');
+    assert.equal(client.told.length, 2);
+  });
+
+  it('is none where no session was begun by a greeting', async () => {
+    const client = connect('plain');
+    await client.ask(1, 'begin');
+    client.say({ method: 'exit' });
+    await eventually(() => /connecting again/.test(client.err));
+    await client.ask(2, 'begin');
+    client.end();
+    assert.equal(await client.exited, 0);
+  });
 
   it('with another exit code is none', async () => {
     const client = connect('lsp');
-    await client.ask(1, ...beginnings.lsp);
+    await client.ask(1, ...begin);
     client.say({ method: 'exit', params: { code: 7 } });
     assert.equal(await client.exited, 1);
     assert.match(client.err, /exited with code 7; what the server kept for this client is gone/);
@@ -87,7 +93,7 @@ describe('the end of a session by its server', { timeout: 60_000 }, () => {
 
   it('with an open call is none', async () => {
     const client = connect('lsp');
-    await client.ask(1, ...beginnings.lsp);
+    await client.ask(1, ...begin);
     assert.match((await client.ask(2, 'die')).error.message, /exited with code 0/);
     assert.equal(await client.exited, 1);
     assert.match(client.err, /what the server kept for this client is gone/);
