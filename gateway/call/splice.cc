@@ -17,6 +17,7 @@ Splice::Splice(const Outgoing& message, std::optional<rpc::WireId> id,
                        message.progress_token.length == 0 && message.replaced.length == 0;
   if (only_id) {
     const size_t behind = message.id.offset + message.id.length;
+    STDGATE_CHECK(behind <= message.text.size());
     const char* const text = message.text.data();
     parts_.list[1] = {text, message.id.offset};
     parts_.list[2] = number;
